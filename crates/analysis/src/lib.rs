@@ -1,0 +1,1 @@
+//! Percentiles over censored samples, and what a run can be trusted with.

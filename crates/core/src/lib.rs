@@ -1,0 +1,1 @@
+//! Time, schedules, the dispatcher and the recorder: no OS clock, no socket.

@@ -1,0 +1,1 @@
+//! The OS clock, worker threads, epoll, connections and TLS.

@@ -1,0 +1,1 @@
+//! The misbehaving lab server and its truth log.

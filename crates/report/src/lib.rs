@@ -1,0 +1,1 @@
+//! The run document as terminal text, HTML, SVG and CSV; pure.

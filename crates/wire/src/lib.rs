@@ -1,0 +1,1 @@
+//! A sans-IO HTTP/1.1 client codec.
