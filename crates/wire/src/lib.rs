@@ -1,1 +1,29 @@
-//! A sans-IO HTTP/1.1 client codec.
+//! A sans-IO HTTP/1.1 client codec: bytes in, typed answers out, and no socket, clock or thread.
+//!
+//! [`RequestBuilder`] renders a request once, ahead of its time, so that sending it is one write of
+//! ready bytes. [`Parser`] reads the answers of one connection: call [`Parser::begin`] before each
+//! request, [`Parser::feed`] with every piece that was read, and [`Parser::eof`] when the peer closes.
+//! The result depends on the bytes alone, never on where the reads happened to cut them.
+//!
+//! Framing follows RFC 9112 §6.3. Where the RFC leaves a choice, an answer that two readers could
+//! frame differently is an error ([`ProtocolError`] names each), because a load tester that guesses a
+//! boundary would count the wrong bytes as the next answer. The lenient choices are few: a bare LF ends
+//! a line of the head (RFC 9112 §2.2), obs-fold is read as white space (§5.2), the reason phrase may be
+//! anything printable or missing, and a few empty lines before the status line are skipped. Lines
+//! inside a chunked body are strict: CR LF only.
+
+mod body;
+mod chunked;
+mod error;
+#[doc(hidden)]
+pub mod fuzzing;
+mod head;
+mod parser;
+mod request;
+mod scan;
+mod syntax;
+
+pub use error::ProtocolError;
+pub use head::status_line;
+pub use parser::{Limits, Parser, Progress, RequestKind, Response};
+pub use request::{RenderError, RequestBuilder, parse_header};

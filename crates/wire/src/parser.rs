@@ -1,0 +1,304 @@
+//! The answers of one connection, one after the other.
+
+use crate::ProtocolError;
+use crate::body::Body;
+use crate::head::{Framing, Head};
+use crate::scan::Scanner;
+
+/// 1xx answers skipped before a final one. RFC 9110 §15.2 sets no limit; a few early hints are usual.
+const INTERIM_ANSWERS_MAX: u8 = 16;
+
+/// Limits on one answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of a head, leading empty lines and the empty line at its end included. Holds for each 1xx
+    /// head and for the trailers on their own too.
+    pub head_bytes_max: usize,
+    /// Header lines of a head, and trailer lines after a chunked body. Heads of more than 128 lines
+    /// make the parser allocate for the time of one call.
+    pub headers_max: usize,
+    /// Bytes of a body without its framing.
+    pub body_bytes_max: u64,
+}
+
+impl Default for Limits {
+    /// 64 KiB and 128 lines of head, and bodies of any size.
+    fn default() -> Limits {
+        Limits { head_bytes_max: 64 * 1024, headers_max: 128, body_bytes_max: u64::MAX }
+    }
+}
+
+/// What the request was, as far as it decides whether the answer has a body (RFC 9112 §6.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestKind {
+    /// Any method but the two below.
+    Normal,
+    /// An answer to `HEAD` never has a body.
+    Head,
+    /// After a 2xx answer to `CONNECT` the connection is a tunnel.
+    Connect,
+}
+
+impl RequestKind {
+    /// The kind of a method. Methods are case-sensitive (RFC 9110 §9.1).
+    pub fn of_method(method: &str) -> RequestKind {
+        match method {
+            "HEAD" => RequestKind::Head,
+            "CONNECT" => RequestKind::Connect,
+            _ => RequestKind::Normal,
+        }
+    }
+}
+
+/// A complete answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Response {
+    /// The final status, 200 to 999. (1xx answers are skipped.)
+    pub status: u16,
+    /// The answer's version is HTTP/1.0.
+    pub http10: bool,
+    /// Bytes before the body: the head, and any empty lines and 1xx heads before it.
+    pub head_bytes: u64,
+    /// Bytes of the body without chunk framing and trailers. Content and transfer codings such as gzip
+    /// are not undone.
+    pub body_bytes: u64,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// What came of a piece of input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// The whole piece belonged to the answer, which is not complete.
+    NeedMore,
+    /// The answer is complete.
+    Done {
+        /// The answer.
+        response: Response,
+        /// Bytes of this piece that belonged to it. Any beyond were not asked for and are the caller's.
+        consumed: usize,
+    },
+}
+
+/// Reads the answers of one connection. Keep it as long as the connection, or longer: nothing is
+/// allocated for an answer whose head arrives in one piece, and the buffer for split heads is reused.
+///
+/// After an answer or an error the parser rests until [`Parser::begin`]: bytes fed to it then are
+/// [`ProtocolError::UnsolicitedData`] after an answer, and the same error again after an error.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    limits: Limits,
+    kind: RequestKind,
+    state: State,
+    scanner: Scanner,
+    /// The part of the current head that earlier pieces brought.
+    head: Vec<u8>,
+    interim_answers: u8,
+    started: bool,
+    response: Response,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// No request is out.
+    Idle,
+    Head,
+    Body(Body),
+    Done,
+    Failed(ProtocolError),
+}
+
+const NO_RESPONSE: Response =
+    Response { status: 0, http10: false, head_bytes: 0, body_bytes: 0, reusable: false };
+
+impl Parser {
+    /// A parser for a new connection.
+    pub fn new(limits: Limits) -> Parser {
+        Parser {
+            limits,
+            kind: RequestKind::Normal,
+            state: State::Idle,
+            scanner: Scanner::new(),
+            head: Vec::new(),
+            interim_answers: 0,
+            started: false,
+            response: NO_RESPONSE,
+        }
+    }
+
+    /// Makes ready for the answer to a request of this kind. Call before each request, also after an
+    /// error when the parser is reused for a new connection.
+    pub fn begin(&mut self, kind: RequestKind) {
+        self.kind = kind;
+        self.state = State::Head;
+        self.scanner = Scanner::new();
+        self.head.clear();
+        self.interim_answers = 0;
+        self.started = false;
+        self.response = NO_RESPONSE;
+    }
+
+    /// Takes the next bytes of the connection, handing the body's to `body` in non-empty slices. All
+    /// of `bytes` is taken unless the answer ends within.
+    ///
+    /// # Errors
+    /// What is wrong with the answer. The connection cannot be used any longer.
+    #[inline]
+    pub fn feed(&mut self, bytes: &[u8], body: &mut impl FnMut(&[u8])) -> Result<Progress, ProtocolError> {
+        match self.feed_unlatched(bytes, body) {
+            Ok(progress) => Ok(progress),
+            Err(error) => {
+                self.state = State::Failed(error);
+                Err(error)
+            }
+        }
+    }
+
+    /// The peer closed its side cleanly. `Ok` if that is how the answer ends (a close-delimited body),
+    /// or if it was complete already.
+    ///
+    /// # Errors
+    /// One of the `Closed…` variants, by how far the answer had come, or the error of an earlier call.
+    pub fn eof(&mut self) -> Result<Response, ProtocolError> {
+        let error = match self.state {
+            State::Done | State::Body(Body::UntilClose) => {
+                self.state = State::Done;
+                return Ok(self.response);
+            }
+            State::Failed(error) => error,
+            State::Idle => ProtocolError::ClosedBeforeAnswer,
+            State::Head if !self.started => ProtocolError::ClosedBeforeAnswer,
+            State::Head => ProtocolError::ClosedInHead,
+            State::Body(_) => ProtocolError::ClosedInBody,
+        };
+        self.state = State::Failed(error);
+        Err(error)
+    }
+
+    /// Any byte of this answer was seen, be it of a 1xx answer: the server has taken the request up.
+    pub fn has_started(&self) -> bool {
+        self.started
+    }
+
+    /// The head is complete and the body lasts until the peer closes.
+    pub fn is_close_delimited_body(&self) -> bool {
+        matches!(self.state, State::Body(Body::UntilClose))
+    }
+
+    #[inline]
+    fn feed_unlatched(
+        &mut self,
+        bytes: &[u8],
+        body: &mut impl FnMut(&[u8]),
+    ) -> Result<Progress, ProtocolError> {
+        if bytes.is_empty() {
+            // Reading nothing is no event, whatever the state.
+            return match self.state {
+                State::Failed(error) => Err(error),
+                State::Done => Ok(Progress::Done { response: self.response, consumed: 0 }),
+                _ => Ok(Progress::NeedMore),
+            };
+        }
+        let mut at = 0;
+        if let State::Head = self.state {
+            self.started = true;
+            let Some(consumed) = self.feed_heads(bytes)? else {
+                return Ok(Progress::NeedMore);
+            };
+            at = consumed;
+        }
+        match &mut self.state {
+            State::Body(reader) => {
+                match reader.feed(&bytes[at..], &self.limits, &mut self.response.body_bytes, body)? {
+                    None => Ok(Progress::NeedMore),
+                    Some(end) => {
+                        self.state = State::Done;
+                        Ok(Progress::Done { response: self.response, consumed: at + end })
+                    }
+                }
+            }
+            // Only a head that ended just now leads here with bytes taken.
+            State::Done if at > 0 => Ok(Progress::Done { response: self.response, consumed: at }),
+            State::Idle | State::Head | State::Done => Err(ProtocolError::UnsolicitedData),
+            State::Failed(error) => Err(*error),
+        }
+    }
+
+    /// Takes heads up to and including the final one. Returns the offset after it, with the state set
+    /// to what follows, or `None` if all bytes were taken and it is not complete.
+    fn feed_heads(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
+        let mut at = 0;
+        loop {
+            let Some((head, consumed)) = self.feed_head(&bytes[at..])? else {
+                return Ok(None);
+            };
+            at += consumed;
+            self.response.head_bytes += head.len as u64;
+            match head.status {
+                101 => return Err(ProtocolError::UnexpectedUpgrade),
+                // RFC 9110 §15.2: a 1xx answer ends with its head, and any number may come.
+                100..=199 if self.interim_answers == INTERIM_ANSWERS_MAX => {
+                    return Err(ProtocolError::TooManyInterimAnswers);
+                }
+                100..=199 => {
+                    self.interim_answers += 1;
+                    self.head.clear();
+                    self.scanner = Scanner::new();
+                }
+                _ => {
+                    self.finish_head(&head)?;
+                    return Ok(Some(at));
+                }
+            }
+        }
+    }
+
+    /// Takes one head, returning it with the number of bytes taken, or `None` if it is not complete.
+    ///
+    /// What an incomplete head contains is judged only when its end has come (but for its first bytes,
+    /// see [`Scanner`]), so that the outcome is the same wherever the input is cut.
+    fn feed_head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, ProtocolError> {
+        let headers_max = self.limits.headers_max;
+        let room = self.limits.head_bytes_max - self.head.len();
+        let window = &bytes[..bytes.len().min(room)];
+        // The common case: the whole head in one piece, read in place and once. A first byte other than
+        // H leaves the empty lines to the scanner.
+        if self.head.is_empty()
+            && window.first() == Some(&b'H')
+            && let Ok(Some(head)) = Head::parse(window, headers_max)
+        {
+            return Ok(Some((head, head.len)));
+        }
+        match self.scanner.scan(window)? {
+            None if window.len() == room => Err(ProtocolError::HeadTooLarge),
+            None => {
+                self.head.extend_from_slice(window);
+                Ok(None)
+            }
+            Some(end) => {
+                let head = if self.head.is_empty() {
+                    Head::parse(&window[..end], headers_max)?
+                } else {
+                    self.head.extend_from_slice(&window[..end]);
+                    Head::parse(&self.head, headers_max)?
+                };
+                // The scanner has seen the empty line, so httparse finds it too, or an error before.
+                let head = head.ok_or(ProtocolError::InvalidLineEnd)?;
+                Ok(Some((head, end)))
+            }
+        }
+    }
+
+    fn finish_head(&mut self, head: &Head) -> Result<(), ProtocolError> {
+        let framing = head.framing(self.kind)?;
+        let is_tunnel = self.kind == RequestKind::Connect && (200..=299).contains(&head.status);
+        self.response.status = head.status;
+        self.response.http10 = head.http10;
+        self.response.reusable = head.keeps_alive && framing != Framing::UntilClose && !is_tunnel;
+        self.state = match Body::new(framing, &self.limits)? {
+            Some(body) => State::Body(body),
+            None => State::Done,
+        };
+        Ok(())
+    }
+}
