@@ -1,2 +1,134 @@
 //! Invariants of the parser, checked for any input. Shared by the fuzz target, the replay of its corpus
 //! and the property tests; not part of the API.
+
+use crate::{Limits, Parser, Progress, ProtocolError, RequestKind, Response};
+
+/// What became of an answer, with everything that must not depend on how its bytes were cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// The answer, or what is wrong with it.
+    pub result: Result<Response, ProtocolError>,
+    /// The body as handed to the callback.
+    pub body: Vec<u8>,
+    /// Bytes of the input that belonged to the answer; all that was fed, if the answer failed or was
+    /// ended by the close. `None` after an error, which may be noticed only at the end of a piece.
+    pub consumed: Option<usize>,
+}
+
+/// Feeds `bytes` in pieces of the lengths that `next_len` yields (at least 1), then closes.
+///
+/// # Panics
+/// If the parser breaks an invariant that holds for every call.
+pub fn drive(
+    parser: &mut Parser,
+    kind: RequestKind,
+    bytes: &[u8],
+    mut next_len: impl FnMut() -> usize,
+) -> Outcome {
+    let mut body = Vec::new();
+    let mut at = 0;
+    parser.begin(kind);
+    assert!(!parser.has_started());
+    while at < bytes.len() {
+        let len = next_len().clamp(1, bytes.len() - at);
+        let piece = &bytes[at..at + len];
+        let mut delivered = 0;
+        let progress = parser.feed(piece, &mut |slice| {
+            assert!(!slice.is_empty(), "an empty slice was delivered");
+            delivered += slice.len();
+            body.extend_from_slice(slice);
+        });
+        assert!(delivered <= len, "more was delivered than given");
+        assert!(parser.has_started());
+        match progress {
+            Ok(Progress::NeedMore) => at += len,
+            Ok(Progress::Done { response, consumed }) => {
+                assert!(consumed <= len, "more was taken than given");
+                assert!(consumed > 0, "the answer was complete one piece before");
+                assert_eq!(response.body_bytes, body.len() as u64);
+                assert_rests(parser, Ok(response));
+                return Outcome { result: Ok(response), body, consumed: Some(at + consumed) };
+            }
+            Err(error) => {
+                assert_rests(parser, Err(error));
+                return Outcome { result: Err(error), body, consumed: None };
+            }
+        }
+    }
+    let closes = parser.is_close_delimited_body();
+    let result = parser.eof();
+    assert_eq!(closes, result.is_ok(), "only a close-delimited body may end with the close");
+    if let Err(error) = result {
+        assert!(error.is_closed_early());
+        assert_eq!(error == ProtocolError::ClosedBeforeAnswer, bytes.is_empty());
+    }
+    assert_rests(parser, result);
+    let consumed = result.is_ok().then_some(at);
+    Outcome { result, body, consumed }
+}
+
+/// After an answer or an error nothing more may happen until the next request.
+fn assert_rests(parser: &mut Parser, result: Result<Response, ProtocolError>) {
+    let mut parser = parser.clone();
+    assert_eq!(parser.eof(), result);
+    let mut nothing = |_: &[u8]| panic!("a body was delivered after the end");
+    let again = parser.feed(b"HTTP/1.1 200 OK\r\n\r\nx", &mut nothing);
+    assert_eq!(again, Err(result.err().unwrap_or(ProtocolError::UnsolicitedData)));
+    assert_eq!(parser.feed(b"", &mut nothing), again);
+}
+
+/// Limits small enough for short inputs to reach each of them.
+pub const SMALL_LIMITS: Limits = Limits { head_bytes_max: 96, headers_max: 3, body_bytes_max: 24 };
+
+/// Checks one input of the fuzzer. Its first byte chooses request and limits (`0` normal, `1` HEAD,
+/// `2` CONNECT, `3` to `5` the same with small limits), its second how the rest is cut; the rest is what
+/// the server sends, possibly several answers.
+///
+/// # Panics
+/// If the outcome depends on the cuts or on what the parser did before, or an invariant breaks.
+pub fn check(data: &[u8]) {
+    let [choice, seed, bytes @ ..] = data else { return };
+    let choice = choice.wrapping_sub(b'0');
+    let kind = match choice % 3 {
+        0 => RequestKind::Normal,
+        1 => RequestKind::Head,
+        _ => RequestKind::Connect,
+    };
+    let limits = if choice % 6 >= 3 { SMALL_LIMITS } else { Limits::default() };
+
+    // One parser goes through the whole input with cuts, as it would on a connection; fresh ones read
+    // each answer whole and byte by byte.
+    let mut reused = Parser::new(limits);
+    let mut cuts = Cuts::new(*seed);
+    let mut rest = bytes;
+    loop {
+        let whole = drive(&mut Parser::new(limits), kind, rest, || rest.len());
+        let cut = drive(&mut reused, kind, rest, || cuts.next_len());
+        assert_eq!(whole, cut, "the outcome depends on how the bytes are cut");
+        let bytewise = drive(&mut Parser::new(limits), kind, rest, || 1);
+        assert_eq!(whole, bytewise, "the outcome depends on how the bytes are cut");
+        assert!(whole.body.len() as u64 <= limits.body_bytes_max);
+        match whole.consumed {
+            Some(consumed) if consumed > 0 && consumed < rest.len() => rest = &rest[consumed..],
+            _ => return,
+        }
+    }
+}
+
+/// Lengths of pieces: mostly short, now and then long.
+struct Cuts {
+    state: u32,
+}
+
+impl Cuts {
+    fn new(seed: u8) -> Cuts {
+        Cuts { state: u32::from(seed) }
+    }
+
+    fn next_len(&mut self) -> usize {
+        // Knuth's MMIX multiplier cut to 32 bits: any sequence will do, if it is the same each time.
+        self.state = self.state.wrapping_mul(0x4c95_7f2d).wrapping_add(0xf767_814f);
+        let random = (self.state >> 16) as usize;
+        if random % 8 == 0 { 1 + random % 97 } else { 1 + random % 7 }
+    }
+}
