@@ -1,1 +1,14 @@
-//! Time, schedules, the dispatcher and the recorder: no OS clock, no socket.
+//! Time, schedules, the dispatcher and the recorder.
+//!
+//! Nothing in this crate reads a clock, opens a socket or starts a thread: `now` is always an argument.
+//! The real engine and any simulator drive the same [`dispatch::Dispatch`] and the same
+//! [`record::Recorder`].
+
+pub mod dispatch;
+pub mod failure;
+pub mod heat;
+pub mod load;
+pub mod plan;
+pub mod record;
+pub mod schedule;
+pub mod time;

@@ -1,0 +1,548 @@
+//! The dispatcher: a sans-IO state machine that decides what is sent when, and on which connection.
+//!
+//! Whoever drives it calls [`Dispatch::handle`] with `now` and what happened, carries out the actions that
+//! come back, and calls again with [`Event::Tick`] at [`Dispatch::next_wake`] at the latest. The real
+//! engine and a simulator drive the same code.
+//!
+//! Binding is late: a connection that is being opened belongs to no arrival, and the oldest waiting
+//! arrival takes whichever connection is usable first. Nothing is dropped: an arrival that can't be sent
+//! waits with its intended time until it is sent, times out or the run ends.
+
+mod slab;
+
+pub use slab::ConnId;
+
+use crate::failure::FailureKind;
+use crate::load::{Arrival, Load};
+use crate::record::{Answer, Flight, Gauges, Recorder};
+use crate::time::{Instant, Nanos};
+use slab::{List, NONE, Slab, State};
+use std::collections::VecDeque;
+
+/// Sends that one call may ask for, so that a backlog does not starve the reads.
+pub const SENDS_PER_CALL_MAX: usize = 64;
+/// Connection attempts that one call may ask for.
+pub const OPENS_PER_CALL_MAX: usize = 16;
+/// Timeouts that one call carries out.
+const TIMEOUTS_PER_CALL_MAX: usize = 64;
+/// Waiting arrivals that one call lets expire.
+const EXPIRIES_PER_CALL_MAX: usize = 4096;
+/// Connects in progress at once: a dropped SYN costs a second.
+pub const OPENING_MAX: u32 = 128;
+
+/// What happened, as seen from outside.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// Time has passed.
+    Tick,
+    /// A connection is usable; how long its parts took.
+    Connected(ConnId, ConnectTimes),
+    /// An attempt to open a connection failed.
+    ConnectFailed(ConnId, FailureKind),
+    /// `now` is the moment just before the first byte of the request is written.
+    Sent(ConnId),
+    /// `now` is the moment just after the last byte of the answer was read.
+    Answered(ConnId, Answer),
+    /// A usable connection has ended without a whole answer.
+    Closed(ConnId, Closing),
+}
+
+/// How long the parts of opening a connection took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConnectTimes {
+    /// TCP.
+    pub connect: Nanos,
+    /// TLS, if there was any.
+    pub tls: Option<Nanos>,
+}
+
+/// How a usable connection ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing {
+    /// What its request, if it carried one, failed of.
+    pub kind: FailureKind,
+    /// A byte of an answer had been read, so that the request must not be sent again.
+    pub answered: bool,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Open a connection; answer with `Connected` or `ConnectFailed`.
+    Open(ConnId),
+    /// Send the operation; answer with `Sent` at once, then `Answered` or `Closed`.
+    Send {
+        /// On this connection.
+        conn: ConnId,
+        /// Number of the operation.
+        operation: u32,
+    },
+    /// Close; no event follows.
+    Close(ConnId, CloseKind),
+}
+
+/// How to close.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloseKind {
+    /// Nothing is under way.
+    Graceful,
+    /// A request is under way: reset, or its port stays taken.
+    Abort,
+}
+
+/// Actions of one call, in a buffer that is used again.
+pub type Actions = Vec<Action>;
+
+/// The size of an [`Actions`] buffer that never has to grow.
+pub const ACTIONS_MAX: usize = SENDS_PER_CALL_MAX + OPENS_PER_CALL_MAX + 2 * TIMEOUTS_PER_CALL_MAX + 4;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pool {
+    /// One more whenever an arrival is due and none is usable, up to `max`.
+    Auto {
+        /// Limit of this worker.
+        max: u32,
+    },
+    /// `n` connections, opened before the start.
+    Fixed {
+        /// Number for this worker.
+        n: u32,
+    },
+}
+
+/// What the dispatcher must know of the plan.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Connections.
+    pub pool: Pool,
+    /// From the intended time.
+    pub timeout: Nanos,
+    /// How long dispatch goes on after the last arrival due.
+    pub drain: Nanos,
+    /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
+    pub idempotent: Vec<bool>,
+}
+
+/// The state machine of one worker.
+#[derive(Debug)]
+pub struct Dispatch<L> {
+    load: Option<L>,
+    policy: Policy,
+    max: u32,
+    slab: Slab,
+    idle: List,
+    opening: List,
+    flights: List,
+    resend: VecDeque<Flight>,
+    prewarm_left: u32,
+    /// The latest stretch in which the pool was at its limit.
+    full_since: Option<Instant>,
+    full_until: Option<Instant>,
+    exhausted_at: Option<Instant>,
+    more_to_do: bool,
+    finished: bool,
+    open_peak: u32,
+}
+
+impl<L: Load> Dispatch<L> {
+    /// A dispatcher that has no load yet; a fixed pool is opened by ticks before [`Dispatch::start`].
+    pub fn new(policy: Policy) -> Dispatch<L> {
+        let (max, prewarm_left) = match policy.pool {
+            Pool::Auto { max } => (max, 0),
+            Pool::Fixed { n } => (n, n),
+        };
+        Dispatch {
+            load: None,
+            max,
+            slab: Slab::new(max as usize),
+            idle: List::EMPTY,
+            opening: List::EMPTY,
+            flights: List::EMPTY,
+            resend: VecDeque::with_capacity(max as usize),
+            prewarm_left,
+            full_since: None,
+            full_until: None,
+            exhausted_at: None,
+            more_to_do: false,
+            finished: false,
+            open_peak: 0,
+            policy,
+        }
+    }
+
+    /// True while connections of a fixed pool are still being opened.
+    pub fn is_prewarming(&self) -> bool {
+        self.prewarm_left > 0 || self.opening.len > 0
+    }
+
+    /// Gives the load; its first arrival should lie in the future.
+    pub fn start(&mut self, load: L) {
+        self.prewarm_left = 0;
+        self.load = Some(load);
+    }
+
+    /// Nothing falls due at `at` or later: the run is being ended early.
+    pub fn stop(&mut self, at: Instant) {
+        if let Some(load) = &mut self.load {
+            load.stop(at);
+        }
+    }
+
+    /// Every arrival has ended: nothing is left to do.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Levels right now, `connections_peak` being that of this worker.
+    pub fn gauges(&self) -> Gauges {
+        Gauges {
+            in_flight: u64::from(self.flights.len),
+            backlog: self.waiting(),
+            connections: u64::from(self.idle.len + self.flights.len),
+            connections_peak: u64::from(self.open_peak),
+        }
+    }
+
+    /// Takes note of what happened at `now` and appends what is to be done to `out`.
+    pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
+        self.more_to_do = false;
+        match event {
+            Event::Tick => self.tick(now, out, rec),
+            Event::Connected(id, times) => self.connected(id, times, now, rec),
+            Event::ConnectFailed(id, kind) => self.connect_failed(id, kind, now, rec),
+            Event::Sent(id) => self.sent(id, now, rec),
+            Event::Answered(id, answer) => self.answered(id, &answer, now, out, rec),
+            Event::Closed(id, closing) => self.closed(id, closing, now, rec),
+        }
+        if !matches!(event, Event::Sent(_)) {
+            self.pump(now, out, rec);
+        }
+    }
+
+    /// When a [`Event::Tick`] is due at the latest. A time that has passed means: at once.
+    pub fn next_wake(&self) -> Option<Instant> {
+        if self.finished {
+            return None;
+        }
+        if self.more_to_do {
+            return Some(Instant(0));
+        }
+        let timeout_of = |slot: u32| {
+            let conn = self.slab.at(slot);
+            let begin = if conn.state == State::Busy { conn.flight.arrival.intended } else { conn.since };
+            // A response time equal to the timeout is still in time.
+            begin + self.policy.timeout + Nanos(1)
+        };
+        let first = |list: &List| (list.head != NONE).then(|| timeout_of(list.head));
+        let resend = self.resend.front().map(|f| f.arrival.intended + self.policy.timeout + Nanos(1));
+        let mut wake = [first(&self.flights), first(&self.opening), resend].into_iter().flatten().min();
+        if let Some(load) = &self.load {
+            let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
+            // Arrivals that could neither be sent nor cause a connection need no turn of their own.
+            let due = if load.waiting() == 0 || self.can_open() { load.next_due() } else { None };
+            let drained = Some(self.drain_end(load));
+            wake = [wake, head, due, drained].into_iter().flatten().min();
+        }
+        wake
+    }
+
+    /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`.
+    pub fn finish(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        while self.flights.head != NONE {
+            let slot = self.flights.head;
+            let flight = self.end_flight(slot, now);
+            rec.cut_off(&flight, now);
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
+            self.slab.release(slot);
+        }
+        while let Some(flight) = self.resend.pop_front() {
+            rec.cut_off(&flight, now);
+        }
+        if let Some(load) = &mut self.load {
+            // What fell due until the end but was not looked at yet is accounted for too.
+            load.advance(now, |arrival| rec.due(&arrival));
+            load.stop(Instant(0));
+            while let Some(arrival) = load.head() {
+                load.pop();
+                load.ended(now);
+                rec.cut_off(&Flight { arrival, ..Flight::default() }, now);
+            }
+        }
+        self.finished = true;
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        self.expire_flights(now, out, rec);
+        self.expire_opening(now, out, rec);
+        self.expire_waiting(now, rec);
+        let Some(load) = &self.load else { return };
+        if self.exhausted_at.is_none() && load.is_exhausted(now) {
+            self.exhausted_at = Some(now.min(load.end()));
+        }
+        if now >= self.drain_end(load) {
+            self.finish(now, out, rec);
+        }
+    }
+
+    fn drain_end(&self, load: &L) -> Instant {
+        self.exhausted_at.unwrap_or(load.end()) + self.policy.drain
+    }
+
+    fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.slab.resolve(id) else { return };
+        self.slab.unlink(&mut self.opening, slot);
+        self.make_idle(slot, now);
+        self.open_peak = self.open_peak.max(self.idle.len + self.flights.len);
+        rec.connected(times.connect, times.tls, now);
+    }
+
+    fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.slab.resolve(id) else { return };
+        self.slab.unlink(&mut self.opening, slot);
+        self.slab.release(slot);
+        let local = kind == FailureKind::NO_LOCAL_PORT || kind == FailureKind::NO_FILE_DESCRIPTOR;
+        let counts = &mut rec.counters().connections;
+        counts.failed += 1;
+        counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
+        counts.local_limit += u64::from(local);
+        if local && self.total() > 0 {
+            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit.
+            self.max = self.total();
+            return;
+        }
+        if let Some(flight) = self.take_waiting() {
+            self.user_ended(now);
+            rec.failed(&flight, 0, kind, 0, now);
+        }
+    }
+
+    fn sent(&mut self, id: ConnId, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.slab.resolve(id) else { return };
+        let flight = &mut self.slab.at_mut(slot).flight;
+        if flight.sent.is_none() {
+            flight.sent = Some(now);
+            rec.sent(flight);
+        }
+    }
+
+    fn answered(&mut self, id: ConnId, answer: &Answer, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let Some(slot) = self.slab.resolve(id).filter(|&s| self.slab.at(s).state == State::Busy) else {
+            return;
+        };
+        let flight = self.end_flight(slot, now);
+        rec.answered(&flight, slot, answer, now);
+        if answer.reusable {
+            self.slab.at_mut(slot).reused = true;
+            self.make_idle(slot, now);
+        } else {
+            rec.counters().connections.closed_by_target += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Graceful));
+            self.slab.release(slot);
+        }
+    }
+
+    fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.slab.resolve(id) else { return };
+        rec.counters().connections.closed_by_target += 1;
+        match self.slab.at(slot).state {
+            State::Idle => {
+                self.slab.unlink(&mut self.idle, slot);
+                self.slab.release(slot);
+            }
+            State::Busy => {
+                let reused = self.slab.at(slot).reused;
+                let flight = self.end_flight_keeping_user(slot);
+                self.slab.release(slot);
+                let idempotent =
+                    self.policy.idempotent.get(flight.operation as usize).copied().unwrap_or(false);
+                let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
+                if reused && idempotent && died && !closing.answered && !flight.resent {
+                    rec.counters().connections.resent += 1;
+                    self.resend.push_back(Flight { resent: true, ..flight });
+                } else {
+                    self.user_ended(now);
+                    rec.failed(&flight, id.slot, closing.kind, 0, now);
+                }
+            }
+            State::Opening | State::Free => {}
+        }
+    }
+
+    fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..TIMEOUTS_PER_CALL_MAX {
+            let slot = self.flights.head;
+            if slot == NONE || now.since(self.slab.at(slot).flight.arrival.intended) <= self.policy.timeout {
+                return;
+            }
+            let flight = self.end_flight(slot, now);
+            rec.timed_out(&flight, slot, 0, now);
+            rec.counters().connections.closed_on_timeout += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
+            self.slab.release(slot);
+        }
+        self.more_to_do = true;
+    }
+
+    fn expire_opening(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..TIMEOUTS_PER_CALL_MAX {
+            let slot = self.opening.head;
+            if slot == NONE || now.since(self.slab.at(slot).since) <= self.policy.timeout {
+                return;
+            }
+            self.slab.unlink(&mut self.opening, slot);
+            rec.counters().connections.failed += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
+            self.slab.release(slot);
+        }
+        self.more_to_do = true;
+    }
+
+    /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
+    /// decides, and each is also looked at when it is about to be sent.
+    fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {
+        for _ in 0..EXPIRIES_PER_CALL_MAX {
+            let late = |a: Arrival| now.since(a.intended) > self.policy.timeout;
+            let resend = self.resend.front().is_some_and(|f| late(f.arrival));
+            let head = self.load.as_ref().and_then(Load::head).is_some_and(late);
+            let flight = match (resend, head) {
+                (true, _) => self.resend.pop_front(),
+                (_, true) => self.take_head(),
+                _ => return,
+            };
+            let Some(flight) = flight else { return };
+            self.user_ended(now);
+            rec.timed_out(&flight, 0, 0, now);
+        }
+        self.more_to_do = true;
+    }
+
+    /// Sends what waits on what is usable, and opens connections for the rest.
+    fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        if self.finished {
+            return;
+        }
+        if let Some(load) = &mut self.load {
+            load.advance(now, |arrival| rec.due(&arrival));
+        }
+        let mut sends = 0;
+        while self.idle.len > 0 && self.waiting() > 0 {
+            if sends == SENDS_PER_CALL_MAX {
+                self.more_to_do = true;
+                return;
+            }
+            let Some(flight) = self.take_waiting() else { break };
+            if now.since(flight.arrival.intended) > self.policy.timeout {
+                self.user_ended(now);
+                rec.timed_out(&flight, 0, 0, now);
+                continue;
+            }
+            self.bind(flight, out);
+            sends += 1;
+        }
+        self.open_connections(now, out, rec);
+        self.note_fullness(now);
+        if self.exhausted_at.is_some() && self.waiting() == 0 && self.flights.len == 0 {
+            self.finished = true;
+        } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
+            // The next tick sets the end of the drain.
+            self.more_to_do = true;
+        }
+    }
+
+    fn bind(&mut self, mut flight: Flight, out: &mut Actions) {
+        let slot = self.idle.head;
+        self.slab.unlink(&mut self.idle, slot);
+        let conn = self.slab.at_mut(slot);
+        flight.ready = conn.since;
+        conn.state = State::Busy;
+        conn.flight = flight;
+        self.slab.insert_by_intended(&mut self.flights, slot);
+        out.push(Action::Send { conn: self.slab.id(slot), operation: flight.operation });
+    }
+
+    fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let wanted = self.waiting().max(u64::from(self.prewarm_left + self.opening.len));
+        let mut opens = 0;
+        while u64::from(self.opening.len) < wanted && self.can_open() {
+            if opens == OPENS_PER_CALL_MAX {
+                self.more_to_do = true;
+                return;
+            }
+            let slot = self.slab.take(now);
+            self.slab.at_mut(slot).state = State::Opening;
+            self.slab.push_back(&mut self.opening, slot);
+            self.prewarm_left = self.prewarm_left.saturating_sub(1);
+            rec.counters().connections.attempted += 1;
+            out.push(Action::Open(self.slab.id(slot)));
+            opens += 1;
+        }
+    }
+
+    fn total(&self) -> u32 {
+        self.idle.len + self.flights.len + self.opening.len
+    }
+
+    fn can_open(&self) -> bool {
+        self.total() < self.max && self.opening.len < OPENING_MAX
+    }
+
+    fn note_fullness(&mut self, now: Instant) {
+        let full = self.total() >= self.max;
+        match (full, self.full_since, self.full_until) {
+            (true, None, _) | (true, Some(_), Some(_)) => {
+                (self.full_since, self.full_until) = (Some(now), None)
+            }
+            (false, Some(_), None) => self.full_until = Some(now),
+            _ => {}
+        }
+    }
+
+    fn was_full_at(&self, at: Instant) -> bool {
+        self.full_since.is_some_and(|since| since <= at) && self.full_until.is_none_or(|until| at < until)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.resend.len() as u64 + self.load.as_ref().map_or(0, Load::waiting)
+    }
+
+    fn take_waiting(&mut self) -> Option<Flight> {
+        self.resend.pop_front().or_else(|| self.take_head())
+    }
+
+    fn take_head(&mut self) -> Option<Flight> {
+        let load = self.load.as_mut()?;
+        let arrival = load.head()?;
+        load.pop();
+        let operations = self.policy.idempotent.len().max(1) as u64;
+        Some(Flight {
+            arrival,
+            operation: (arrival.index % operations) as u32,
+            pool_full: self.was_full_at(arrival.intended),
+            ..Flight::default()
+        })
+    }
+
+    fn user_ended(&mut self, now: Instant) {
+        if let Some(load) = &mut self.load {
+            load.ended(now);
+        }
+    }
+
+    fn end_flight(&mut self, slot: u32, now: Instant) -> Flight {
+        self.user_ended(now);
+        self.end_flight_keeping_user(slot)
+    }
+
+    fn end_flight_keeping_user(&mut self, slot: u32) -> Flight {
+        self.slab.unlink(&mut self.flights, slot);
+        std::mem::take(&mut self.slab.at_mut(slot).flight)
+    }
+
+    fn make_idle(&mut self, slot: u32, now: Instant) {
+        let conn = self.slab.at_mut(slot);
+        conn.state = State::Idle;
+        conn.since = now;
+        self.slab.push_front(&mut self.idle, slot);
+    }
+}

@@ -1,0 +1,115 @@
+//! Why an arrival failed: a closed set of kinds, small enough to be an array index.
+
+/// One kind of failure. Protocol violations are numbered by the codec; their names travel in the plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FailureKind(u8);
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $constant:ident = $number:literal, $code:literal;)*) => {
+        impl FailureKind {
+            $($(#[$doc])* pub const $constant: FailureKind = FailureKind($number);)*
+            const NAMED: &'static [&'static str] = &[$($code),*];
+        }
+    };
+}
+
+kinds! {
+    /// Status 400–499 other than 429.
+    STATUS_4XX = 0, "status_4xx";
+    /// Status 429 or 503: the server refused work on purpose.
+    SHED = 1, "shed";
+    /// Status 500–599 other than 503.
+    STATUS_5XX = 2, "status_5xx";
+    /// A status outside 100–599.
+    STATUS_OTHER = 3, "status_other";
+    /// The answer is whole but is not what `--expect` asked for.
+    EXPECTATION = 4, "expectation";
+    /// The target refused the connection.
+    CONNECT_REFUSED = 5, "connect_refused";
+    /// The kernel or the run's timeout gave the connection up.
+    CONNECT_TIMEOUT = 6, "connect_timeout";
+    /// Another error while connecting (unreachable, permission).
+    CONNECT_FAILED = 7, "connect_failed";
+    /// No local port was left.
+    NO_LOCAL_PORT = 8, "no_local_port";
+    /// No file descriptor was left.
+    NO_FILE_DESCRIPTOR = 9, "no_file_descriptor";
+    /// The TLS handshake or a TLS record failed.
+    TLS = 10, "tls";
+    /// The connection was reset before the answer was whole.
+    RESET = 11, "reset";
+    /// The connection was closed before the answer was whole.
+    CLOSED_EARLY = 12, "closed_early";
+    /// The answer's body is above the limit.
+    TOO_LARGE = 13, "too_large";
+    /// Another error of the socket.
+    SOCKET = 14, "socket";
+}
+
+impl FailureKind {
+    /// How many kinds there can be, the codec's included: the length of a counter array.
+    pub const COUNT: usize = 64;
+    const PROTOCOL_BASE: u8 = Self::NAMED.len() as u8;
+
+    /// The `number`-th protocol violation of the codec. Numbers that do not fit share the last place.
+    pub fn protocol(number: usize) -> FailureKind {
+        FailureKind((Self::PROTOCOL_BASE as usize + number).min(Self::COUNT - 1) as u8)
+    }
+
+    /// The kind's place in a counter array.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The stable name of the kind at `index`; `protocol_names` are the codec's own, by number.
+    pub fn code_at(index: usize, protocol_names: &[&str]) -> String {
+        match Self::NAMED.get(index) {
+            Some(code) => (*code).to_string(),
+            None => match protocol_names.get(index - Self::NAMED.len()) {
+                Some(name) => format!("protocol_{name}"),
+                None => "protocol_other".to_string(),
+            },
+        }
+    }
+
+    /// The failure that `status` alone means, if it means one (RFC 9110 §15; 429: RFC 6585).
+    pub fn of_status(status: u16) -> Option<FailureKind> {
+        match status {
+            100..=399 => None,
+            429 | 503 => Some(Self::SHED),
+            400..=499 => Some(Self::STATUS_4XX),
+            500..=599 => Some(Self::STATUS_5XX),
+            _ => Some(Self::STATUS_OTHER),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_own_name() {
+        let mut names: Vec<String> = (0..FailureKind::COUNT - 1)
+            .map(|i| FailureKind::code_at(i, &["bad_chunk", "bad_head"]))
+            .filter(|n| n != "protocol_other")
+            .collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert_eq!(all, FailureKind::NAMED.len() + 2);
+        assert_eq!(FailureKind::code_at(FailureKind::protocol(1).index(), &["a", "b"]), "protocol_b");
+    }
+
+    #[test]
+    fn statuses_by_class() {
+        assert_eq!(FailureKind::of_status(200), None);
+        assert_eq!(FailureKind::of_status(399), None);
+        assert_eq!(FailureKind::of_status(429), Some(FailureKind::SHED));
+        assert_eq!(FailureKind::of_status(503), Some(FailureKind::SHED));
+        assert_eq!(FailureKind::of_status(404), Some(FailureKind::STATUS_4XX));
+        assert_eq!(FailureKind::of_status(500), Some(FailureKind::STATUS_5XX));
+        assert_eq!(FailureKind::of_status(999), Some(FailureKind::STATUS_OTHER));
+    }
+}

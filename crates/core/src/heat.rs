@@ -1,0 +1,172 @@
+//! Where the response times lie: a grid of intended time × log latency with a bounded size.
+//!
+//! Keyed by the *intended* time, so that a stall shows as the wedge that it is: each arrival that the
+//! stall delays sits at the moment when it should have started.
+
+use crate::time::{MILLISECOND_NS, Nanos};
+
+/// Latency bins: twelve for each decade from 1 µs to 100 s; the first and the last are open-ended.
+pub const BINS: usize = 96;
+/// The row of a column that counts arrivals known only to be longer than their age.
+pub const CENSORED_ROW: usize = BINS;
+/// The row of a column that counts failed arrivals.
+pub const FAILED_ROW: usize = BINS + 1;
+/// Rows of a column: the latency bins, then censored, then failed.
+pub const ROWS: usize = BINS + 2;
+/// Columns at the most; a longer run doubles the column's width.
+pub const COLUMNS_MAX: usize = 600;
+
+const FIRST_WIDTH_NS: u64 = 100 * MILLISECOND_NS;
+
+/// Lower edge of latency bin `i` in nanoseconds, `10^(3 + i/12)`; bin 0 also holds what lies below.
+pub fn bin_edge_ns(i: usize) -> u64 {
+    libm::pow(10.0, 3.0 + i as f64 / 12.0).round() as u64
+}
+
+/// Counts by (column of intended time, row). Folding keeps every count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeatGrid {
+    edges_ns: Vec<u64>,
+    column_ns: u64,
+    columns_used: usize,
+    cells: Vec<u32>,
+}
+
+impl Default for HeatGrid {
+    fn default() -> Self {
+        HeatGrid {
+            edges_ns: (0..BINS).map(bin_edge_ns).collect(),
+            column_ns: FIRST_WIDTH_NS,
+            columns_used: 0,
+            cells: vec![0; COLUMNS_MAX * ROWS],
+        }
+    }
+}
+
+impl HeatGrid {
+    /// Width of a column of intended time.
+    pub fn column_width(&self) -> Nanos {
+        Nanos(self.column_ns)
+    }
+
+    /// Columns up to the last one that holds anything.
+    pub fn columns_used(&self) -> usize {
+        self.columns_used
+    }
+
+    /// The latency bin that holds `latency`.
+    pub fn bin_of(&self, latency: Nanos) -> usize {
+        self.edges_ns.partition_point(|&edge| edge <= latency.0).saturating_sub(1)
+    }
+
+    /// Counts of one column, [`ROWS`] long.
+    pub fn column(&self, i: usize) -> &[u32] {
+        &self.cells[i * ROWS..(i + 1) * ROWS]
+    }
+
+    /// Counts one arrival whose intended time lies `offset` after the start.
+    pub fn record(&mut self, offset: Nanos, row: usize) {
+        self.add(offset.0, row, 1);
+    }
+
+    /// Adds `count` to the cell that holds the intended time `offset_ns`.
+    pub fn add(&mut self, offset_ns: u64, row: usize, count: u32) {
+        let mut column = offset_ns / self.column_ns;
+        while column >= COLUMNS_MAX as u64 {
+            self.fold();
+            column = offset_ns / self.column_ns;
+        }
+        let column = column as usize;
+        self.columns_used = self.columns_used.max(column + 1);
+        let cell = &mut self.cells[column * ROWS + row];
+        *cell = cell.saturating_add(count);
+    }
+
+    /// Adds another grid; the wider column width wins.
+    pub fn merge(&mut self, other: &HeatGrid) {
+        while self.column_ns < other.column_ns {
+            self.fold();
+        }
+        for column in 0..other.columns_used {
+            let offset_ns = column as u64 * other.column_ns;
+            for (row, &count) in other.column(column).iter().enumerate() {
+                if count > 0 {
+                    self.add(offset_ns, row, count);
+                }
+            }
+        }
+    }
+
+    /// Forgets every count but keeps the column width, so that parts of one run stay alike.
+    pub fn clear(&mut self) {
+        self.cells[..self.columns_used * ROWS].fill(0);
+        self.columns_used = 0;
+    }
+
+    /// Every cell that holds something: (column, row, count).
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, usize, u32)> + '_ {
+        self.cells[..self.columns_used * ROWS]
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(i, count)| (i / ROWS, i % ROWS, *count))
+    }
+
+    /// Doubles the width of the columns, in place.
+    fn fold(&mut self) {
+        for column in 0..COLUMNS_MAX {
+            for row in 0..ROWS {
+                let pair = if column < COLUMNS_MAX / 2 {
+                    let left = self.cells[2 * column * ROWS + row];
+                    let right = self.cells[(2 * column + 1) * ROWS + row];
+                    left.saturating_add(right)
+                } else {
+                    0
+                };
+                self.cells[column * ROWS + row] = pair;
+            }
+        }
+        self.column_ns *= 2;
+        self.columns_used = self.columns_used.div_ceil(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(grid: &HeatGrid) -> u64 {
+        grid.nonzero().map(|(_, _, n)| u64::from(n)).sum()
+    }
+
+    #[test]
+    fn bins_are_half_open_and_ends_are_open() {
+        let grid = HeatGrid::default();
+        for i in 1..BINS {
+            assert_eq!(grid.bin_of(Nanos(bin_edge_ns(i))), i);
+            assert_eq!(grid.bin_of(Nanos(bin_edge_ns(i) - 1)), i - 1);
+        }
+        assert_eq!(grid.bin_of(Nanos(0)), 0);
+        assert_eq!(grid.bin_of(Nanos(u64::MAX)), BINS - 1);
+        assert_eq!(bin_edge_ns(0), 1_000);
+        assert_eq!(bin_edge_ns(36), 1_000_000);
+    }
+
+    #[test]
+    fn folding_and_merging_keep_every_count() {
+        let (mut long, mut short) = (HeatGrid::default(), HeatGrid::default());
+        for i in 0..10_000u64 {
+            long.record(Nanos(i * 97 * MILLISECOND_NS), (i % ROWS as u64) as usize);
+            short.record(Nanos(i * MILLISECOND_NS), 3);
+        }
+        assert_eq!((total(&long), total(&short)), (10_000, 10_000));
+        assert!(long.columns_used() <= COLUMNS_MAX);
+        let wide = long.column_width();
+        short.merge(&long);
+        assert_eq!(total(&short), 20_000);
+        assert_eq!(short.column_width(), wide);
+        short.clear();
+        assert_eq!(total(&short), 0);
+        assert_eq!(short.column_width(), wide);
+    }
+}

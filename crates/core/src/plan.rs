@@ -1,0 +1,299 @@
+//! What a run is to do: a value that is checked once, when it is made, and never again.
+
+use crate::dispatch::{Policy, Pool};
+use crate::load::{Closed, ClosedShare, Open};
+use crate::record::RECORDABLE_MAX;
+use crate::schedule::{PHASE_MAX, Phase, Process, RATE_MAX_PER_S, Schedule};
+use crate::time::{Instant, Nanos};
+use std::sync::Arc;
+
+/// Users of a closed population start this far apart.
+pub const USER_STAGGER: Nanos = Nanos::from_millis(1);
+
+/// Operations whose response times are kept apart; the rest of a long target list shares the last place.
+pub const OPERATIONS_APART_MAX: usize = 32;
+
+/// What offers the load, before it is checked.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LoadSpec {
+    /// Arrivals by schedule.
+    Open {
+        /// The measured shape, end to end; the warm-up is put before it.
+        phases: Vec<Phase>,
+        /// How arrivals lie around it.
+        process: Process,
+    },
+    /// A finite population.
+    Closed {
+        /// How many users.
+        users: u32,
+        /// From an answer to the next request.
+        think: Nanos,
+        /// Length of the measured part.
+        duration: Nanos,
+    },
+}
+
+/// A plan before it is checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlanSpec {
+    /// What offers the load.
+    pub load: LoadSpec,
+    /// Excluded from every figure, before the measured part.
+    pub warmup: Nanos,
+    /// Measured arrivals at the most.
+    pub limit: Option<u64>,
+    /// From the intended time.
+    pub timeout: Nanos,
+    /// After the last arrival due; the timeout unless given.
+    pub drain: Option<Nanos>,
+    /// Connections over all workers.
+    pub pool: Pool,
+    /// Worker threads.
+    pub threads: u32,
+    /// For each operation: may it be sent twice?
+    pub idempotent: Vec<bool>,
+    /// No plan may offer more than this.
+    pub rate_cap: Option<crate::schedule::Rate>,
+}
+
+/// Why a plan can't be.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A rate of nothing.
+    #[error("the rate is 0 throughout: nothing would be sent")]
+    RateZero,
+    /// A rate above what the schedule's integers hold.
+    #[error("a rate of {0}/s is above the highest possible, {RATE_MAX_PER_S}/s")]
+    RateTooHigh(f64),
+    /// Above the user's own cap.
+    #[error("a rate of {rate}/s is above the cap of {cap}/s (--max-rate)")]
+    AboveCap {
+        /// What the plan asked for, per second.
+        rate: f64,
+        /// What is allowed, per second.
+        cap: f64,
+    },
+    /// No time at all.
+    #[error("the duration is 0: nothing would be measured")]
+    DurationZero,
+    /// Longer than a day.
+    #[error("a phase of {0} s is longer than the longest possible, 24 h")]
+    TooLong(f64),
+    /// A timeout that no answer could meet.
+    #[error("the timeout is 0: every request would be late")]
+    TimeoutZero,
+    /// A timeout that can't be recorded.
+    #[error("a timeout of {0} s is longer than the longest that is recorded, 1 h")]
+    TimeoutTooLong(f64),
+    /// No user.
+    #[error("0 users send nothing")]
+    NoUsers,
+    /// No arrival asked for.
+    #[error("0 requests: nothing would be sent")]
+    LimitZero,
+    /// No worker.
+    #[error("0 threads can't send anything")]
+    NoThreads,
+    /// No operation.
+    #[error("there is nothing to request: give a URL or a target file")]
+    NoOperations,
+    /// A worker without a connection.
+    #[error(
+        "{connections} connections can't be shared by {threads} threads: each needs one (raise -c or lower -t)"
+    )]
+    FewerConnectionsThanThreads {
+        /// Connections asked for.
+        connections: u32,
+        /// Threads asked for.
+        threads: u32,
+    },
+    /// A worker without a user.
+    #[error("{users} users can't be shared by {threads} threads: each needs one (lower -t)")]
+    FewerUsersThanThreads {
+        /// Users asked for.
+        users: u32,
+        /// Threads asked for.
+        threads: u32,
+    },
+}
+
+/// A checked plan.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    spec: PlanSpec,
+    schedule: Option<Arc<Schedule>>,
+}
+
+impl Plan {
+    /// Checks `spec`.
+    pub fn new(spec: PlanSpec) -> Result<Plan, PlanError> {
+        check_common(&spec)?;
+        let schedule = match &spec.load {
+            LoadSpec::Open { phases, process } => {
+                check_phases(phases, &spec)?;
+                Some(Arc::new(place(phases, *process, spec.warmup, spec.limit)))
+            }
+            LoadSpec::Closed { users, duration, .. } => {
+                if *users == 0 {
+                    return Err(PlanError::NoUsers);
+                }
+                if *users < spec.threads {
+                    return Err(PlanError::FewerUsersThanThreads { users: *users, threads: spec.threads });
+                }
+                check_length(*duration)?;
+                None
+            }
+        };
+        Ok(Plan { spec, schedule })
+    }
+
+    /// What was asked for.
+    pub fn spec(&self) -> &PlanSpec {
+        &self.spec
+    }
+
+    /// The schedule of an open load, warm-up first.
+    pub fn schedule(&self) -> Option<&Arc<Schedule>> {
+        self.schedule.as_ref()
+    }
+
+    /// Worker threads.
+    pub fn threads(&self) -> u32 {
+        self.spec.threads
+    }
+
+    /// How long arrivals may come, warm-up included.
+    pub fn load_length(&self) -> Nanos {
+        match (&self.schedule, &self.spec.load) {
+            (Some(schedule), _) => schedule.span(),
+            (None, LoadSpec::Closed { duration, .. }) => self.spec.warmup + *duration,
+            (None, LoadSpec::Open { .. }) => Nanos::ZERO,
+        }
+    }
+
+    /// How long dispatch goes on after the last arrival due.
+    pub fn drain(&self) -> Nanos {
+        self.spec.drain.unwrap_or(self.spec.timeout)
+    }
+
+    /// Connections of worker `shard`; each worker has at least one.
+    pub fn pool_of(&self, shard: u32) -> Pool {
+        let share = |all: u32| all / self.threads() + u32::from(shard < all % self.threads());
+        match self.spec.pool {
+            Pool::Auto { max } => Pool::Auto { max: share(max).max(1) },
+            Pool::Fixed { n } => Pool::Fixed { n: share(n) },
+        }
+    }
+
+    /// What worker `shard`'s dispatcher must know.
+    pub fn policy(&self, shard: u32) -> Policy {
+        Policy {
+            pool: self.pool_of(shard),
+            timeout: self.spec.timeout,
+            drain: self.drain(),
+            idempotent: self.spec.idempotent.clone(),
+        }
+    }
+
+    /// Worker `shard`'s open load, if the load is open.
+    pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
+        let schedule = self.schedule.as_ref()?;
+        Some(Open::new(schedule.clone(), start, u64::from(shard), u64::from(self.threads())))
+    }
+
+    /// Worker `shard`'s users, if the load is closed.
+    pub fn closed_load(&self, start: Instant, shard: u32) -> Option<Closed> {
+        let LoadSpec::Closed { users, think, duration } = self.spec.load else { return None };
+        Some(Closed::new(ClosedShare {
+            users,
+            think,
+            stagger: USER_STAGGER,
+            start,
+            end: start + self.spec.warmup + duration,
+            limit: self.spec.limit.unwrap_or(u64::MAX),
+            shard,
+            shards: self.threads(),
+        }))
+    }
+
+    /// Operations whose response times are kept apart.
+    pub fn operations_apart(&self) -> usize {
+        self.spec.idempotent.len().min(OPERATIONS_APART_MAX)
+    }
+}
+
+fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
+    let threads = spec.threads;
+    if threads == 0 {
+        return Err(PlanError::NoThreads);
+    }
+    if spec.idempotent.is_empty() {
+        return Err(PlanError::NoOperations);
+    }
+    if spec.limit == Some(0) {
+        return Err(PlanError::LimitZero);
+    }
+    if spec.timeout == Nanos::ZERO {
+        return Err(PlanError::TimeoutZero);
+    }
+    if spec.timeout > RECORDABLE_MAX {
+        return Err(PlanError::TimeoutTooLong(spec.timeout.as_secs_f64()));
+    }
+    if spec.warmup > PHASE_MAX {
+        return Err(PlanError::TooLong(spec.warmup.as_secs_f64()));
+    }
+    let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = spec.pool;
+    if connections < threads {
+        return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
+    }
+    Ok(())
+}
+
+fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
+    if phases.is_empty() {
+        return Err(PlanError::DurationZero);
+    }
+    for phase in phases {
+        check_length(phase.duration)?;
+        let rate = phase.from.max(phase.to);
+        if rate.milli_per_s > RATE_MAX_PER_S * 1000 {
+            return Err(PlanError::RateTooHigh(rate.as_per_s()));
+        }
+        if let Some(cap) = spec.rate_cap.filter(|&cap| rate > cap) {
+            return Err(PlanError::AboveCap { rate: rate.as_per_s(), cap: cap.as_per_s() });
+        }
+    }
+    if phases.iter().all(|p| p.from.milli_per_s == 0 && p.to.milli_per_s == 0) {
+        return Err(PlanError::RateZero);
+    }
+    Ok(())
+}
+
+fn check_length(duration: Nanos) -> Result<(), PlanError> {
+    if duration == Nanos::ZERO {
+        return Err(PlanError::DurationZero);
+    }
+    if duration > PHASE_MAX {
+        return Err(PlanError::TooLong(duration.as_secs_f64()));
+    }
+    Ok(())
+}
+
+/// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.
+fn place(phases: &[Phase], process: Process, warmup: Nanos, limit: Option<u64>) -> Schedule {
+    let mut all = Vec::with_capacity(phases.len() + 1);
+    if warmup > Nanos::ZERO {
+        let begin = phases.iter().map(|p| p.from).find(|r| r.milli_per_s > 0).unwrap_or(phases[0].to);
+        all.push(Phase::hold(begin, warmup));
+    }
+    all.extend_from_slice(phases);
+    let schedule = Schedule::new(&all, process, u64::MAX);
+    match limit {
+        None => schedule,
+        Some(limit) => {
+            let warm = schedule.count_before(warmup);
+            schedule.with_limit(warm.saturating_add(limit))
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Plain counts: outcomes, causes, connections, the generator's own behaviour.
+
+use crate::failure::FailureKind;
+use crate::time::Nanos;
+
+/// Where arrivals ended. Each that fell due ends in exactly one of `ok`, `failed`, `timed_out`,
+/// `unfinished`, `unsent`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcomes {
+    /// Fell due.
+    pub due: u64,
+    /// Their first byte went to the kernel.
+    pub sent: u64,
+    /// Whole answers that are as expected.
+    pub ok: u64,
+    /// By [`FailureKind::index`].
+    pub failed: [u64; FailureKind::COUNT],
+    /// Longer than the timeout, sent or not.
+    pub timed_out: u64,
+    /// Those of `timed_out` that were never sent.
+    pub timed_out_never_sent: u64,
+    /// Those of `timed_out_never_sent` that waited because every connection was in use.
+    pub timed_out_pool_full: u64,
+    /// In flight when the run ended.
+    pub unfinished: u64,
+    /// Still waiting when the run ended.
+    pub unsent: u64,
+}
+
+impl Default for Outcomes {
+    fn default() -> Self {
+        Outcomes {
+            due: 0,
+            sent: 0,
+            ok: 0,
+            failed: [0; FailureKind::COUNT],
+            timed_out: 0,
+            timed_out_never_sent: 0,
+            timed_out_pool_full: 0,
+            unfinished: 0,
+            unsent: 0,
+        }
+    }
+}
+
+impl Outcomes {
+    /// Failures of every kind.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.iter().sum()
+    }
+
+    /// Arrivals that have ended, in any way.
+    pub fn ended(&self) -> u64 {
+        self.ok + self.failed_total() + self.timed_out + self.unfinished + self.unsent
+    }
+
+    /// Adds another count of the same run.
+    pub fn add(&mut self, o: &Outcomes) {
+        self.due += o.due;
+        self.sent += o.sent;
+        self.ok += o.ok;
+        self.failed.iter_mut().zip(o.failed).for_each(|(a, b)| *a += b);
+        self.timed_out += o.timed_out;
+        self.timed_out_never_sent += o.timed_out_never_sent;
+        self.timed_out_pool_full += o.timed_out_pool_full;
+        self.unfinished += o.unfinished;
+        self.unsent += o.unsent;
+    }
+}
+
+/// Statuses 100 to 599, each counted alone.
+pub const STATUS_FIRST: usize = 100;
+/// How many statuses are counted alone.
+pub const STATUS_COUNT: usize = 500;
+
+/// What happened to connections.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ConnectionCounts {
+    /// Attempts to open one.
+    pub attempted: u64,
+    /// Attempts that led to a usable connection.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Attempts refused by the target.
+    pub refused: u64,
+    /// Attempts that this machine could not make: no descriptor, no port.
+    pub local_limit: u64,
+    /// Usable connections that the target closed or broke.
+    pub closed_by_target: u64,
+    /// Connections that were closed because their request timed out.
+    pub closed_on_timeout: u64,
+    /// Requests sent a second time because a reused connection had died.
+    pub resent: u64,
+}
+
+impl ConnectionCounts {
+    fn add(&mut self, o: &ConnectionCounts) {
+        self.attempted += o.attempted;
+        self.opened += o.opened;
+        self.failed += o.failed;
+        self.refused += o.refused;
+        self.local_limit += o.local_limit;
+        self.closed_by_target += o.closed_by_target;
+        self.closed_on_timeout += o.closed_on_timeout;
+        self.resent += o.resent;
+    }
+}
+
+/// Where send lag came from, as exact sums over the sent arrivals.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct LagCauses {
+    /// Waited for a connection because the pool was at its limit.
+    pub no_connection: u64,
+    /// Time of those.
+    pub no_connection_ns: u64,
+    /// Waited while a connection was being opened.
+    pub connecting: u64,
+    /// Time of those.
+    pub connecting_ns: u64,
+    /// Time from "could be sent" to "was sent": the generator's own lateness.
+    pub generator_ns: u64,
+}
+
+impl LagCauses {
+    fn add(&mut self, o: &LagCauses) {
+        self.no_connection += o.no_connection;
+        self.no_connection_ns += o.no_connection_ns;
+        self.connecting += o.connecting;
+        self.connecting_ns += o.connecting_ns;
+        self.generator_ns += o.generator_ns;
+    }
+}
+
+/// How the load generator itself behaved.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct LoopCounts {
+    /// Time spent working, not waiting, summed over workers.
+    pub busy: Nanos,
+    /// Time covered, summed over workers.
+    pub total: Nanos,
+    /// Longest stretch in which a worker did not look at the clock though it was not asked to wait.
+    pub pause_max: Nanos,
+    /// Turns of the loop.
+    pub turns: u64,
+}
+
+impl LoopCounts {
+    fn add(&mut self, o: &LoopCounts) {
+        self.busy += o.busy;
+        self.total += o.total;
+        self.pause_max = self.pause_max.max(o.pause_max);
+        self.turns += o.turns;
+    }
+}
+
+/// Levels at the end of an interval, summed over workers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Gauges {
+    /// Sent and not yet ended.
+    pub in_flight: u64,
+    /// Due and not yet sent.
+    pub backlog: u64,
+    /// Usable connections.
+    pub connections: u64,
+    /// Most connections that were usable at once since the run began.
+    pub connections_peak: u64,
+}
+
+impl Gauges {
+    /// Adds another worker's level at the same moment.
+    pub fn add(&mut self, o: &Gauges) {
+        self.in_flight += o.in_flight;
+        self.backlog += o.backlog;
+        self.connections += o.connections;
+        self.connections_peak += o.connections_peak;
+    }
+}
+
+/// Every count of an interval.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counters {
+    /// Arrivals of the measured part.
+    pub measured: Outcomes,
+    /// Arrivals of the warm-up; they enter no distribution.
+    pub warmup: Outcomes,
+    /// Answers by status, from [`STATUS_FIRST`]; measured part only.
+    pub statuses: [u64; STATUS_COUNT],
+    /// Connections over the whole run, warm-up included.
+    pub connections: ConnectionCounts,
+    /// Causes of send lag; measured part only.
+    pub lag: LagCauses,
+    /// Bytes of answers' heads and bodies.
+    pub bytes_received: u64,
+    /// The loop's own behaviour.
+    pub own: LoopCounts,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters {
+            measured: Outcomes::default(),
+            warmup: Outcomes::default(),
+            statuses: [0; STATUS_COUNT],
+            connections: ConnectionCounts::default(),
+            lag: LagCauses::default(),
+            bytes_received: 0,
+            own: LoopCounts::default(),
+        }
+    }
+}
+
+impl Counters {
+    /// Adds another worker's or another interval's counts.
+    pub fn add(&mut self, o: &Counters) {
+        self.measured.add(&o.measured);
+        self.warmup.add(&o.warmup);
+        self.statuses.iter_mut().zip(o.statuses).for_each(|(a, b)| *a += b);
+        self.connections.add(&o.connections);
+        self.lag.add(&o.lag);
+        self.bytes_received += o.bytes_received;
+        self.own.add(&o.own);
+    }
+}

@@ -1,0 +1,383 @@
+//! What is recorded about a run: distributions, counts, the heat grid, the slowest arrivals.
+//!
+//! A worker fills a [`Bank`] of 32-bit counts and hands it over once per interval; the receiver adds it
+//! to banks of 64-bit counts. Recording allocates nothing.
+
+mod counters;
+mod slowest;
+mod track;
+
+pub use counters::{
+    ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, STATUS_COUNT, STATUS_FIRST,
+};
+pub use slowest::{Outcome, SLOWEST_KEPT, SlowArrival, Slowest};
+pub use track::{RECORDABLE_MAX, SIGNIFICANT_DIGITS, Track, histogram};
+
+use crate::failure::FailureKind;
+use crate::heat::{CENSORED_ROW, FAILED_ROW, HeatGrid};
+use crate::load::Arrival;
+use crate::time::{Instant, Nanos};
+use hdrhistogram::Counter;
+
+/// The distributions that every run keeps. Only arrivals of the measured part enter them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Series {
+    /// Intended start to last byte, of `ok` arrivals: what a user feels.
+    Response,
+    /// Send to last byte, of `ok` arrivals: what a closed loop would have shown.
+    Service,
+    /// Ages, from the intended start, of arrivals known only to take longer.
+    ResponseCensored,
+    /// Ages, from the send, of arrivals that were sent and are known only to take longer.
+    ServiceCensored,
+    /// Intended start to failure, of failed arrivals.
+    Failed,
+    /// Intended start to send, of every sent arrival.
+    SendLag,
+    /// The part of the send lag that the generator itself caused.
+    GeneratorLate,
+    /// Opening a connection, TCP only.
+    Connect,
+    /// TLS handshake.
+    Tls,
+    /// Send to first byte of the answer, of `ok` arrivals.
+    FirstByte,
+    /// First to last byte of the answer, of `ok` arrivals.
+    Transfer,
+}
+
+impl Series {
+    /// Every series, in the order of its place.
+    pub const ALL: [Series; 11] = [
+        Series::Response,
+        Series::Service,
+        Series::ResponseCensored,
+        Series::ServiceCensored,
+        Series::Failed,
+        Series::SendLag,
+        Series::GeneratorLate,
+        Series::Connect,
+        Series::Tls,
+        Series::FirstByte,
+        Series::Transfer,
+    ];
+    const COUNT: usize = Self::ALL.len();
+
+    /// The stable name, used as a tag in logs: no comma, no space.
+    pub fn name(self) -> &'static str {
+        match self {
+            Series::Response => "response_time",
+            Series::Service => "service_time",
+            Series::ResponseCensored => "response_time_censored",
+            Series::ServiceCensored => "service_time_censored",
+            Series::Failed => "failed_response_time",
+            Series::SendLag => "send_lag",
+            Series::GeneratorLate => "generator_late",
+            Series::Connect => "connect",
+            Series::Tls => "tls",
+            Series::FirstByte => "first_byte",
+            Series::Transfer => "transfer",
+        }
+    }
+}
+
+/// Response times of one operation: completed and censored.
+#[derive(Clone, Debug)]
+pub struct OperationTracks<C: Counter> {
+    /// Completed.
+    pub response: Track<C>,
+    /// Known only to take longer.
+    pub censored: Track<C>,
+    /// Failed arrivals.
+    pub failed: u64,
+}
+
+/// Everything recorded in one interval, by one worker or by all.
+#[derive(Clone, Debug)]
+pub struct Bank<C: Counter> {
+    tracks: [Track<C>; Series::COUNT],
+    /// By operation; empty when the run has only one.
+    pub operations: Vec<OperationTracks<C>>,
+    /// Counts.
+    pub counters: Counters,
+    /// Response times by intended time.
+    pub heat: HeatGrid,
+    /// The slowest of the interval.
+    pub slowest: Slowest,
+}
+
+impl<C: Counter> Bank<C> {
+    /// An empty bank for `operations` operations (none are kept apart when there is only one).
+    pub fn new(operations: usize) -> Bank<C> {
+        let kept_apart = if operations > 1 { operations } else { 0 };
+        Bank {
+            tracks: std::array::from_fn(|_| Track::default()),
+            operations: (0..kept_apart)
+                .map(|_| OperationTracks {
+                    response: Track::default(),
+                    censored: Track::default(),
+                    failed: 0,
+                })
+                .collect(),
+            counters: Counters::default(),
+            heat: HeatGrid::default(),
+            slowest: Slowest::default(),
+        }
+    }
+
+    /// One distribution.
+    pub fn track(&self, series: Series) -> &Track<C> {
+        &self.tracks[series as usize]
+    }
+
+    /// One distribution, to write.
+    pub fn track_mut(&mut self, series: Series) -> &mut Track<C> {
+        &mut self.tracks[series as usize]
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.tracks.iter_mut().for_each(Track::clear);
+        for operation in &mut self.operations {
+            operation.response.clear();
+            operation.censored.clear();
+            operation.failed = 0;
+        }
+        self.counters = Counters::default();
+        self.heat.clear();
+        self.slowest = Slowest::default();
+    }
+}
+
+impl Bank<u64> {
+    /// Adds another worker's or another interval's bank.
+    pub fn add<D: Counter>(&mut self, other: &Bank<D>) {
+        self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
+        for (a, b) in self.operations.iter_mut().zip(&other.operations) {
+            a.response.add(&b.response);
+            a.censored.add(&b.censored);
+            a.failed += b.failed;
+        }
+        self.counters.add(&other.counters);
+        self.heat.merge(&other.heat);
+        self.slowest.merge(&other.slowest);
+    }
+}
+
+/// An arrival that has been bound to a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// What and when.
+    pub arrival: Arrival,
+    /// Which operation.
+    pub operation: u32,
+    /// When the connection became usable.
+    pub ready: Instant,
+    /// First time that it was sent, once it was.
+    pub sent: Option<Instant>,
+    /// It was sent a second time, after a reused connection had died.
+    pub resent: bool,
+    /// The pool was at its limit when the arrival fell due.
+    pub pool_full: bool,
+}
+
+/// An answer as the dispatcher and the recorder need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Why it does not count as `ok`, if it doesn't.
+    pub failure: Option<FailureKind>,
+    /// HTTP status or the like; 0 without one.
+    pub status: u16,
+    /// Head and body.
+    pub bytes: u64,
+    /// When the first byte was read.
+    pub first_byte: Instant,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// Writes one worker's bank.
+#[derive(Debug)]
+pub struct Recorder {
+    bank: Box<Bank<u32>>,
+    start: Instant,
+    measured_from: Instant,
+    timeout: Nanos,
+}
+
+impl Recorder {
+    /// Arrivals intended before `measured_from` are warm-up; `start` is the zero of the heat grid.
+    pub fn new(bank: Box<Bank<u32>>, start: Instant, measured_from: Instant, timeout: Nanos) -> Recorder {
+        Recorder { bank, start, measured_from, timeout }
+    }
+
+    /// The bank being filled.
+    pub fn bank(&self) -> &Bank<u32> {
+        &self.bank
+    }
+
+    /// Counts about the loop and the connections, which belong to no arrival.
+    pub fn counters(&mut self) -> &mut Counters {
+        &mut self.bank.counters
+    }
+
+    /// Hands the filled bank over and goes on with `empty`.
+    pub fn swap(&mut self, empty: Box<Bank<u32>>) -> Box<Bank<u32>> {
+        std::mem::replace(&mut self.bank, empty)
+    }
+
+    /// Ends recording and hands the last bank over.
+    pub fn into_bank(self) -> Box<Bank<u32>> {
+        self.bank
+    }
+
+    fn is_measured(&self, arrival: &Arrival) -> bool {
+        arrival.intended >= self.measured_from
+    }
+
+    fn outcomes(&mut self, arrival: &Arrival) -> &mut Outcomes {
+        if self.is_measured(arrival) {
+            &mut self.bank.counters.measured
+        } else {
+            &mut self.bank.counters.warmup
+        }
+    }
+
+    /// An arrival fell due.
+    pub fn due(&mut self, arrival: &Arrival) {
+        self.outcomes(arrival).due += 1;
+    }
+
+    /// The first byte of `flight` goes to the kernel now, at `flight.sent`.
+    pub fn sent(&mut self, flight: &Flight) {
+        self.outcomes(&flight.arrival).sent += 1;
+        let (Some(sent), true) = (flight.sent, self.is_measured(&flight.arrival)) else { return };
+        let intended = flight.arrival.intended;
+        let wait = flight.ready.since(intended);
+        let late = sent.since(intended.max(flight.ready));
+        self.bank.track_mut(Series::SendLag).record(sent.since(intended));
+        self.bank.track_mut(Series::GeneratorLate).record(late);
+        let lag = &mut self.bank.counters.lag;
+        lag.generator_ns += late.0;
+        if wait > Nanos::ZERO && flight.pool_full {
+            lag.no_connection += 1;
+            lag.no_connection_ns += wait.0;
+        } else if wait > Nanos::ZERO {
+            lag.connecting += 1;
+            lag.connecting_ns += wait.0;
+        }
+    }
+
+    /// A whole answer was read at `now`: `ok`, failed, or too late.
+    pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) {
+        self.bank.counters.bytes_received += answer.bytes;
+        let measured = self.is_measured(&flight.arrival);
+        if measured && (100..600).contains(&answer.status) {
+            self.bank.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += 1;
+        }
+        let response = now.since(flight.arrival.intended);
+        if response > self.timeout {
+            return self.timed_out(flight, connection, answer.status, now);
+        }
+        if let Some(kind) = answer.failure {
+            return self.failed(flight, connection, kind, answer.status, now);
+        }
+        self.outcomes(&flight.arrival).ok += 1;
+        if !measured {
+            return;
+        }
+        let sent = flight.sent.unwrap_or(now);
+        self.bank.track_mut(Series::Response).record(response);
+        self.bank.track_mut(Series::Service).record(now.since(sent));
+        self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
+        self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
+        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+            operation.response.record(response);
+        }
+        let row = self.bank.heat.bin_of(response);
+        self.bank.heat.record(flight.arrival.intended.since(self.start), row);
+        self.note_slow(flight, connection, answer.status, Outcome::Ok, now);
+    }
+
+    /// The arrival failed at `now`.
+    pub fn failed(&mut self, flight: &Flight, connection: u32, kind: FailureKind, status: u16, now: Instant) {
+        self.outcomes(&flight.arrival).failed[kind.index()] += 1;
+        if !self.is_measured(&flight.arrival) {
+            return;
+        }
+        self.bank.track_mut(Series::Failed).record(now.since(flight.arrival.intended));
+        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+            operation.failed += 1;
+        }
+        self.bank.heat.record(flight.arrival.intended.since(self.start), FAILED_ROW);
+        self.note_slow(flight, connection, status, Outcome::Failed(kind), now);
+    }
+
+    /// The arrival took longer than the timeout, sent or not; noticed at `now`.
+    pub fn timed_out(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant) {
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.timed_out += 1;
+        outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
+        outcomes.timed_out_pool_full += u64::from(flight.sent.is_none() && flight.pool_full);
+        if !self.is_measured(&flight.arrival) {
+            return;
+        }
+        let deadline = flight.arrival.intended + self.timeout;
+        self.censor(flight, self.timeout, flight.sent.map(|sent| deadline.since(sent)));
+        self.note_slow(flight, connection, status, Outcome::TimedOut, now);
+    }
+
+    /// The run ended at `now` while `flight` was in flight, or waiting when it was never sent.
+    pub fn cut_off(&mut self, flight: &Flight, now: Instant) {
+        let outcomes = self.outcomes(&flight.arrival);
+        match flight.sent {
+            Some(_) => outcomes.unfinished += 1,
+            None => outcomes.unsent += 1,
+        }
+        if self.is_measured(&flight.arrival) {
+            let age = now.since(flight.arrival.intended);
+            self.censor(flight, age, flight.sent.map(|sent| now.since(sent)));
+        }
+    }
+
+    /// An attempt to open a connection has ended.
+    pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>, now: Instant) {
+        self.bank.counters.connections.opened += 1;
+        if now >= self.measured_from {
+            self.bank.track_mut(Series::Connect).record(connect);
+            if let Some(tls) = tls {
+                self.bank.track_mut(Series::Tls).record(tls);
+            }
+        }
+    }
+
+    fn censor(&mut self, flight: &Flight, response_age: Nanos, service_age: Option<Nanos>) {
+        self.bank.track_mut(Series::ResponseCensored).record(response_age);
+        if let Some(age) = service_age {
+            self.bank.track_mut(Series::ServiceCensored).record(age);
+        }
+        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+            operation.censored.record(response_age);
+        }
+        self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
+    }
+
+    fn note_slow(&mut self, flight: &Flight, connection: u32, status: u16, outcome: Outcome, now: Instant) {
+        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended)) {
+            return;
+        }
+        let Arrival { index, intended } = flight.arrival;
+        let operation = flight.operation;
+        let sent = flight.sent;
+        self.bank.slowest.offer(SlowArrival {
+            index,
+            operation,
+            intended,
+            sent,
+            ended: now,
+            connection,
+            status,
+            outcome,
+        });
+    }
+}

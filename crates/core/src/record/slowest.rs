@@ -1,0 +1,99 @@
+//! The few slowest arrivals of an interval, so that a tail can be traced.
+
+use crate::failure::FailureKind;
+use crate::time::{Instant, Nanos};
+
+/// How many are kept for each interval.
+pub const SLOWEST_KEPT: usize = 5;
+
+/// How an arrival ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Outcome {
+    /// A whole answer, as expected.
+    #[default]
+    Ok,
+    /// Failed, and why.
+    Failed(FailureKind),
+    /// Longer than the timeout.
+    TimedOut,
+}
+
+/// One slow arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SlowArrival {
+    /// Its number in the run.
+    pub index: u64,
+    /// Which operation it was.
+    pub operation: u32,
+    /// When it should have started.
+    pub intended: Instant,
+    /// When it was sent, unless it never was.
+    pub sent: Option<Instant>,
+    /// When it ended.
+    pub ended: Instant,
+    /// Slot of the connection that carried it; 0 when it was never sent.
+    pub connection: u32,
+    /// Status of the answer; 0 without one.
+    pub status: u16,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl SlowArrival {
+    /// From the intended start to the end.
+    pub fn response(&self) -> Nanos {
+        self.ended.since(self.intended)
+    }
+}
+
+/// The slowest arrivals seen, slowest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Slowest {
+    kept: [SlowArrival; SLOWEST_KEPT],
+    len: usize,
+}
+
+impl Slowest {
+    /// The kept ones, slowest first.
+    pub fn as_slice(&self) -> &[SlowArrival] {
+        &self.kept[..self.len]
+    }
+
+    /// True when `response` would be kept: a cheap test before a [`SlowArrival`] is put together.
+    pub fn would_keep(&self, response: Nanos) -> bool {
+        self.len < SLOWEST_KEPT || response > self.kept[SLOWEST_KEPT - 1].response()
+    }
+
+    /// Keeps `arrival` if it is among the slowest.
+    pub fn offer(&mut self, arrival: SlowArrival) {
+        let place = self.as_slice().partition_point(|kept| kept.response() >= arrival.response());
+        if place == SLOWEST_KEPT {
+            return;
+        }
+        let end = self.len.min(SLOWEST_KEPT - 1);
+        self.kept.copy_within(place..end, place + 1);
+        self.kept[place] = arrival;
+        self.len = (self.len + 1).min(SLOWEST_KEPT);
+    }
+
+    /// Offers everything that another list kept.
+    pub fn merge(&mut self, other: &Slowest) {
+        other.as_slice().iter().for_each(|&arrival| self.offer(arrival));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_five_slowest_in_order() {
+        let mut slowest = Slowest::default();
+        for ns in [5u64, 1, 9, 3, 7, 8, 2, 9, 4] {
+            slowest.offer(SlowArrival { ended: Instant(ns), ..SlowArrival::default() });
+        }
+        let kept: Vec<u64> = slowest.as_slice().iter().map(|a| a.response().0).collect();
+        assert_eq!(kept, [9, 9, 8, 7, 5]);
+        assert!(slowest.would_keep(Nanos(6)) && !slowest.would_keep(Nanos(5)));
+    }
+}

@@ -1,0 +1,111 @@
+//! One figure's histogram with the exact count, sum and maximum beside it.
+
+use crate::time::{Nanos, SECOND_NS};
+use hdrhistogram::{Counter, Histogram};
+
+/// Longest duration that a histogram tells apart: one hour. What is longer is censored at it.
+pub const RECORDABLE_MAX: Nanos = Nanos(3600 * SECOND_NS);
+
+/// Significant decimal digits of every histogram: a value is off by 0.1 % at the most.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The one histogram configuration of the project, so that merging is exact.
+pub fn histogram<C: Counter>() -> Histogram<C> {
+    Histogram::new_with_bounds(1, RECORDABLE_MAX.0, SIGNIFICANT_DIGITS).expect("constant, valid bounds")
+}
+
+/// A distribution of durations: bins from the histogram, sum and maximum exact.
+#[derive(Clone, Debug)]
+pub struct Track<C: Counter> {
+    /// Counts by value in nanoseconds.
+    pub histogram: Histogram<C>,
+    /// Exact sum in nanoseconds.
+    pub sum_ns: u128,
+    /// Exact maximum in nanoseconds; 0 when empty.
+    pub max_ns: u64,
+}
+
+impl<C: Counter> Default for Track<C> {
+    fn default() -> Self {
+        Track { histogram: histogram(), sum_ns: 0, max_ns: 0 }
+    }
+}
+
+impl<C: Counter> Track<C> {
+    /// Counts one duration. Above [`RECORDABLE_MAX`] it is held at it; callers that must not lose the
+    /// difference censor it instead.
+    pub fn record(&mut self, value: Nanos) {
+        let ns = value.0.min(RECORDABLE_MAX.0);
+        // Within bounds by construction; a histogram starts at 1 ns.
+        let recorded = self.histogram.record(ns.max(1));
+        debug_assert!(recorded.is_ok());
+        self.sum_ns += u128::from(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Exact mean in nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        if self.count() > 0 {
+            self.histogram.reset();
+        }
+        self.sum_ns = 0;
+        self.max_ns = 0;
+    }
+
+    /// Every bin that holds something, ascending: (highest value of the bin in ns, count). The last
+    /// bin's value is the exact maximum.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.histogram
+            .iter_recorded()
+            .map(|bin| (bin.value_iterated_to().min(self.max_ns.max(1)), bin.count_at_value().as_u64()))
+    }
+}
+
+impl Track<u64> {
+    /// Adds the counts of a track of any counter width.
+    pub fn add<D: Counter>(&mut self, other: &Track<D>) {
+        if other.count() == 0 {
+            return;
+        }
+        for bin in other.histogram.iter_recorded() {
+            let added = self
+                .histogram
+                .record_n(bin.value_iterated_to().min(RECORDABLE_MAX.0), bin.count_at_value().as_u64());
+            debug_assert!(added.is_ok());
+        }
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adding_keeps_counts_sum_and_maximum() {
+        let (mut narrow, mut wide) = (Track::<u32>::default(), Track::<u64>::default());
+        for ns in [0, 1, 1500, 10_000_000, 10_000_000, RECORDABLE_MAX.0] {
+            narrow.record(Nanos(ns));
+        }
+        wide.add(&narrow);
+        wide.add(&narrow);
+        assert_eq!(wide.count(), 12);
+        assert_eq!(wide.sum_ns, 2 * narrow.sum_ns);
+        assert_eq!(wide.max_ns, RECORDABLE_MAX.0);
+        let doubled: Vec<_> = narrow.bins().map(|(v, n)| (v, 2 * n)).collect();
+        assert_eq!(wide.bins().collect::<Vec<_>>(), doubled);
+        narrow.clear();
+        assert_eq!((narrow.count(), narrow.sum_ns, narrow.max_ns), (0, 0, 0));
+    }
+}

@@ -1,0 +1,293 @@
+//! Schedule = shape × process, as absolute intended times.
+//!
+//! A shape is Λ(t), the cumulative number of expected arrivals. A process gives unit-rate points u(k):
+//! `even` is u(k) = k, `poisson` is a sum of exponentials from a seeded generator. Arrival k is due at
+//! d(k) = Λ⁻¹(u(k)), the largest whole nanosecond t with Λ(t) ≤ u(k). All sums are integers, so nothing
+//! drifts however long the run is, and nothing that the target does can move an arrival.
+//!
+//! Λ is counted in units of 1/(2·10¹²) request: with rates in milli-requests/s and times in ns, a hold is
+//! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
+
+use crate::time::{Nanos, SECOND_NS};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Units of Λ in one request.
+const UNITS_PER_REQUEST: u128 = 2_000_000_000_000;
+
+/// Highest rate a phase may have, so that the ramp's inequality fits 128 bits.
+pub const RATE_MAX_PER_S: u64 = 1_000_000;
+/// Longest phase, for the same reason.
+pub const PHASE_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
+
+/// A rate in thousandths of a request per second, so that `10/m` is held to 0.001 %.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Rate {
+    /// Requests per 1,000 s.
+    pub milli_per_s: u64,
+}
+
+impl Rate {
+    /// `per_s` whole requests per second.
+    pub const fn per_second(per_s: u64) -> Rate {
+        Rate { milli_per_s: per_s * 1000 }
+    }
+
+    /// Requests per second, for display.
+    pub fn as_per_s(self) -> f64 {
+        self.milli_per_s as f64 / 1000.0
+    }
+}
+
+/// A stretch of the shape: the rate goes linearly from `from` to `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Phase {
+    /// Rate at the start.
+    pub from: Rate,
+    /// Rate at the end.
+    pub to: Rate,
+    /// Length, at most [`PHASE_MAX`].
+    pub duration: Nanos,
+}
+
+impl Phase {
+    /// A constant rate.
+    pub fn hold(rate: Rate, duration: Nanos) -> Phase {
+        Phase { from: rate, to: rate, duration }
+    }
+
+    fn units(&self) -> u128 {
+        u128::from(self.from.milli_per_s + self.to.milli_per_s) * u128::from(self.duration.0)
+    }
+
+    /// Largest t with Λ(t) ≤ `units`, for `units` below the phase's own.
+    fn inverse(&self, units: u128) -> u64 {
+        let (r0, r1) = (self.from.milli_per_s, self.to.milli_per_s);
+        if r0 == r1 {
+            let per_ns = 2 * r0;
+            return match u64::try_from(units) {
+                // 64-bit division is several times faster, and most phases are that short.
+                Ok(units) => units / per_ns,
+                Err(_) => (units / u128::from(per_ns)) as u64,
+            };
+        }
+        let span = self.duration.0;
+        let slope = (r1 as f64 - r0 as f64) / span as f64;
+        let root = (r0 as f64 * r0 as f64 + slope * units as f64).max(0.0).sqrt();
+        let guess = (units as f64 / (r0 as f64 + root)).clamp(0.0, span as f64) as u64;
+        // The guess is off by a few ns at most where the rate is not near 0; the integer inequality decides.
+        let holds = |t: u64| {
+            let (t, span) = (i128::from(t), i128::from(span));
+            2 * i128::from(r0) * t * span + (i128::from(r1) - i128::from(r0)) * t * t <= units as i128 * span
+        };
+        let (mut low, mut high, mut step) = (guess, guess, 1u64);
+        while low > 0 && !holds(low) {
+            high = low;
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+        step = 1;
+        while high < span && holds(high) {
+            low = high;
+            high = (high + step).min(span);
+            step *= 2;
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if holds(middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// How arrivals lie around the shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// Evenly spaced in Λ.
+    Even,
+    /// Independent arrivals: exponential gaps in Λ.
+    Poisson {
+        /// The same seed gives the same arrivals, for any number of threads.
+        seed: u64,
+    },
+}
+
+/// The whole schedule of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    phases: Vec<PlacedPhase>,
+    process: Process,
+    end_ns: u64,
+    limit: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct PlacedPhase {
+    phase: Phase,
+    start_ns: u64,
+    units_before: u128,
+    units_after: u128,
+}
+
+impl Schedule {
+    /// Joins `phases` end to end. At most `limit` arrivals come out.
+    pub fn new(phases: &[Phase], process: Process, limit: u64) -> Schedule {
+        let (mut placed, mut start_ns, mut units) = (Vec::with_capacity(phases.len()), 0, 0u128);
+        for &phase in phases {
+            let units_after = units + phase.units();
+            placed.push(PlacedPhase { phase, start_ns, units_before: units, units_after });
+            start_ns += phase.duration.0;
+            units = units_after;
+        }
+        Schedule { phases: placed, process, end_ns: start_ns, limit }
+    }
+
+    /// The same schedule with at most `limit` arrivals.
+    pub fn with_limit(mut self, limit: u64) -> Schedule {
+        self.limit = limit;
+        self
+    }
+
+    /// When the shape ends.
+    pub fn end(&self) -> Nanos {
+        Nanos(self.end_ns)
+    }
+
+    /// How arrivals lie around the shape.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
+    /// The phases in order.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + '_ {
+        self.phases.iter().map(|p| p.phase)
+    }
+
+    /// How long the schedule offers load: to the end of the shape, or to the arrival that the limit
+    /// leaves out.
+    pub fn span(&self) -> Nanos {
+        if self.limit == u64::MAX {
+            return self.end();
+        }
+        let mut unlimited = self.clone();
+        unlimited.limit = u64::MAX;
+        let next = match self.process {
+            Process::Even => unlimited.at_units(u128::from(self.limit) * UNITS_PER_REQUEST),
+            Process::Poisson { .. } => {
+                let mut cursor = Cursor::new(&unlimited, 0, 1);
+                (0..self.limit).all(|_| cursor.next(&unlimited).is_some());
+                cursor.next(&unlimited).map(|(_, offset)| offset)
+            }
+        };
+        next.unwrap_or(self.end())
+    }
+
+    /// Arrivals with an intended time before `end`, counted from the schedule alone.
+    pub fn count_before(&self, end: Nanos) -> u64 {
+        match self.process {
+            Process::Even => {
+                let due = self.units_before(end).div_ceil(UNITS_PER_REQUEST);
+                self.limit.min(due as u64)
+            }
+            Process::Poisson { .. } => {
+                let mut cursor = Cursor::new(self, 0, 1);
+                let mut count = 0;
+                while cursor.next(self).is_some_and(|(_, offset)| offset < end) {
+                    count += 1;
+                }
+                count
+            }
+        }
+    }
+
+    /// The offered rate at `at`, in requests per second.
+    pub fn rate_at(&self, at: Nanos) -> f64 {
+        let Some(p) = self.phases.iter().find(|p| at.0 < p.start_ns + p.phase.duration.0) else { return 0.0 };
+        let share = (at.0 - p.start_ns) as f64 / p.phase.duration.0 as f64;
+        p.phase.from.as_per_s() + share * (p.phase.to.as_per_s() - p.phase.from.as_per_s())
+    }
+
+    /// The highest rate that the shape reaches.
+    pub fn rate_max(&self) -> Rate {
+        self.phases().map(|p| p.from.max(p.to)).max().unwrap_or_default()
+    }
+
+    /// ⌈Λ(end)⌉ in units, so that "how many k have Λ⁻¹(k) < end" is a division.
+    fn units_before(&self, end: Nanos) -> u128 {
+        let Some(p) = self.phases.iter().find(|p| end.0 < p.start_ns + p.phase.duration.0) else {
+            return self.phases.last().map_or(0, |p| p.units_after);
+        };
+        let t = u128::from(end.0.saturating_sub(p.start_ns));
+        let (r0, r1) = (p.phase.from.milli_per_s as i128, p.phase.to.milli_per_s as i128);
+        let span = i128::from(p.phase.duration.0);
+        let bend = (r1 - r0) * (t * t) as i128;
+        // ⌈bend / span⌉ for either sign.
+        let bend = bend.div_euclid(span) + i128::from(bend.rem_euclid(span) != 0);
+        (p.units_before as i128 + 2 * r0 * t as i128 + bend) as u128
+    }
+
+    fn at_units(&self, units: u128) -> Option<Nanos> {
+        self.phases
+            .iter()
+            .find(|p| units < p.units_after)
+            .map(|p| Nanos(p.start_ns + p.phase.inverse(units - p.units_before)))
+    }
+}
+
+/// A place in the schedule of one shard: it yields arrivals k ≡ shard (mod shards), in order.
+///
+/// Cloning is cheap and exact, so that "what is due" and "what is not yet sent" are two cursors over one
+/// schedule and a backlog of a million arrivals takes no memory.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    index: u64,
+    shards: u64,
+    units: u128,
+    random: Option<Xoshiro256PlusPlus>,
+    phase: usize,
+}
+
+impl Cursor {
+    /// The first place of `shard` out of `shards`.
+    pub fn new(schedule: &Schedule, shard: u64, shards: u64) -> Cursor {
+        let (random, units) = match schedule.process {
+            Process::Even => (None, u128::from(shard) * UNITS_PER_REQUEST),
+            Process::Poisson { seed } => {
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+                let units = (0..=shard).map(|_| exponential_units(&mut random)).sum();
+                (Some(random), units)
+            }
+        };
+        Cursor { index: shard, shards, units, random, phase: 0 }
+    }
+
+    /// The next arrival: its index and its intended time after the start. `None` at the end, for good.
+    pub fn next(&mut self, schedule: &Schedule) -> Option<(u64, Nanos)> {
+        if self.index >= schedule.limit {
+            return None;
+        }
+        while self.units >= schedule.phases.get(self.phase)?.units_after {
+            self.phase += 1;
+        }
+        let placed = &schedule.phases[self.phase];
+        let offset = Nanos(placed.start_ns + placed.phase.inverse(self.units - placed.units_before));
+        let index = self.index;
+        self.index += self.shards;
+        self.units += match &mut self.random {
+            None => u128::from(self.shards) * UNITS_PER_REQUEST,
+            // Every worker draws every exponential: one stream whatever the number of threads.
+            Some(random) => (0..self.shards).map(|_| exponential_units(random)).sum(),
+        };
+        Some((index, offset))
+    }
+}
+
+/// One draw from Exp(1), in units. `libm` rather than `ln` of the platform: the same on every machine.
+fn exponential_units(random: &mut Xoshiro256PlusPlus) -> u128 {
+    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    (-libm::log(uniform) * UNITS_PER_REQUEST as f64).round() as u128
+}
