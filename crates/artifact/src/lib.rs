@@ -1,1 +1,6 @@
-//! The run document, its JSON Schema, the run folder and the HdrHistogram log.
+//! The run document, its JSON Schema, and the run folder.
+//!
+//! Core types do not serialise; this crate owns everything that is written. A figure in the document has
+//! its unit in its name, and `null` stands for "not known", never for 0.
+
+pub mod document;

@@ -1,0 +1,492 @@
+//! `unblink.run/1`: everything that a run has to say, as one JSON document.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the document that this crate writes.
+pub const SCHEMA: &str = "unblink.run/1";
+
+/// One run, or a part of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct RunDocument {
+    /// Always `unblink.run/1`.
+    pub schema: String,
+    /// Did the run come to its end?
+    pub status: RunStatus,
+    /// Which tool measured.
+    pub tool: Tool,
+    /// When t = 0 was, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// The machine that offered the load.
+    pub environment: Environment,
+    /// What was offered.
+    pub load: Load,
+    /// What was requested, in turn.
+    pub targets: Vec<Target>,
+    /// Set when the document covers a part of the run only.
+    pub part: Option<Part>,
+    /// Can the run be believed?
+    pub validity: Validity,
+    /// Where every arrival of the measured part ended.
+    pub arrivals: Arrivals,
+    /// The same for the warm-up, which enters no other figure.
+    pub warmup: Option<Arrivals>,
+    /// Offered, sent and achieved.
+    pub rate: Rate,
+    /// Connections over the whole run.
+    pub connections: Connections,
+    /// Failed arrivals by kind.
+    pub failures: BTreeMap<String, u64>,
+    /// Answers by status.
+    pub statuses: BTreeMap<String, u64>,
+    /// Bytes of answers' heads and bodies.
+    pub bytes_received: u64,
+    /// Intended start to last byte: what a user feels. `ok` arrivals, with the censored as lower bounds.
+    pub response_time: Distribution,
+    /// Send to last byte: what a closed-loop tool would have shown.
+    pub service_time: Distribution,
+    /// Intended start to send.
+    pub send_lag: Distribution,
+    /// The part of the send lag that the generator itself caused.
+    pub generator_late: Distribution,
+    /// Intended start to failure, of failed arrivals.
+    pub failed_response_time: Distribution,
+    /// Where send lag came from.
+    pub lag_causes: LagCauses,
+    /// Parts of a request's time.
+    pub phases: Phases,
+    /// Response time by operation; empty when there is only one.
+    pub operations: Vec<Operation>,
+    /// How the load generator behaved.
+    pub generator: Generator,
+    /// Percentile spectra, for drawing.
+    pub spectrum: Spectra,
+    /// Figures over time.
+    pub series: Series,
+    /// Response time by intended time.
+    pub heatmap: Heatmap,
+    /// The slowest arrivals of the run, slowest first.
+    pub slowest: Vec<SlowArrival>,
+}
+
+/// Did the run come to its end?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Still going, or killed.
+    Running,
+    /// Ended as planned.
+    Complete,
+    /// Ended early by the user.
+    Interrupted,
+}
+
+/// Which tool measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `unblink`.
+    pub name: String,
+    /// Semantic version.
+    pub version: String,
+}
+
+/// The machine that offered the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Operating system and kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors usable by the tool.
+    pub cores: u32,
+    /// File descriptors that the process may have.
+    pub file_descriptors_max: u64,
+    /// Local ports for outgoing connections.
+    pub local_ports: u32,
+}
+
+/// What was offered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// `open` or `closed`.
+    pub model: LoadModel,
+    /// One plain line, such as `open, 1,000/s, even, for 60 s`.
+    pub summary: String,
+    /// Arrival process of an open load: `even` or `poisson`.
+    pub process: Option<String>,
+    /// Seed of a Poisson process.
+    pub seed: Option<u64>,
+    /// Shape of an open load, warm-up left out.
+    pub phases: Vec<LoadPhase>,
+    /// Users of a closed load.
+    pub users: Option<u32>,
+    /// Think time of a closed load.
+    pub think_ns: Option<u64>,
+    /// Warm-up before the measured part.
+    pub warmup_ns: u64,
+    /// Length of the measured part as planned.
+    pub duration_ns: u64,
+    /// From the intended time.
+    pub timeout_ns: u64,
+    /// How long the run goes on after the last arrival due.
+    pub drain_ns: u64,
+    /// Worker threads.
+    pub threads: u32,
+    /// Measured arrivals at the most (`-n`).
+    pub requests_max: Option<u64>,
+}
+
+/// Who decides when a request starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadModel {
+    /// A schedule that the target can't move.
+    Open,
+    /// Users who each wait for their answer.
+    Closed,
+}
+
+/// A stretch of the shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPhase {
+    /// Rate at its start.
+    pub from_per_s: f64,
+    /// Rate at its end.
+    pub to_per_s: f64,
+    /// Its length.
+    pub duration_ns: u64,
+}
+
+/// One request that is sent in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// How it is called in the report.
+    pub name: String,
+    /// HTTP method.
+    pub method: String,
+    /// URL, secrets masked.
+    pub url: String,
+}
+
+/// A part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// From this time after t = 0.
+    pub from_ns: u64,
+    /// To this time after t = 0.
+    pub to_ns: u64,
+}
+
+/// Can the run be believed?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Validity {
+    /// The worst of the findings.
+    pub status: ValidityStatus,
+    /// What was found, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// Can the run be believed?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ValidityStatus {
+    /// Yes.
+    Valid,
+    /// Yes, but read the findings first.
+    Degraded,
+    /// No: no verdict can rest on it.
+    Invalid,
+}
+
+/// Something that a reader must know before the figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Stable name.
+    pub code: String,
+    /// `note`, `degrades` or `invalidates`.
+    pub severity: Severity,
+    /// What was found, one sentence with its numbers.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// The numbers behind it, by name with unit.
+    pub evidence: BTreeMap<String, f64>,
+}
+
+/// What a finding does to the run's validity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing; it explains.
+    Note,
+    /// The run is degraded.
+    Degrades,
+    /// The run is invalid.
+    Invalidates,
+}
+
+/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent = scheduled`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrivals {
+    /// Counted from the schedule.
+    pub scheduled: u64,
+    /// Whole answers, as expected.
+    pub ok: u64,
+    /// See `failures`.
+    pub failed: u64,
+    /// Longer than the timeout.
+    pub timed_out: u64,
+    /// Those of `timed_out` that were never sent.
+    pub timed_out_never_sent: u64,
+    /// In flight when the run ended.
+    pub unfinished: u64,
+    /// Still waiting when the run ended.
+    pub unsent: u64,
+}
+
+/// Rates per second over the measured part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// Scheduled per second; `null` when the load is closed.
+    pub offered: Option<f64>,
+    /// Sent per second.
+    pub sent: f64,
+    /// `ok` per second between the measured start and the last completion.
+    pub achieved: f64,
+}
+
+/// Connections over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Connections {
+    /// `auto` or `fixed`.
+    pub mode: String,
+    /// Limit asked for (auto) or number asked for (fixed).
+    pub limit: u64,
+    /// Most that were usable at once.
+    pub peak: u64,
+    /// Attempts to open one.
+    pub attempted: u64,
+    /// Attempts that led to a usable connection.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Attempts refused by the target.
+    pub refused: u64,
+    /// Opened beyond the peak: connections that replaced others.
+    pub reconnects: u64,
+    /// Closed or broken by the target.
+    pub closed_by_target: u64,
+    /// Closed because their request timed out.
+    pub closed_on_timeout: u64,
+    /// Requests sent a second time because a reused connection had died.
+    pub resent: u64,
+    /// Attempts that this machine could not make: no descriptor, no port.
+    pub local_limit: u64,
+    /// Usable connections by address of the target.
+    pub by_address: BTreeMap<String, u64>,
+}
+
+/// A distribution of durations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// Always `ns`.
+    pub unit: String,
+    /// Arrivals that enter it, the censored included.
+    pub count: u64,
+    /// Those known only to be longer than their age.
+    pub censored: u64,
+    /// Exact mean; `null` when anything is censored or nothing is there.
+    pub mean: Option<f64>,
+    /// Exact maximum of the known; `null` when there is none. With `censored` > 0 the true one may be
+    /// larger.
+    pub max: Option<u64>,
+    /// Nearest-rank quantiles, by Kaplan–Meier where anything is censored. Empty when nothing is there.
+    pub quantiles: Vec<Quantile>,
+}
+
+/// One quantile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantile {
+    /// 0 to 1.
+    pub q: f64,
+    /// In the distribution's unit; a lower bound when `censored`.
+    pub value: u64,
+    /// The quantile lies beyond what is known: read `> value`.
+    pub censored: bool,
+    /// Too few samples for this quantile: fewer than ten lie above it.
+    pub few_samples: bool,
+}
+
+/// Where send lag came from, over the sent arrivals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LagCauses {
+    /// Arrivals that waited because every connection was in use.
+    pub no_connection: u64,
+    /// Their waiting, summed.
+    pub no_connection_ns: u64,
+    /// Arrivals that waited for a connection to be opened.
+    pub connecting: u64,
+    /// Their waiting, summed.
+    pub connecting_ns: u64,
+    /// The generator's own lateness, summed over all sent arrivals.
+    pub generator_ns: u64,
+}
+
+/// Parts of a request's time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phases {
+    /// Opening a connection, TCP only; per connection.
+    pub connect: Distribution,
+    /// TLS handshake; per connection.
+    pub tls: Distribution,
+    /// Send to first byte.
+    pub first_byte: Distribution,
+    /// First to last byte.
+    pub transfer: Distribution,
+}
+
+/// Response time of one operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Operation {
+    /// As in `targets`, or `(others)`.
+    pub name: String,
+    /// Failed arrivals of it.
+    pub failed: u64,
+    /// Intended start to last byte.
+    pub response_time: Distribution,
+}
+
+/// How the load generator behaved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// Share of the time in which the workers' loops worked rather than waited, 0 to 1.
+    pub busy_share: f64,
+    /// The same for the busiest interval.
+    pub busy_share_max: f64,
+    /// Longest stretch in which a worker was away though it was not asked to wait.
+    pub pause_max_ns: u64,
+    /// Share of processor time stolen by the hypervisor, 0 to 1; `null` when not known.
+    pub steal_share: Option<f64>,
+    /// Involuntary context switches of the process.
+    pub involuntary_switches: Option<u64>,
+    /// Intervals that were handed over late and hold more than one second.
+    pub double_intervals: u64,
+}
+
+/// Percentile spectra, for drawing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spectra {
+    /// Of response time.
+    pub response_time: Vec<SpectrumPoint>,
+    /// Of service time.
+    pub service_time: Vec<SpectrumPoint>,
+}
+
+/// A point of a percentile spectrum: the share `q` took at most `value_ns`. A spectrum ends where the
+/// known data end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpectrumPoint {
+    /// 0 to 1.
+    pub q: f64,
+    /// Duration.
+    pub value_ns: u64,
+}
+
+/// Figures over time. A long run has wider rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Rows in order of time, warm-up and drain included.
+    pub rows: Vec<SeriesRow>,
+}
+
+/// One stretch of time: what happened in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesRow {
+    /// Start, after t = 0.
+    pub start_ns: u64,
+    /// Length.
+    pub length_ns: u64,
+    /// Wholly or partly warm-up.
+    pub warmup: bool,
+    /// Fell due.
+    pub due: u64,
+    /// Sent.
+    pub sent: u64,
+    /// Ended as `ok`.
+    pub ok: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Timed out.
+    pub timed_out: u64,
+    /// Sent and not yet ended, at the end of the row.
+    pub in_flight: u64,
+    /// Due and not yet sent, at the end of the row.
+    pub backlog: u64,
+    /// Usable connections at the end of the row.
+    pub connections: u64,
+    /// Median response time of what was completed in it; `null` when nothing was.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the same.
+    pub response_p99_ns: Option<u64>,
+    /// Exact maximum of the same.
+    pub response_max_ns: Option<u64>,
+    /// 99th percentile of service time.
+    pub service_p99_ns: Option<u64>,
+    /// 99th percentile of the generator's own lateness.
+    pub generator_late_p99_ns: Option<u64>,
+    /// Share of the time in which the loops worked, 0 to 1.
+    pub busy_share: f64,
+}
+
+/// Response times by intended time: a stall shows as a wedge.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Heatmap {
+    /// Width of a column of intended time.
+    pub column_ns: u64,
+    /// Lower edges of the latency bins, ascending; the first and the last bin are open-ended.
+    pub bin_edges_ns: Vec<u64>,
+    /// Columns that hold anything, ascending.
+    pub columns: Vec<HeatColumn>,
+}
+
+/// One column of the heat map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeatColumn {
+    /// Start of its intended times, after t = 0.
+    pub start_ns: u64,
+    /// (bin, count) of `ok` arrivals, ascending by bin.
+    pub cells: Vec<(u32, u32)>,
+    /// Arrivals known only to be longer than their age.
+    pub censored: u32,
+    /// Failed arrivals.
+    pub failed: u32,
+    /// Median, to the width of a bin; `null` when unknown.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, to the width of a bin; `null` when unknown.
+    pub p99_ns: Option<u64>,
+}
+
+/// One slow arrival.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowArrival {
+    /// Its number in the run.
+    pub index: u64,
+    /// When it should have started, after t = 0.
+    pub intended_ns: u64,
+    /// When it was sent, after t = 0; `null` when it never was.
+    pub sent_ns: Option<u64>,
+    /// From the intended start to the end.
+    pub response_ns: u64,
+    /// As in `targets`.
+    pub operation: String,
+    /// Number of the connection's slot; `null` when it was never sent.
+    pub connection: Option<u32>,
+    /// Status of the answer; `null` without one.
+    pub status: Option<u16>,
+    /// `ok`, `timed_out` or a kind of failure.
+    pub outcome: String,
+}
