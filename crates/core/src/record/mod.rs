@@ -164,6 +164,21 @@ impl Bank<u64> {
     }
 }
 
+/// What all workers together recorded in one interval.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Start, after t = 0 of the schedule.
+    pub start: Nanos,
+    /// Length: one second, more when a hand-over came late, less at the end.
+    pub length: Nanos,
+    /// True when a worker's hand-over came late and this interval holds what belongs to two.
+    pub double: bool,
+    /// What was recorded.
+    pub bank: Bank<u64>,
+    /// Levels at its end.
+    pub gauges: Gauges,
+}
+
 /// An arrival that has been bound to a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
