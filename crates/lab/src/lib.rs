@@ -8,10 +8,12 @@
 //! This crate shares no protocol code with the load tester, so that one misreading cannot cancel out on both
 //! sides. It prints nothing.
 
+mod answer;
 mod clock;
 mod config;
 mod connection;
 mod error;
+mod event_loop;
 mod framer;
 mod lateness;
 mod model;

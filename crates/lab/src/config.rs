@@ -1,0 +1,85 @@
+//! How a server is set up.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{ClockStart, LabError, Scenario};
+
+/// The largest body of an answer, in bytes.
+const LARGEST_BODY_BYTES: usize = 64 << 20;
+/// The longest spin: more would only burn a core.
+const LONGEST_SPIN: Duration = Duration::from_millis(10);
+
+/// A lab server's settings. Build it with [`ServerConfig::new`] and change what differs.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Where to listen; port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// What to do to the requests.
+    pub scenario: Scenario,
+    /// What starts the event clock.
+    pub clock: ClockStart,
+    /// For [`ClockStart::FirstRequest`]: nothing in flight for so long after a probe makes the next request the
+    /// first of the run. 20 ms by default: well above the gap that a scheduler leaves between two requests of a
+    /// run, well below the pause of a load tester after its probe.
+    pub probe_gap: Duration,
+    /// For [`ClockStart::FirstRequest`]: nothing in flight for so long makes the next request start a new run.
+    pub rearm_after: Duration,
+    /// Whether to speak TLS.
+    pub tls: Option<Tls>,
+    /// Where to write what happened to each request.
+    pub truth_log: Option<PathBuf>,
+    /// How long before a due answer the server stops sleeping and spins. 50 µs by default.
+    pub spin: Duration,
+    /// The size of an answer's body, in bytes.
+    pub body_bytes: usize,
+}
+
+/// Where the server's certificate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tls {
+    /// Made at start for `localhost`, `127.0.0.1`, `::1` and the address listened on.
+    SelfSigned,
+    /// PEM files.
+    Files {
+        /// The certificate and its chain, the server's own first.
+        certificates: PathBuf,
+        /// The private key.
+        key: PathBuf,
+    },
+}
+
+impl ServerConfig {
+    /// The defaults: plain HTTP on 127.0.0.1:8080, the clock started by the first request, no truth log.
+    pub fn new(scenario: Scenario) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            scenario,
+            clock: ClockStart::default(),
+            probe_gap: Duration::from_millis(20),
+            rearm_after: Duration::from_secs(5),
+            tls: None,
+            truth_log: None,
+            spin: Duration::from_micros(50),
+            body_bytes: 16,
+        }
+    }
+
+    /// Rejects what cannot work, with the reason.
+    pub fn validate(&self) -> Result<(), LabError> {
+        self.scenario.validate()?;
+        if self.body_bytes > LARGEST_BODY_BYTES {
+            return Err(LabError::Config(format!("a body has at most {LARGEST_BODY_BYTES} bytes")));
+        }
+        if self.spin > LONGEST_SPIN {
+            return Err(LabError::Config(format!("spin at most {LONGEST_SPIN:?}")));
+        }
+        if self.probe_gap > self.rearm_after {
+            return Err(LabError::Config(
+                "the probe gap is longer than the pause between two runs".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}

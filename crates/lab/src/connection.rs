@@ -1,0 +1,274 @@
+//! One client's connection: its bytes in and out, plain or TLS, and one request at a time.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+
+use rustls::ServerConnection;
+
+use crate::framer::{Framer, Reject, Request, Step};
+use crate::model::RequestId;
+
+/// Read at most so much from a socket at once, in bytes.
+const READ_BYTES: usize = 64 * 1024;
+/// After the last answer, so much more is read and thrown away before the connection is closed hard, in bytes.
+const MOST_DISCARDED_BYTES: usize = 1 << 20;
+/// Reads and requests of one connection in one go; then it is the others' turn.
+const MOST_STEPS: u32 = 32;
+
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// Buffers that all connections share, so that an idle one holds none.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    wire: Box<[u8]>,
+    plain: Vec<u8>,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self { wire: vec![0; READ_BYTES].into(), plain: Vec::new() }
+    }
+}
+
+/// What a connection came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// A complete request. Answer it, now or later; until then nothing more is read.
+    Arrived(Request),
+    /// Nonsense. Answer it and close.
+    Rejected(Reject),
+    /// Nothing to do until the socket, or the model, says so.
+    Wait,
+    /// There is more to do, but it is the others' turn.
+    Again,
+    /// The last answer has left and the sending side is shut: close within a second, or when the client does.
+    Linger,
+    /// The connection is over.
+    Closed,
+    /// As [`Advance::Closed`], for a failure of TLS.
+    TlsFailed,
+}
+
+/// See the module. The socket is edge-triggered: `readable` remembers what has not been read yet.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    tls: Option<Box<ServerConnection>>,
+    framer: Framer,
+    /// Bytes read beyond the current request, from `backlog_at` on: at most one read's worth.
+    backlog: Vec<u8>,
+    backlog_at: usize,
+    out: Option<Out>,
+    /// The request in the model.
+    pub(crate) in_flight: Option<(RequestId, Request)>,
+    pub(crate) readable: bool,
+    /// The client has shut its sending side, or closed.
+    pub(crate) peer_closed: bool,
+    ending: Ending,
+}
+
+#[derive(Debug)]
+struct Out {
+    bytes: Arc<[u8]>,
+    written: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    No,
+    /// Close after the bytes in `out`.
+    AfterAnswer,
+    /// Shut for sending; what still comes is thrown away, lest a reset destroy the answer on its way.
+    Lingering {
+        discarded_bytes: usize,
+    },
+}
+
+enum Received {
+    Blocked,
+    End,
+    Bytes,
+    Failed,
+    TlsFailed,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>) -> Self {
+        Self {
+            stream,
+            tls: tls.map(Box::new),
+            framer: Framer::default(),
+            backlog: Vec::new(),
+            backlog_at: 0,
+            out: None,
+            in_flight: None,
+            readable: false,
+            peer_closed: false,
+            ending: Ending::No,
+        }
+    }
+
+    /// Queues an answer; [`advance`](Self::advance) sends it.
+    pub(crate) fn answer(&mut self, bytes: Arc<[u8]>, keep_alive: bool) {
+        debug_assert!(self.out.is_none(), "one answer at a time");
+        self.out = Some(Out { bytes, written: 0 });
+        if !keep_alive {
+            self.ending = Ending::AfterAnswer;
+        }
+    }
+
+    /// Sends what can be sent, reads what may be read, up to the next request.
+    pub(crate) fn advance(&mut self, scratch: &mut Scratch) -> Advance {
+        for _ in 0..MOST_STEPS {
+            match self.flush() {
+                Ok(true) => {}
+                Ok(false) => return Advance::Wait,
+                Err(()) => return Advance::Closed,
+            }
+            if self.in_flight.is_some() {
+                return Advance::Wait;
+            }
+            match self.ending {
+                Ending::No => {}
+                Ending::AfterAnswer => {
+                    if !self.shut_sending() {
+                        return Advance::Closed;
+                    }
+                    self.ending = Ending::Lingering { discarded_bytes: 0 };
+                    return Advance::Linger;
+                }
+                Ending::Lingering { .. } => return self.discard(scratch),
+            }
+            let step = if self.backlog.is_empty() {
+                if !self.readable {
+                    return Advance::Wait;
+                }
+                match self.receive(scratch) {
+                    Received::Blocked => continue,
+                    Received::End | Received::Failed => return Advance::Closed,
+                    Received::TlsFailed => return Advance::TlsFailed,
+                    Received::Bytes => {}
+                }
+                let (taken, step) = self.framer.feed(&scratch.plain);
+                self.backlog.extend_from_slice(&scratch.plain[taken..]);
+                step
+            } else {
+                let (taken, step) = self.framer.feed(&self.backlog[self.backlog_at..]);
+                self.backlog_at += taken;
+                if self.backlog_at == self.backlog.len() {
+                    self.backlog = Vec::new();
+                    self.backlog_at = 0;
+                }
+                step
+            };
+            match step {
+                Step::More => {}
+                // Also sent when the body is already here; RFC 9110, section 10.1.1, allows it.
+                Step::Continue => self.out = Some(Out { bytes: CONTINUE.into(), written: 0 }),
+                Step::Complete(request) => return Advance::Arrived(request),
+                Step::Reject(reject) => return Advance::Rejected(reject),
+            }
+        }
+        Advance::Again
+    }
+
+    /// Reads once, into `scratch.plain`. TLS may make nothing of what came, which counts as empty bytes.
+    fn receive(&mut self, scratch: &mut Scratch) -> Received {
+        scratch.plain.clear();
+        let count = match self.stream.read(&mut scratch.wire) {
+            Ok(0) => return Received::End,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.readable = false;
+                return Received::Blocked;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Received::Blocked,
+            Err(_) => return Received::Failed,
+        };
+        // A short read emptied the socket: the next bytes bring a new event. So does the client's end, except that
+        // its event may be behind us.
+        self.readable = count == scratch.wire.len() || self.peer_closed;
+        let mut wire = &scratch.wire[..count];
+        let Some(tls) = &mut self.tls else {
+            scratch.plain.extend_from_slice(wire);
+            return Received::Bytes;
+        };
+        while !wire.is_empty() {
+            // Takes about 4 KiB at a time.
+            let result =
+                tls.read_tls(&mut wire).map_err(drop).and_then(|_| tls.process_new_packets().map_err(drop));
+            let Ok(state) = result else {
+                // The alert says why; whether it arrives does not matter.
+                let _ = tls.write_tls(&mut self.stream);
+                return Received::TlsFailed;
+            };
+            let before = scratch.plain.len();
+            scratch.plain.resize(before + state.plaintext_bytes_to_read(), 0);
+            if tls.reader().read_exact(&mut scratch.plain[before..]).is_err() {
+                return Received::TlsFailed;
+            }
+            if state.peer_has_closed() && scratch.plain.is_empty() {
+                return Received::End;
+            }
+        }
+        Received::Bytes
+    }
+
+    /// True when nothing is left to send, false when the socket is full.
+    fn flush(&mut self) -> Result<bool, ()> {
+        loop {
+            while let Some(tls) = self.tls.as_mut().filter(|tls| tls.wants_write()) {
+                match tls.write_tls(&mut self.stream) {
+                    Ok(0) => return Err(()),
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return Err(()),
+                }
+            }
+            let Some(out) = &mut self.out else { return Ok(true) };
+            let rest = &out.bytes[out.written..];
+            let written = match &mut self.tls {
+                Some(tls) => tls.writer().write(rest),
+                None => self.stream.write(rest),
+            };
+            match written {
+                Ok(count) => out.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(()),
+            }
+            if out.written == out.bytes.len() {
+                self.out = None;
+            }
+        }
+    }
+
+    fn shut_sending(&mut self) -> bool {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            // If the socket is full just now, the client sees the end without the notice.
+            let _ = tls.write_tls(&mut self.stream);
+        }
+        self.stream.shutdown(Shutdown::Write).is_ok()
+    }
+
+    fn discard(&mut self, scratch: &mut Scratch) -> Advance {
+        let Ending::Lingering { mut discarded_bytes } = self.ending else { return Advance::Wait };
+        let advance = loop {
+            match self.stream.read(&mut scratch.wire) {
+                Ok(0) => break Advance::Closed,
+                Ok(count) => discarded_bytes += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break Advance::Wait,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break Advance::Closed,
+            }
+            if discarded_bytes > MOST_DISCARDED_BYTES {
+                break Advance::Closed;
+            }
+        };
+        self.ending = Ending::Lingering { discarded_bytes };
+        advance
+    }
+}

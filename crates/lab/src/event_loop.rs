@@ -1,0 +1,384 @@
+//! The server's one thread: sockets on one side, the model on the other.
+
+use std::collections::VecDeque;
+use std::net::TcpStream;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::event::epoll::{self, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with, sockopt};
+use rustls::ServerConnection;
+
+use crate::answer::{Answers, answer, rejection};
+use crate::connection::{Advance, Connection, Scratch};
+use crate::framer::{Request, Route};
+use crate::lateness::LatenessBins;
+use crate::model::{Model, Served};
+use crate::timing::{Clock, Sleeper};
+use crate::truth::TruthLog;
+use crate::{LabError, ServerConfig, Summary, TruthRow};
+
+/// Events taken from the kernel at once. Few, so that none gets stale.
+const EVENTS: usize = 64;
+/// Connections accepted in one turn.
+const MOST_ACCEPTED: usize = 256;
+/// Answers between two looks at the sockets, lest the release of a gate starve the arrivals.
+const MOST_ANSWERS: usize = 64;
+/// Without descriptors, wait so long before accepting again, in ns.
+const ACCEPT_RETRY_NS: u64 = 10_000_000;
+/// A connection that the client does not close after the last answer is closed after so long, in ns.
+const LINGER_NS: u64 = 1_000_000_000;
+
+// Tokens of the descriptors that are no connections. A connection's token has its slot in the low half, which
+// never comes near u32::MAX.
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+const TIMER: u64 = u64::MAX - 2;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct EventLoop {
+    clock: Clock,
+    sleeper: Sleeper,
+    model: Model,
+    listener: OwnedFd,
+    /// Kept open for the epoll instance.
+    _stop: Arc<OwnedFd>,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    answers: Answers,
+    truth: Option<TruthLog>,
+    scratch: Scratch,
+    slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    open: u64,
+    /// Connections that had more to do at the end of their turn.
+    again: Vec<u64>,
+    /// Connections to be closed, by deadline in ns.
+    lingering: VecDeque<(u64, u64)>,
+    /// When to listen again after the descriptors ran out.
+    accept_at_ns: Option<u64>,
+    stopping: bool,
+    lateness: LatenessBins,
+    summary: Summary,
+}
+
+/// A place for a connection. Its number tells a connection from its predecessors in the same place.
+#[derive(Debug)]
+struct Slot {
+    number: u32,
+    connection: Option<Connection>,
+}
+
+impl EventLoop {
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn new(
+        config: &ServerConfig,
+        clock: Clock,
+        model: Model,
+        listener: OwnedFd,
+        stop: Arc<OwnedFd>,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        truth: Option<TruthLog>,
+    ) -> Result<Self, LabError> {
+        let sleeper = Sleeper::new(clock, config.spin.as_nanos() as u64, TIMER)?;
+        watch(&sleeper.epoll, &stop, STOP, EventFlags::IN)?;
+        watch(&sleeper.epoll, &listener, LISTENER, EventFlags::IN)?;
+        Ok(Self {
+            clock,
+            sleeper,
+            model,
+            listener,
+            _stop: stop,
+            tls,
+            answers: Answers::new(config.body_bytes),
+            truth,
+            scratch: Scratch::new(),
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            open: 0,
+            again: Vec::new(),
+            lingering: VecDeque::new(),
+            accept_at_ns: None,
+            stopping: false,
+            lateness: LatenessBins::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    pub(crate) fn run(mut self) -> Result<Summary, LabError> {
+        // Wake-ups as exact as the kernel can; where that is not allowed, the lateness shows it.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut again = Vec::new();
+        while !self.stopping {
+            self.answer_due(MOST_ANSWERS);
+            self.keep_house()?;
+            let wake_ns = self.next_wake_ns();
+            self.sleeper.wait(&mut events, wake_ns)?;
+            for event in &events {
+                // Copied, since the kernel's struct is packed.
+                let (token, flags) = (event.data.u64(), event.flags);
+                self.handle(token, flags)?;
+                self.answer_due(1);
+            }
+            std::mem::swap(&mut again, &mut self.again);
+            for token in again.drain(..) {
+                self.advance(token);
+                self.answer_due(1);
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// `None`: nothing will happen unless a socket says so.
+    fn next_wake_ns(&self) -> Option<u64> {
+        if !self.again.is_empty() {
+            return Some(0);
+        }
+        let flush_ns = self.truth.as_ref().and_then(TruthLog::flush_at_ns);
+        let linger_ns = self.lingering.front().map(|&(at_ns, _)| at_ns);
+        [self.model.next_wake_ns(), flush_ns, linger_ns, self.accept_at_ns].into_iter().flatten().min()
+    }
+
+    fn handle(&mut self, token: u64, flags: EventFlags) -> Result<(), LabError> {
+        match token {
+            LISTENER => self.accept(),
+            STOP => {
+                self.stopping = true;
+                Ok(())
+            }
+            TIMER => Ok(()),
+            _ => {
+                let Some(connection) = self.connection(token) else { return Ok(()) };
+                if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+                    self.close(token);
+                    return Ok(());
+                }
+                if flags.intersects(EventFlags::IN | EventFlags::RDHUP) {
+                    connection.readable = true;
+                }
+                if flags.contains(EventFlags::RDHUP) {
+                    connection.peer_closed = true;
+                    if connection.in_flight.is_some() {
+                        self.close(token);
+                        return Ok(());
+                    }
+                }
+                self.advance(token);
+                Ok(())
+            }
+        }
+    }
+
+    fn accept(&mut self) -> Result<(), LabError> {
+        for _ in 0..MOST_ACCEPTED {
+            match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                Ok(socket) => self.adopt(socket),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                // Out of descriptors or memory. The event would come back at once, for ever: look away a while.
+                Err(_) => {
+                    self.summary.accept_errors += 1;
+                    epoll::delete(&self.sleeper.epoll, &self.listener)
+                        .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })?;
+                    self.accept_at_ns = Some(self.clock.now_ns() + ACCEPT_RETRY_NS);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, socket: OwnedFd) {
+        // Fails only on a socket that is already dead.
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
+        let tls = match self.tls.clone().map(ServerConnection::new).transpose() {
+            Ok(tls) => tls,
+            Err(_) => {
+                self.summary.tls_errors += 1;
+                return;
+            }
+        };
+        let index = self.free_slots.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { number: 0, connection: None });
+            (self.slots.len() - 1) as u32
+        });
+        let number = self.summary.connections as u32;
+        let token = u64::from(number) << 32 | u64::from(index);
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        if watch(&self.sleeper.epoll, &socket, token, flags).is_err() {
+            self.summary.accept_errors += 1;
+            self.free_slots.push(index);
+            return;
+        }
+        self.slots[index as usize] =
+            Slot { number, connection: Some(Connection::new(TcpStream::from(socket), tls)) };
+        self.open += 1;
+        self.summary.connections += 1;
+        self.summary.connections_peak = self.summary.connections_peak.max(self.open);
+    }
+
+    /// Takes a connection as far as it goes.
+    fn advance(&mut self, token: u64) {
+        while let Some(slot) = self.slots.get_mut(token as u32 as usize)
+            && slot.number == (token >> 32) as u32
+            && let Some(connection) = &mut slot.connection
+        {
+            match connection.advance(&mut self.scratch) {
+                Advance::Arrived(request) if request.route == Route::Scenario => {
+                    let id = self.model.arrive(self.clock.now_ns(), token);
+                    connection.in_flight = Some((id, request));
+                    if connection.peer_closed {
+                        self.close(token);
+                    }
+                    return;
+                }
+                Advance::Arrived(request) => {
+                    let bytes = self.answer_at_once(request);
+                    if let Some(connection) = self.connection(token) {
+                        connection.answer(bytes, request.keep_alive);
+                    }
+                }
+                Advance::Rejected(reject) => {
+                    connection.answer(rejection(reject), false);
+                    self.summary.bad_requests += 1;
+                }
+                Advance::Wait => return,
+                Advance::Again => return self.again.push(token),
+                Advance::Linger => self.lingering.push_back((self.clock.now_ns() + LINGER_NS, token)),
+                Advance::Closed => return self.close(token),
+                Advance::TlsFailed => {
+                    self.summary.tls_errors += 1;
+                    return self.close(token);
+                }
+            }
+        }
+    }
+
+    fn answer_at_once(&mut self, request: Request) -> Arc<[u8]> {
+        let text = "text/plain";
+        match request.route {
+            Route::Healthy | Route::Scenario => self.answers.healthy(request),
+            Route::Arm if self.model.arm(self.clock.now_ns()) => answer(request, "200 OK", text, "armed\n"),
+            Route::Arm => {
+                answer(request, "409 Conflict", text, "this server's clock is not started by arming\n")
+            }
+            Route::Truth => answer(request, "200 OK", "application/json", &self.counts()),
+            Route::Unknown => answer(request, "404 Not Found", text, "POST /_lab/arm or GET /_lab/truth\n"),
+        }
+    }
+
+    fn answer_due(&mut self, most: usize) {
+        for _ in 0..most {
+            let now_ns = self.clock.now_ns();
+            let Some(served) = self.model.serve(now_ns) else { return };
+            self.finish_request(&served, now_ns);
+        }
+    }
+
+    fn finish_request(&mut self, served: &Served, now_ns: u64) {
+        self.summary.served += 1;
+        self.summary.abandoned += u64::from(served.abandoned);
+        self.lateness.record(now_ns - served.due_ns);
+        if let Some(truth) = &mut self.truth {
+            let row = TruthRow {
+                request: served.number,
+                connection: (served.ticket >> 32) as u32,
+                arrived_ns: served.arrived_ns,
+                slot_ns: served.slot_ns,
+                baseline_ns: served.baseline_ns,
+                answered_ns: now_ns,
+                clock_ns: served.clock_ns,
+                abandoned: served.abandoned,
+            };
+            truth.append(now_ns, &row);
+        }
+        // An abandoned request has no connection any more; its slot may hold another by now.
+        let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };
+        if slot.number != (served.ticket >> 32) as u32 {
+            return;
+        }
+        let Some(connection) = &mut slot.connection else { return };
+        let Some((_, request)) = connection.in_flight.take() else { return };
+        connection.answer(self.answers.scenario(request), request.keep_alive);
+        self.advance(served.ticket);
+    }
+
+    fn keep_house(&mut self) -> Result<(), LabError> {
+        if self.lingering.is_empty() && self.truth.is_none() && self.accept_at_ns.is_none() {
+            return Ok(());
+        }
+        let now_ns = self.clock.now_ns();
+        let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        while due(self.lingering.front().map(|&(at_ns, _)| at_ns)) {
+            if let Some((_, token)) = self.lingering.pop_front() {
+                self.close(token);
+            }
+        }
+        if let Some(truth) = self.truth.as_mut().filter(|truth| due(truth.flush_at_ns())) {
+            truth.flush();
+        }
+        if due(self.accept_at_ns) {
+            self.accept_at_ns = None;
+            watch(&self.sleeper.epoll, &self.listener, LISTENER, EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, token: u64) {
+        let index = token as u32;
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        if slot.number != (token >> 32) as u32 {
+            return;
+        }
+        // Dropping the socket closes it, which also takes it out of the epoll instance.
+        let Some(connection) = slot.connection.take() else { return };
+        if let Some((id, _)) = connection.in_flight {
+            self.model.abandon(id);
+        }
+        self.free_slots.push(index);
+        self.open -= 1;
+    }
+
+    fn connection(&mut self, token: u64) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(token as u32 as usize)?;
+        if slot.number == (token >> 32) as u32 { slot.connection.as_mut() } else { None }
+    }
+
+    fn counts(&self) -> String {
+        let clock_ns = self.model.clock_ns().map_or("null".to_owned(), |ns| ns.to_string());
+        format!(
+            "{{\"requests\":{},\"in_flight\":{},\"served\":{},\"abandoned\":{},\"bad_requests\":{},\"connections\":{},\
+             \"connections_open\":{},\"clock_ns\":{},\"now_ns\":{}}}\n",
+            self.model.arrivals(),
+            self.model.in_flight(),
+            self.summary.served,
+            self.summary.abandoned,
+            self.summary.bad_requests,
+            self.summary.connections,
+            self.open,
+            clock_ns,
+            self.clock.now_ns()
+        )
+    }
+
+    fn finish(mut self) -> Summary {
+        self.summary.requests = self.model.arrivals();
+        self.summary.unserved = self.model.in_flight();
+        self.summary.lateness = self.lateness.summary();
+        if let Some(truth) = self.truth.take() {
+            let account = truth.finish();
+            self.summary.truth_rows = account.written;
+            self.summary.truth_rows_lost = account.lost;
+            self.summary.truth_error = account.error;
+        }
+        self.summary
+    }
+}
+
+fn watch(epoll: &OwnedFd, fd: impl AsFd, token: u64, flags: EventFlags) -> Result<(), LabError> {
+    epoll::add(epoll, fd.as_fd(), epoll::EventData::new_u64(token), flags)
+        .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })
+}

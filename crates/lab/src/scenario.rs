@@ -1,0 +1,321 @@
+//! What the server does to its requests: pure arithmetic in integer nanoseconds.
+
+use crate::LabError;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+/// No number of a scenario may exceed this: one day. It keeps every sum far from overflow.
+const LONGEST_NS: u64 = 86_400 * S;
+
+/// A pathology with known numbers. All times are offsets in ns from the start of the event clock.
+///
+/// A request takes a slot if [`max_concurrency`](Self::max_concurrency) is set (first come, first served), sleeps
+/// the baseline *sampled at the moment when it took the slot*, waits while a gate is shut, and is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The preset it came from, or the caller's own name.
+    pub name: String,
+    /// What each answer takes.
+    pub baseline: Baseline,
+    /// When nothing is answered at all.
+    pub gates: Vec<Gate>,
+    /// The number of requests served at once; the others wait in arrival order. `None`: unlimited parallelism.
+    pub max_concurrency: Option<u32>,
+}
+
+/// The delay of an answer, by the time when the request took its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Always the same.
+    Constant {
+        /// The delay in ns.
+        delay_ns: u64,
+    },
+    /// `from_ns` until `start_ns`, then linear, `to_ns` from `end_ns` on.
+    Ramp {
+        /// The delay before the ramp, in ns.
+        from_ns: u64,
+        /// The delay after the ramp, in ns.
+        to_ns: u64,
+        /// Where the ramp begins, in ns on the event clock.
+        start_ns: u64,
+        /// Where the ramp ends, in ns on the event clock.
+        end_ns: u64,
+    },
+}
+
+/// A pause, or several at equal distances: shut in `[first + k·period, first + k·period + duration)` for k < count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// When the gate shuts for the first time, in ns on the event clock.
+    pub first_at_ns: u64,
+    /// How long it stays shut each time, in ns.
+    pub duration_ns: u64,
+    /// From one shutting to the next, in ns. Without meaning when `count` is 1.
+    pub period_ns: u64,
+    /// How often it shuts.
+    pub count: u32,
+}
+
+impl Gate {
+    /// One pause.
+    pub fn once(at_ns: u64, duration_ns: u64) -> Self {
+        Self { first_at_ns: at_ns, duration_ns, period_ns: 0, count: 1 }
+    }
+
+    /// When the pause that covers `at_ns` ends, in ns on the event clock.
+    fn end_ns(&self, at_ns: u64) -> Option<u64> {
+        let since_first_ns = at_ns.checked_sub(self.first_at_ns)?;
+        let nth = if self.count > 1 {
+            since_first_ns.checked_div(self.period_ns).unwrap_or(0).min(u64::from(self.count) - 1)
+        } else {
+            0
+        };
+        let shut_ns = self.first_at_ns + nth * self.period_ns;
+        (at_ns - shut_ns < self.duration_ns).then(|| shut_ns + self.duration_ns)
+    }
+}
+
+impl Scenario {
+    /// The names that [`Scenario::preset`] knows.
+    pub const NAMES: &[&str] = &["healthy", "stall", "ramp", "pauses", "saturation"];
+
+    /// A scenario of the coordinated omission lab, with its published numbers (made for 60 s at 1,000 requests/s).
+    pub fn preset(name: &str) -> Option<Self> {
+        let mut scenario = Self {
+            name: name.to_owned(),
+            baseline: Baseline::Constant { delay_ns: 10 * MS },
+            gates: Vec::new(),
+            max_concurrency: None,
+        };
+        match name {
+            "healthy" => {}
+            "stall" => scenario.gates.push(Gate::once(30 * S, S)),
+            "ramp" => {
+                scenario.baseline =
+                    Baseline::Ramp { from_ns: 10 * MS, to_ns: 100 * MS, start_ns: 20 * S, end_ns: 50 * S };
+            }
+            "pauses" => scenario.gates.push(Gate {
+                first_at_ns: 9_500 * MS,
+                duration_ns: 200 * MS,
+                period_ns: 10 * S,
+                count: 6,
+            }),
+            "saturation" => scenario.max_concurrency = Some(5),
+            _ => return None,
+        }
+        Some(scenario)
+    }
+
+    /// The delay of a request that takes its slot at `at_ns` on the event clock, in ns.
+    pub fn baseline_ns(&self, at_ns: u64) -> u64 {
+        match self.baseline {
+            Baseline::Constant { delay_ns } => delay_ns,
+            Baseline::Ramp { from_ns, start_ns, .. } if at_ns <= start_ns => from_ns,
+            Baseline::Ramp { to_ns, end_ns, .. } if at_ns >= end_ns => to_ns,
+            Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => {
+                let risen = u128::from(from_ns.abs_diff(to_ns)) * u128::from(at_ns - start_ns)
+                    / u128::from(end_ns - start_ns);
+                // Between 0 and |to − from|, so it fits.
+                let risen = risen as u64;
+                if to_ns >= from_ns { from_ns + risen } else { from_ns - risen }
+            }
+        }
+    }
+
+    /// When a gate shut at `at_ns` opens, both in ns on the event clock; `None` when it is open at `at_ns`.
+    /// Gates that touch or overlap act as one.
+    pub fn gate_end_ns(&self, at_ns: u64) -> Option<u64> {
+        let covering = |at_ns| self.gates.iter().filter_map(|gate| gate.end_ns(at_ns)).max();
+        let mut end_ns = covering(at_ns)?;
+        while let Some(later_ns) = covering(end_ns) {
+            end_ns = later_ns;
+        }
+        Some(end_ns)
+    }
+
+    /// When a request that takes its slot at `slot_ns` is answered, both in ns on the event clock.
+    pub fn finish_ns(&self, slot_ns: u64) -> u64 {
+        let slept_ns = slot_ns + self.baseline_ns(slot_ns);
+        self.gate_end_ns(slept_ns).unwrap_or(slept_ns)
+    }
+
+    /// One plain line, ready to be printed.
+    pub fn describe(&self) -> String {
+        let mut line = match self.baseline {
+            Baseline::Constant { delay_ns: 0 } => "every answer comes at once".to_owned(),
+            Baseline::Constant { delay_ns } => format!("every answer takes {}", show(delay_ns)),
+            Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => format!(
+                "an answer takes {} until {}, then linearly {} to {} at {}",
+                show(from_ns),
+                show(start_ns),
+                if to_ns >= from_ns { "up" } else { "down" },
+                show(to_ns),
+                show(end_ns)
+            ),
+        };
+        for gate in &self.gates {
+            line += &if gate.count == 1 {
+                format!("; nothing is answered for {} at {}", show(gate.duration_ns), show(gate.first_at_ns))
+            } else {
+                format!(
+                    "; nothing is answered for {} at {}, then every {}, {} times in all",
+                    show(gate.duration_ns),
+                    show(gate.first_at_ns),
+                    show(gate.period_ns),
+                    gate.count
+                )
+            };
+        }
+        if let Some(slots) = self.max_concurrency {
+            line += &format!("; at most {slots} at once, the others wait in order");
+        }
+        line
+    }
+
+    /// Rejects numbers that contradict each other, with the reason.
+    pub fn validate(&self) -> Result<(), LabError> {
+        let fail = |reason: String| Err(LabError::Scenario { name: self.name.clone(), reason });
+        let (delays_ns, times_ns) = match self.baseline {
+            Baseline::Constant { delay_ns } => ([delay_ns, delay_ns], [0, 0]),
+            Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => ([from_ns, to_ns], [start_ns, end_ns]),
+        };
+        if delays_ns.iter().chain(&times_ns).any(|&ns| ns > LONGEST_NS) {
+            return fail(format!("a time is longer than {}", show(LONGEST_NS)));
+        }
+        if matches!(self.baseline, Baseline::Ramp { start_ns, end_ns, .. } if start_ns >= end_ns) {
+            return fail("the ramp must end after it starts".to_owned());
+        }
+        if self.max_concurrency == Some(0) {
+            return fail("a concurrency of 0 would answer nothing; leave it out for no limit".to_owned());
+        }
+        for gate in &self.gates {
+            if gate.first_at_ns.max(gate.duration_ns).max(gate.period_ns) > LONGEST_NS {
+                return fail(format!("a time is longer than {}", show(LONGEST_NS)));
+            }
+            if gate.duration_ns == 0 || gate.count == 0 {
+                return fail(
+                    "a pause needs a duration and a count above 0; leave it out for none".to_owned(),
+                );
+            }
+            if gate.count > 1 && gate.period_ns <= gate.duration_ns {
+                return fail(format!(
+                    "pauses of {} every {} would never end",
+                    show(gate.duration_ns),
+                    show(gate.period_ns)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A duration with the largest unit that keeps it at 1 or above, without trailing zeros.
+fn show(ns: u64) -> String {
+    let (unit_ns, unit) = match ns {
+        S.. => (S, "s"),
+        MS.. => (MS, "ms"),
+        1_000.. => (1_000, "µs"),
+        _ => (1, "ns"),
+    };
+    let fraction = format!("{:09}", (ns % unit_ns) * (S / unit_ns));
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction} {unit}", ns / unit_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preset(name: &str) -> Scenario {
+        Scenario::preset(name).expect("a preset")
+    }
+
+    #[test]
+    fn every_name_is_a_valid_preset() {
+        for name in Scenario::NAMES {
+            preset(name).validate().expect(name);
+        }
+        assert_eq!(Scenario::preset("unknown"), None);
+    }
+
+    #[test]
+    fn ramp_is_linear_between_its_ends() {
+        let ramp = preset("ramp");
+        let at = |ms: u64| ramp.baseline_ns(ms * MS);
+        assert_eq!(
+            [at(0), at(20_000), at(35_000), at(50_000), at(60_000)],
+            [10, 10, 55, 100, 100].map(|ms| ms * MS)
+        );
+        assert_eq!(at(20_001), 10 * MS + 3_000);
+        let falling = Scenario {
+            baseline: Baseline::Ramp { from_ns: 100, to_ns: 10, start_ns: 0, end_ns: 90 },
+            ..ramp
+        };
+        assert_eq!(falling.baseline_ns(30), 70);
+    }
+
+    #[test]
+    fn gate_is_half_open() {
+        let stall = preset("stall");
+        assert_eq!(stall.gate_end_ns(30 * S - 1), None);
+        assert_eq!(stall.gate_end_ns(30 * S), Some(31 * S));
+        assert_eq!(stall.gate_end_ns(31 * S - 1), Some(31 * S));
+        assert_eq!(stall.gate_end_ns(31 * S), None);
+    }
+
+    #[test]
+    fn pauses_recur_and_end() {
+        let pauses = preset("pauses");
+        assert_eq!(pauses.gate_end_ns(9_499 * MS), None);
+        assert_eq!(pauses.gate_end_ns(19_600 * MS), Some(19_700 * MS));
+        assert_eq!(pauses.gate_end_ns(59_699 * MS), Some(59_700 * MS));
+        assert_eq!(pauses.gate_end_ns(69_600 * MS), None);
+    }
+
+    #[test]
+    fn touching_gates_act_as_one() {
+        let mut scenario = preset("healthy");
+        scenario.gates = vec![Gate::once(10, 5), Gate::once(15, 5), Gate::once(18, 10)];
+        assert_eq!(scenario.gate_end_ns(12), Some(28));
+    }
+
+    #[test]
+    fn contradictions_are_rejected() {
+        let mut scenario = preset("saturation");
+        scenario.max_concurrency = Some(0);
+        assert!(scenario.validate().is_err());
+        let mut scenario = preset("pauses");
+        scenario.gates[0].period_ns = 200 * MS;
+        assert!(scenario.validate().is_err());
+        let mut scenario = preset("stall");
+        scenario.gates[0].duration_ns = 0;
+        assert!(scenario.validate().is_err());
+        let mut scenario = preset("ramp");
+        scenario.baseline = Baseline::Ramp { from_ns: 1, to_ns: 2, start_ns: 5, end_ns: 5 };
+        assert!(scenario.validate().is_err());
+        scenario.baseline = Baseline::Constant { delay_ns: u64::MAX };
+        assert!(scenario.validate().is_err());
+    }
+
+    #[test]
+    fn descriptions_are_plain() {
+        assert_eq!(
+            preset("stall").describe(),
+            "every answer takes 10 ms; nothing is answered for 1 s at 30 s"
+        );
+        assert_eq!(
+            preset("pauses").describe(),
+            "every answer takes 10 ms; nothing is answered for 200 ms at 9.5 s, then every 10 s, 6 times in all"
+        );
+        assert_eq!(
+            preset("ramp").describe(),
+            "an answer takes 10 ms until 20 s, then linearly up to 100 ms at 50 s"
+        );
+        assert_eq!(
+            preset("saturation").describe(),
+            "every answer takes 10 ms; at most 5 at once, the others wait in order"
+        );
+    }
+}
