@@ -249,9 +249,11 @@ fn from_httparse(error: httparse::Error) -> ProtocolError {
         httparse::Error::HeaderName => ProtocolError::InvalidHeaderName,
         httparse::Error::HeaderValue => ProtocolError::InvalidHeaderValue,
         httparse::Error::NewLine => ProtocolError::InvalidLineEnd,
-        httparse::Error::Status | httparse::Error::Token => ProtocolError::InvalidStatusLine,
         httparse::Error::TooManyHeaders => ProtocolError::TooManyHeaders,
-        httparse::Error::Version => ProtocolError::UnsupportedVersion,
+        // The scanner has approved the version, so that a fault in it is only the missing space after.
+        httparse::Error::Status | httparse::Error::Token | httparse::Error::Version => {
+            ProtocolError::InvalidStatusLine
+        }
     }
 }
 
