@@ -129,6 +129,6 @@ impl Cuts {
         // Knuth's MMIX multiplier cut to 32 bits: any sequence will do, if it is the same each time.
         self.state = self.state.wrapping_mul(0x4c95_7f2d).wrapping_add(0xf767_814f);
         let random = (self.state >> 16) as usize;
-        if random % 8 == 0 { 1 + random % 97 } else { 1 + random % 7 }
+        if random.is_multiple_of(8) { 1 + random % 97 } else { 1 + random % 7 }
     }
 }
