@@ -76,6 +76,8 @@ pub enum Action {
         conn: ConnId,
         /// Number of the operation.
         operation: u32,
+        /// Number of the arrival.
+        arrival: u64,
     },
     /// Close; no event follows.
     Close(ConnId, CloseKind),
@@ -458,7 +460,8 @@ impl<L: Load> Dispatch<L> {
         conn.state = State::Busy;
         conn.flight = flight;
         self.slab.insert_by_intended(&mut self.flights, slot);
-        out.push(Action::Send { conn: self.slab.id(slot), operation: flight.operation });
+        let (operation, arrival) = (flight.operation, flight.arrival.index);
+        out.push(Action::Send { conn: self.slab.id(slot), operation, arrival });
     }
 
     fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {

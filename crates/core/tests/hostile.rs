@@ -1,0 +1,180 @@
+//! Seeded hostile worlds: every arrival ends once, none is early, order holds, the seed decides all.
+
+mod world;
+
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Bank, Outcomes, Series};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
+use world::{SentRecord, Server, World};
+
+const WORLDS: u64 = 300;
+
+/// A small generator for the worlds, independent of the product's.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
+    let mut dice = Dice(seed);
+    let duration = Nanos::from_millis(500 + dice.roll(4000));
+    let rate = |dice: &mut Dice| Rate { milli_per_s: dice.roll(3_000_000) };
+    let phases = match dice.roll(3) {
+        0 => vec![Phase::hold(Rate { milli_per_s: 1 + dice.roll(2_000_000) }, duration)],
+        1 => vec![Phase { from: rate(&mut dice), to: Rate::per_second(1 + dice.roll(2000)), duration }],
+        _ => (0..3).map(|i| Phase::hold(Rate::per_second(1 + i * dice.roll(1000)), duration)).collect(),
+    };
+    let load = if dice.roll(3) == 0 {
+        let users = 1 + dice.roll(40) as u32;
+        LoadSpec::Closed { users, think: Nanos(dice.roll(30) * MILLISECOND_NS), duration }
+    } else {
+        let process =
+            if dice.roll(2) == 0 { Process::Even } else { Process::Poisson { seed: dice.roll(1 << 30) } };
+        LoadSpec::Open { phases, process }
+    };
+    let pool = match dice.roll(2) {
+        0 => Pool::Fixed { n: 1 + dice.roll(50) as u32 },
+        _ => Pool::Auto { max: 1 + dice.roll(3000) as u32 },
+    };
+    let plan = Plan::new(PlanSpec {
+        load,
+        warmup: Nanos(dice.roll(2) * 200 * MILLISECOND_NS),
+        limit: (dice.roll(4) == 0).then(|| 1 + dice.roll(3000)),
+        timeout: Nanos(1 + dice.roll(2000) * MILLISECOND_NS),
+        drain: (dice.roll(2) == 0).then(|| Nanos(dice.roll(1500) * MILLISECOND_NS)),
+        pool,
+        threads: 1,
+        idempotent: vec![dice.roll(2) == 0, true],
+        rate_cap: None,
+    })
+    .expect("a valid plan");
+    let gate = dice.roll(2000) * MILLISECOND_NS;
+    let server = Server {
+        baseline: [|_| 0, |_| 10_000_000, |t| t % 50_000_000, |_| 300_000_000][dice.roll(4) as usize],
+        gates: vec![(gate, gate + dice.roll(1500) * MILLISECOND_NS)],
+        slots: (dice.roll(2) == 0).then(|| 1 + dice.roll(30) as usize),
+        connect_ns: [0, 100_000, 20_000_000][dice.roll(3) as usize],
+        hostile_one_in: [0, 3, 20, 500][dice.roll(4) as usize],
+        seed,
+    };
+    let stop = (dice.roll(5) == 0).then(|| Nanos(dice.roll(2000) * MILLISECOND_NS));
+    (plan, server, stop)
+}
+
+fn play(plan: &Plan, server: Server, stop: Option<Nanos>) -> (Box<Bank<u32>>, World) {
+    match plan.schedule() {
+        Some(_) => world::run(plan, |at| plan.open_load(at, 0).expect("open"), 0, server, stop),
+        None => world::run(plan, |at| plan.closed_load(at, 0).expect("closed"), 0, server, stop),
+    }
+}
+
+#[test]
+fn every_arrival_ends_once_and_none_is_early() {
+    for seed in 0..WORLDS {
+        let (plan, server, stop) = random_world(seed);
+        let (bank, world) = play(&plan, server, stop);
+        let counters = &bank.counters;
+        let mut all = counters.measured;
+        all.add(&counters.warmup);
+        assert_eq!(all.ended(), all.due, "seed {seed}: {all:?}");
+        assert_eq!(counters.measured.ended(), counters.measured.due, "seed {seed}");
+        assert!(all.timed_out_pool_full <= all.timed_out_never_sent, "seed {seed}");
+        assert!(all.timed_out_never_sent <= all.timed_out, "seed {seed}");
+        if let Some(schedule) = plan.schedule() {
+            let length = stop.map_or(schedule.end(), |s| s.min(schedule.end()));
+            assert_eq!(all.due, schedule.count_before(length), "seed {seed}: due against the schedule");
+            check_no_arrival_is_early(seed, &plan, &world.sent);
+        }
+        check_first_come_first_served(seed, &world.sent);
+        check_recorder(seed, &bank, &counters.measured, plan.spec().timeout);
+    }
+}
+
+fn check_no_arrival_is_early(seed: u64, plan: &Plan, sent: &[SentRecord]) {
+    let schedule = plan.schedule().expect("open");
+    let start = Instant(1_000_000_000);
+    let mut cursor = unblink_core::schedule::Cursor::new(schedule, 0, 1);
+    let intended: Vec<_> = std::iter::from_fn(|| cursor.next(schedule)).map(|(_, d)| start + d).collect();
+    for record in sent {
+        assert!(record.at >= intended[record.arrival as usize], "seed {seed}: {record:?}");
+    }
+}
+
+fn check_first_come_first_served(seed: u64, sent: &[SentRecord]) {
+    let mut seen = std::collections::HashSet::new();
+    let mut last = None;
+    for record in sent.iter().filter(|r| seen.insert(r.arrival)) {
+        assert!(last < Some(record.arrival), "seed {seed}: {record:?} after {last:?}");
+        last = Some(record.arrival);
+    }
+    let (first, all) = (seen.len(), sent.len());
+    assert!(all <= 2 * first, "seed {seed}: an arrival was sent more than twice");
+}
+
+fn check_recorder(seed: u64, bank: &Bank<u32>, outcomes: &Outcomes, timeout: Nanos) {
+    let count = |series: Series| bank.track(series).count();
+    assert_eq!(count(Series::Response), outcomes.ok, "seed {seed}");
+    assert_eq!(count(Series::Service), outcomes.ok, "seed {seed}");
+    assert_eq!(count(Series::Failed), outcomes.failed_total(), "seed {seed}");
+    assert_eq!(count(Series::SendLag), outcomes.sent, "seed {seed}");
+    let censored = outcomes.timed_out + outcomes.unfinished + outcomes.unsent;
+    assert_eq!(count(Series::ResponseCensored), censored, "seed {seed}");
+    assert!(bank.track(Series::Response).max_ns <= timeout.0, "seed {seed}");
+    let heat: u64 = bank.heat.nonzero().map(|(_, _, n)| u64::from(n)).sum();
+    assert_eq!(heat, outcomes.ended(), "seed {seed}");
+    let apart: u64 = bank.operations.iter().map(|o| o.response.count() + o.censored.count() + o.failed).sum();
+    assert_eq!(apart, outcomes.ended(), "seed {seed}");
+    // The service time of an answer is never longer than its response time, so neither is the sum.
+    assert!(bank.track(Series::Service).sum_ns <= bank.track(Series::Response).sum_ns, "seed {seed}");
+    assert_eq!(bank.track(Series::GeneratorLate).max_ns, 0, "seed {seed}: a virtual client is never late");
+}
+
+#[test]
+fn the_seed_decides_everything() {
+    for seed in 0..30 {
+        let (plan, server, stop) = random_world(seed);
+        let (first, world) = play(&plan, server.clone(), stop);
+        let (second, again) = play(&plan, server, stop);
+        assert_eq!(first.counters, second.counters, "seed {seed}");
+        assert_eq!(world.sent, again.sent, "seed {seed}");
+        assert_eq!(first.heat, second.heat, "seed {seed}");
+    }
+}
+
+#[test]
+fn workers_share_a_schedule_without_gap_or_overlap() {
+    let plan = |threads| {
+        Plan::new(PlanSpec {
+            load: LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(700), Nanos::from_secs(3))],
+                process: Process::Poisson { seed: 7 },
+            },
+            warmup: Nanos::ZERO,
+            limit: None,
+            timeout: Nanos::from_secs(30),
+            drain: None,
+            pool: Pool::Auto { max: 1000 },
+            threads,
+            idempotent: vec![true],
+            rate_cap: None,
+        })
+        .expect("valid")
+    };
+    let alone = plan(1);
+    let (_, world) = play(&alone, Server::constant_10ms(), None);
+    let shared = plan(3);
+    let mut together: Vec<SentRecord> = (0..3)
+        .flat_map(|shard| {
+            let load = |at| shared.open_load(at, shard).expect("open");
+            world::run(&shared, load, shard, Server::constant_10ms(), None).1.sent
+        })
+        .collect();
+    together.sort_by_key(|r| r.arrival);
+    assert_eq!(together, world.sent);
+}

@@ -1,0 +1,241 @@
+//! A small virtual server and network around the real dispatcher and recorder, on virtual time.
+
+// Each test file uses its own part of this module.
+#![allow(dead_code)]
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use unblink_core::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event};
+use unblink_core::failure::FailureKind;
+use unblink_core::load::Load;
+use unblink_core::plan::Plan;
+use unblink_core::record::{Answer, Bank, Recorder};
+use unblink_core::time::{Instant, Nanos};
+
+/// How the virtual target behaves. Times in nanoseconds after the schedule's zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) baseline: fn(u64) -> u64,
+    /// Shut intervals, in order.
+    pub(crate) gates: Vec<(u64, u64)>,
+    pub(crate) slots: Option<usize>,
+    pub(crate) connect_ns: u64,
+    /// One draw in this many goes wrong; 0: never. See [`World::misfortune`].
+    pub(crate) hostile_one_in: u64,
+    pub(crate) seed: u64,
+}
+
+impl Server {
+    pub(crate) fn constant_10ms() -> Server {
+        Server {
+            baseline: |_| 10_000_000,
+            gates: vec![],
+            slots: None,
+            connect_ns: 0,
+            hostile_one_in: 0,
+            seed: 1,
+        }
+    }
+}
+
+enum Happening {
+    Connect(ConnId),
+    Refuse(ConnId),
+    Finish(ConnId, u64),
+    Answer(ConnId, u16, bool),
+    Break(ConnId, bool),
+}
+
+/// What was sent, as seen from outside the dispatcher.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SentRecord {
+    pub(crate) at: Instant,
+    pub(crate) arrival: u64,
+}
+
+pub(crate) struct World {
+    server: Server,
+    random: u64,
+    start: Instant,
+    busy: usize,
+    queue: VecDeque<(ConnId, u64)>,
+    heap: BinaryHeap<Reverse<(Instant, u64)>>,
+    happenings: std::collections::HashMap<u64, Happening>,
+    sequence: u64,
+    pub(crate) sent: Vec<SentRecord>,
+}
+
+/// One worker's whole run. `stop_at` ends it early.
+pub(crate) fn run<L: Load>(
+    plan: &Plan,
+    load: impl FnOnce(Instant) -> L,
+    shard: u32,
+    server: Server,
+    stop_at: Option<Nanos>,
+) -> (Box<Bank<u32>>, World) {
+    let mut dispatch = Dispatch::new(plan.policy(shard));
+    let start = Instant(1_000_000_000);
+    let bank = Box::new(Bank::new(plan.operations_apart()));
+    let mut recorder = Recorder::new(bank, start, start + plan.spec().warmup, plan.spec().timeout);
+    let mut world = World {
+        random: server.seed,
+        server,
+        start,
+        busy: 0,
+        queue: VecDeque::new(),
+        heap: BinaryHeap::new(),
+        happenings: Default::default(),
+        sequence: 0,
+        sent: vec![],
+    };
+    let mut actions = Actions::new();
+    let mut now = Instant(0);
+    let mut stop_at = stop_at.map(|s| start + s);
+    // A fixed pool is opened before the start.
+    dispatch.handle(now, Event::Tick, &mut actions, &mut recorder);
+    world.act(now, &mut dispatch, &mut actions, &mut recorder);
+    while dispatch.is_prewarming() {
+        now = world.step(now, None, &mut dispatch, &mut actions, &mut recorder);
+    }
+    dispatch.start(load(start));
+    now = now.max(start);
+    while !dispatch.is_finished() {
+        if let Some(stop) = stop_at.filter(|&s| s <= now) {
+            dispatch.stop(stop);
+            stop_at = None;
+        }
+        now = world.step(now, stop_at, &mut dispatch, &mut actions, &mut recorder);
+        assert!(now.0 < 1 << 60, "the run does not end");
+    }
+    (recorder.into_bank(), world)
+}
+
+impl World {
+    fn step<L: Load>(
+        &mut self,
+        now: Instant,
+        stop: Option<Instant>,
+        dispatch: &mut Dispatch<L>,
+        actions: &mut Actions,
+        recorder: &mut Recorder,
+    ) -> Instant {
+        let happening = self.heap.peek().map(|Reverse((at, _))| *at);
+        let next = [happening, dispatch.next_wake(), stop].into_iter().flatten().min().expect("a next event");
+        let now = now.max(next);
+        let event = match happening.filter(|&at| at <= now) {
+            None => Event::Tick,
+            Some(_) => self.happen(now),
+        };
+        dispatch.handle(now, event, actions, recorder);
+        self.act(now, dispatch, actions, recorder);
+        now
+    }
+
+    fn at(&mut self, at: Instant, happening: Happening) {
+        self.sequence += 1;
+        self.heap.push(Reverse((at, self.sequence)));
+        self.happenings.insert(self.sequence, happening);
+    }
+
+    fn happen(&mut self, now: Instant) -> Event {
+        let Some(Reverse((_, key))) = self.heap.pop() else { return Event::Tick };
+        match self.happenings.remove(&key).expect("scheduled") {
+            Happening::Connect(id) => Event::Connected(id, ConnectTimes::default()),
+            Happening::Refuse(id) => Event::ConnectFailed(id, FailureKind::CONNECT_REFUSED),
+            Happening::Break(id, answered) => {
+                self.free_slot(now);
+                Event::Closed(id, Closing { kind: FailureKind::RESET, answered })
+            }
+            Happening::Finish(id, answered_at) => {
+                self.free_slot(now);
+                self.at(Instant(answered_at), Happening::Answer(id, 200, true));
+                Event::Tick
+            }
+            Happening::Answer(id, status, reusable) => Event::Answered(
+                id,
+                Answer {
+                    failure: FailureKind::of_status(status),
+                    status,
+                    bytes: 100,
+                    first_byte: now,
+                    reusable,
+                },
+            ),
+        }
+    }
+
+    fn act<L: Load>(
+        &mut self,
+        now: Instant,
+        dispatch: &mut Dispatch<L>,
+        actions: &mut Actions,
+        recorder: &mut Recorder,
+    ) {
+        // Only `Sent` is fed back here, and it asks for nothing.
+        for action in std::mem::take(actions) {
+            match action {
+                Action::Open(id) if self.misfortune() => self.at(now + Nanos(50_000), Happening::Refuse(id)),
+                Action::Open(id) => {
+                    self.at(now + Nanos(self.server.connect_ns), Happening::Connect(id));
+                }
+                Action::Send { conn, arrival, .. } => {
+                    self.sent.push(SentRecord { at: now, arrival });
+                    dispatch.handle(now, Event::Sent(conn), actions, recorder);
+                    assert!(actions.is_empty());
+                    self.take_or_queue(conn, now);
+                }
+                Action::Close(..) => {}
+            }
+        }
+    }
+
+    fn take_or_queue(&mut self, conn: ConnId, now: Instant) {
+        if self.server.slots.is_some_and(|slots| self.busy >= slots) {
+            self.queue.push_back((conn, now.0));
+        } else {
+            self.busy += 1;
+            self.serve(conn, now);
+        }
+    }
+
+    fn serve(&mut self, conn: ConnId, now: Instant) {
+        let offset = now.0 - self.start.0;
+        let mut end = offset + (self.server.baseline)(offset);
+        if let Some(&(_, open)) = self.server.gates.iter().find(|&&(shut, open)| shut <= end && end < open) {
+            end = open;
+        }
+        let end = self.start.0 + end;
+        if self.misfortune() {
+            let answered = self.draw().is_multiple_of(2);
+            return self.at(Instant(now.0 + (end - now.0) / 2), Happening::Break(conn, answered));
+        }
+        if self.misfortune() {
+            let status = [500, 503, 404, 200][(self.draw() % 4) as usize];
+            self.at(Instant(end), Happening::Answer(conn, status, false));
+            return self
+                .at(Instant(end + 1), Happening::Finish(ConnId { slot: u32::MAX, generation: 0 }, end + 2));
+        }
+        self.at(Instant(end), Happening::Finish(conn, end));
+    }
+
+    fn free_slot(&mut self, now: Instant) {
+        self.busy -= 1;
+        if let Some((conn, _)) = self.queue.pop_front() {
+            self.busy += 1;
+            self.serve(conn, now);
+        }
+    }
+
+    /// True one time in `hostile_one_in`.
+    fn misfortune(&mut self) -> bool {
+        self.server.hostile_one_in > 0 && self.draw().is_multiple_of(self.server.hostile_one_in)
+    }
+
+    fn draw(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea, Flood 2014): the world's own stream, apart from the product's.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
