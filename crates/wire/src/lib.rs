@@ -11,6 +11,23 @@
 //! a line of the head (RFC 9112 §2.2), obs-fold is read as white space (§5.2), the reason phrase may be
 //! anything printable or missing, and a few empty lines before the status line are skipped. Lines
 //! inside a chunked body are strict: CR LF only.
+//!
+//! ```
+//! use unblink_wire::{Limits, Parser, Progress, RequestBuilder, RequestKind};
+//!
+//! let request = RequestBuilder { method: "GET", target: "/", host: "a.test", headers: &[], body: b"" };
+//! assert!(request.render()?.starts_with(b"GET / HTTP/1.1\r\nHost: a.test\r\n"));
+//!
+//! let mut parser = Parser::new(Limits::default());
+//! parser.begin(RequestKind::of_method(request.method));
+//! let read = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+//! let mut body = Vec::new();
+//! let progress = parser.feed(read, &mut |slice| body.extend_from_slice(slice))?;
+//! let Progress::Done { response, consumed } = progress else { panic!("the answer is complete") };
+//! assert_eq!((response.status, response.reusable, consumed), (200, true, read.len()));
+//! assert_eq!(body, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod body;
 mod chunked;
