@@ -296,7 +296,7 @@ impl<L: Load> Dispatch<L> {
         self.slab.unlink(&mut self.opening, slot);
         self.make_idle(slot, now);
         self.open_peak = self.open_peak.max(self.idle.len + self.flights.len);
-        rec.connected(times.connect, times.tls, now);
+        rec.connected(times.connect, times.tls);
     }
 
     fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {

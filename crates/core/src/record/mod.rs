@@ -19,7 +19,7 @@ use crate::load::Arrival;
 use crate::time::{Instant, Nanos};
 use hdrhistogram::Counter;
 
-/// The distributions that every run keeps. Only arrivals of the measured part enter them.
+/// The distributions that every run keeps. Of arrivals, only those of the measured part enter them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Series {
     /// Intended start to last byte, of `ok` arrivals: what a user feels.
@@ -36,9 +36,9 @@ pub enum Series {
     SendLag,
     /// The part of the send lag that the generator itself caused.
     GeneratorLate,
-    /// Opening a connection, TCP only.
+    /// Opening a connection, TCP only; every connection of the run.
     Connect,
-    /// TLS handshake.
+    /// TLS handshake; every connection of the run.
     Tls,
     /// Send to first byte of the answer, of `ok` arrivals.
     FirstByte,
@@ -221,9 +221,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Arrivals intended before `measured_from` are warm-up; `start` is the zero of the heat grid.
-    pub fn new(bank: Box<Bank<u32>>, start: Instant, measured_from: Instant, timeout: Nanos) -> Recorder {
-        Recorder { bank, start, measured_from, timeout }
+    /// A recorder into `bank`; nothing is measured until [`Recorder::begin`].
+    pub fn new(bank: Box<Bank<u32>>, timeout: Nanos) -> Recorder {
+        Recorder { bank, start: Instant(u64::MAX), measured_from: Instant(u64::MAX), timeout }
+    }
+
+    /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up.
+    pub fn begin(&mut self, start: Instant, warmup: Nanos) {
+        self.start = start;
+        self.measured_from = start + warmup;
     }
 
     /// The bank being filled.
@@ -355,14 +361,12 @@ impl Recorder {
         }
     }
 
-    /// An attempt to open a connection has ended.
-    pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>, now: Instant) {
+    /// A connection is usable.
+    pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>) {
         self.bank.counters.connections.opened += 1;
-        if now >= self.measured_from {
-            self.bank.track_mut(Series::Connect).record(connect);
-            if let Some(tls) = tls {
-                self.bank.track_mut(Series::Tls).record(tls);
-            }
+        self.bank.track_mut(Series::Connect).record(connect);
+        if let Some(tls) = tls {
+            self.bank.track_mut(Series::Tls).record(tls);
         }
     }
 

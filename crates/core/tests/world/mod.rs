@@ -76,7 +76,8 @@ pub(crate) fn run<L: Load>(
     let mut dispatch = Dispatch::new(plan.policy(shard));
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.operations_apart()));
-    let mut recorder = Recorder::new(bank, start, start + plan.spec().warmup, plan.spec().timeout);
+    let mut recorder = Recorder::new(bank, plan.spec().timeout);
+    recorder.begin(start, plan.spec().warmup);
     let mut world = World {
         random: server.seed,
         server,
