@@ -228,6 +228,63 @@ mod tests {
         }
     }
 
+    /// Random operations: each arrival is served once, in turn, never early, never above the cap.
+    #[test]
+    fn random_lives_keep_the_rules() {
+        for seed in 1..=200_u64 {
+            let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mut random = |below: u64| {
+                // Xorshift, by Marsaglia.
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state % below
+            };
+            let cap = random(6) as u32;
+            let mut scenario = preset(Scenario::NAMES[random(5) as usize]);
+            scenario.max_concurrency = (cap > 0).then_some(cap);
+            scenario.gates.push(Gate {
+                first_at_ns: 50 * MS,
+                duration_ns: 30 * MS,
+                period_ns: 90 * MS,
+                count: 9,
+            });
+            let mut model = Model::new(scenario.clone(), EventClock::new(ClockStart::FirstRequest, S, 5 * S));
+            let (mut now_ns, mut alive, mut served) = (random(S), Vec::new(), Vec::new());
+            for step in 0..2_000 {
+                now_ns += random(4 * MS);
+                match random(8) {
+                    0..3 if step < 1_500 => alive.push(model.arrive(now_ns, 0)),
+                    3 if !alive.is_empty() => {
+                        // May hit a number that is in use again, like a client that goes at once.
+                        let gone = alive.swap_remove(random(alive.len() as u64) as usize);
+                        model.abandon(gone);
+                    }
+                    _ => served.extend(std::iter::from_fn(|| model.serve(now_ns)).map(|r| (r, now_ns))),
+                }
+            }
+            while let Some(ns) = model.next_wake_ns() {
+                now_ns = now_ns.max(ns);
+                served.extend(model.serve(now_ns).map(|r| (r, now_ns)));
+            }
+            assert_eq!(served.len() as u64, model.arrivals(), "seed {seed}");
+            assert_eq!((model.in_flight(), model.free_slots), (0, scenario.max_concurrency), "seed {seed}");
+            assert!(served.is_sorted_by_key(|(r, now_ns)| (*now_ns, r.due_ns)), "seed {seed}");
+            served.sort_by_key(|(r, _)| r.number);
+            assert!(served.iter().enumerate().all(|(k, (r, _))| r.number == k as u64), "seed {seed}");
+            assert!(served.is_sorted_by_key(|(r, _)| r.slot_ns), "first come, first served: seed {seed}");
+            for (r, at_ns) in &served {
+                let zero_ns = r.clock_ns.expect("a clock");
+                assert!(r.arrived_ns <= r.slot_ns && r.due_ns <= *at_ns, "seed {seed}: {r:?}");
+                assert!(r.due_ns >= r.slot_ns + r.baseline_ns, "seed {seed}: {r:?}");
+                assert_eq!(scenario.gate_end_ns(r.due_ns - zero_ns), None, "seed {seed}: {r:?}");
+                let sharing =
+                    served.iter().filter(|(o, _)| (o.slot_ns..o.due_ns).contains(&r.slot_ns)).count();
+                assert!(cap == 0 || sharing <= cap as usize, "seed {seed}: {sharing} in {cap} slots");
+            }
+        }
+    }
+
     #[test]
     fn slots_are_handed_over_when_due_not_when_noticed() {
         let mut scenario = preset("healthy");

@@ -156,13 +156,14 @@ impl Scenario {
         };
         for gate in &self.gates {
             line += &if gate.count == 1 {
-                format!("; nothing is answered for {} at {}", show(gate.duration_ns), show(gate.first_at_ns))
+                let end_ns = gate.first_at_ns + gate.duration_ns;
+                format!("; nothing is answered from {} to {}", show(gate.first_at_ns), show(end_ns))
             } else {
                 format!(
-                    "; nothing is answered for {} at {}, then every {}, {} times in all",
+                    "; nothing is answered for {} every {} from {} on, {} times in all",
                     show(gate.duration_ns),
-                    show(gate.first_at_ns),
                     show(gate.period_ns),
+                    show(gate.first_at_ns),
                     gate.count
                 )
             };
@@ -303,11 +304,11 @@ mod tests {
     fn descriptions_are_plain() {
         assert_eq!(
             preset("stall").describe(),
-            "every answer takes 10 ms; nothing is answered for 1 s at 30 s"
+            "every answer takes 10 ms; nothing is answered from 30 s to 31 s"
         );
         assert_eq!(
             preset("pauses").describe(),
-            "every answer takes 10 ms; nothing is answered for 200 ms at 9.5 s, then every 10 s, 6 times in all"
+            "every answer takes 10 ms; nothing is answered for 200 ms every 10 s from 9.5 s on, 6 times in all"
         );
         assert_eq!(
             preset("ramp").describe(),

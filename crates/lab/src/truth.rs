@@ -36,7 +36,8 @@ pub struct TruthRow {
     pub answered_ns: u64,
     /// Where the event clock's zero lay, which tells runs apart; `None`: it stood still.
     pub clock_ns: Option<u64>,
-    /// The client closed before the answer.
+    /// The client closed, or shut its sending side, before the answer: the two look alike from here. The work was
+    /// done all the same, the answer thrown away.
     pub abandoned: bool,
 }
 
