@@ -1,0 +1,94 @@
+//! The run document's figures as CSV (RFC 4180 with `\n`): a header line, units in the names, an empty field
+//! for what is not known.
+
+use std::fmt::Write;
+use unblink_artifact::document::{Distribution, RunDocument};
+
+/// Figures over time, one line for each row of the document's series.
+pub fn series(doc: &RunDocument) -> String {
+    let mut out = String::from(
+        "start_ns,length_ns,warmup,due,sent,ok,failed,timed_out,in_flight,backlog,connections,\
+         response_p50_ns,response_p99_ns,response_max_ns,service_p99_ns,generator_late_p99_ns,busy_share\n",
+    );
+    for row in &doc.series.rows {
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            row.start_ns,
+            row.length_ns,
+            row.warmup,
+            row.due,
+            row.sent,
+            row.ok,
+            row.failed,
+            row.timed_out,
+            row.in_flight,
+            row.backlog,
+            row.connections,
+            known(row.response_p50_ns),
+            known(row.response_p99_ns),
+            known(row.response_max_ns),
+            known(row.service_p99_ns),
+            known(row.generator_late_p99_ns),
+            row.busy_share,
+        );
+    }
+    out
+}
+
+/// Quantiles of every distribution of the run, one line each. `value_ns` is a lower bound when `censored`.
+pub fn percentiles(doc: &RunDocument) -> String {
+    let mut out = String::from("distribution,q,value_ns,censored,few_samples,count\n");
+    let fixed = [
+        ("response_time", &doc.response_time),
+        ("service_time", &doc.service_time),
+        ("send_lag", &doc.send_lag),
+        ("generator_late", &doc.generator_late),
+        ("failed_response_time", &doc.failed_response_time),
+        ("phase:connect", &doc.phases.connect),
+        ("phase:tls", &doc.phases.tls),
+        ("phase:first_byte", &doc.phases.first_byte),
+        ("phase:transfer", &doc.phases.transfer),
+    ];
+    for (name, distribution) in fixed {
+        quantiles(&mut out, name, distribution);
+    }
+    for operation in &doc.operations {
+        quantiles(&mut out, &format!("operation:{}", operation.name), &operation.response_time);
+    }
+    out
+}
+
+fn quantiles(out: &mut String, name: &str, distribution: &Distribution) {
+    let name = field(name);
+    for quantile in &distribution.quantiles {
+        let _ = writeln!(
+            out,
+            "{name},{},{},{},{},{}",
+            quantile.q, quantile.value, quantile.censored, quantile.few_samples, distribution.count
+        );
+    }
+}
+
+fn known(value: Option<u64>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+/// Quoted where needed. A leading `=`, `+`, `-` or `@` would run as a formula in a spreadsheet: it is
+/// preceded by an apostrophe, as OWASP advises.
+fn field(text: &str) -> String {
+    let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.into() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_and_formulas_disarmed() {
+        assert_eq!(field("GET /a"), "GET /a");
+        assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(field("=cmd()"), "'=cmd()");
+    }
+}

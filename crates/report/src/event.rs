@@ -1,0 +1,111 @@
+//! Which stretch of the run made the tail? Read from the heat map by plain rules, with "not known" as the
+//! fallback: a title may only claim what at least nine in ten slow arrivals bear out.
+
+use unblink_artifact::document::{HeatColumn, RunDocument};
+
+/// Where the arrivals at or above a response time fell due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tail {
+    /// The heat map can't tell.
+    Unknown,
+    /// One short stretch holds nine in ten of them; it starts here.
+    Event { from_ns: u64 },
+    /// A few short stretches do; the first of them starts here.
+    Events { number: usize, first_ns: u64 },
+    /// One long stretch does.
+    Stretch { from_ns: u64, to_ns: u64 },
+    /// They are spread over the run.
+    Throughout,
+}
+
+/// Most stretches that are still called events.
+const EVENTS_MAX: usize = 20;
+/// An event is shorter than this share of the run; together, events are shorter than twice of it.
+const EVENT_SHARE_MAX: f64 = 0.1;
+
+struct Cluster {
+    from_ns: u64,
+    to_ns: u64,
+    arrivals: u64,
+}
+
+/// Finds where the arrivals that took at least `threshold_ns` fell due. Censored arrivals count as slow.
+pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
+    let heat = &doc.heatmap;
+    let measured: Vec<&HeatColumn> =
+        heat.columns.iter().filter(|column| column.start_ns >= doc.load.warmup_ns).collect();
+    let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Tail::Unknown };
+    let span = last.start_ns + heat.column_ns - first.start_ns;
+    let bin = heat.bin_edges_ns.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;
+    let gap_ns = (3 * heat.column_ns).max(span / 100);
+
+    let mut clusters: Vec<Cluster> = Vec::new();
+    for column in measured {
+        let slow: u64 = column.cells.iter().filter(|cell| cell.0 >= bin).map(|cell| u64::from(cell.1)).sum();
+        let arrivals = slow + u64::from(column.censored);
+        if arrivals == 0 {
+            continue;
+        }
+        let to_ns = column.start_ns + heat.column_ns;
+        match clusters.last_mut() {
+            Some(cluster) if column.start_ns <= cluster.to_ns + gap_ns => {
+                cluster.to_ns = to_ns;
+                cluster.arrivals += arrivals;
+            }
+            _ => clusters.push(Cluster { from_ns: column.start_ns, to_ns, arrivals }),
+        }
+    }
+    classify(clusters, span)
+}
+
+fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
+    let total: u64 = clusters.iter().map(|cluster| cluster.arrivals).sum();
+    clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.arrivals));
+    let mut held = 0;
+    let needed = clusters
+        .iter()
+        .take_while(|cluster| {
+            let more = held * 10 < total * 9;
+            held += cluster.arrivals;
+            more
+        })
+        .count();
+    clusters.truncate(needed);
+    let length: u64 = clusters.iter().map(|cluster| cluster.to_ns - cluster.from_ns).sum();
+    let share = length as f64 / span as f64;
+    let from_ns = clusters.iter().map(|cluster| cluster.from_ns).min().unwrap_or(0);
+    match clusters.as_slice() {
+        [] => Tail::Unknown,
+        [_] if share < EVENT_SHARE_MAX => Tail::Event { from_ns },
+        [one] if share < 0.9 => Tail::Stretch { from_ns, to_ns: one.to_ns },
+        [_] => Tail::Throughout,
+        some if some.len() <= EVENTS_MAX && share < 2.0 * EVENT_SHARE_MAX => {
+            Tail::Events { number: some.len(), first_ns: from_ns }
+        }
+        _ => Tail::Throughout,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_stall_is_one_event_at_30_s() {
+        assert_eq!(tail(&fixture::stall(), 410_000_000), Tail::Event { from_ns: 30_000_000_000 });
+    }
+
+    #[test]
+    fn pauses_are_counted_and_a_backlog_is_a_stretch() {
+        let pauses = tail(&fixture::two_hours(), 1_000_000_000);
+        assert!(matches!(pauses, Tail::Events { number: 12, .. }), "{pauses:?}");
+        let backlog = tail(&fixture::saturated(), 5_000_000_000);
+        assert!(matches!(backlog, Tail::Stretch { from_ns, .. } if from_ns < 5_000_000_000), "{backlog:?}");
+    }
+
+    #[test]
+    fn nothing_is_claimed_without_data() {
+        assert_eq!(tail(&fixture::empty(), 1), Tail::Unknown);
+    }
+}

@@ -1,0 +1,288 @@
+//! Sentences about a run, chosen by plain rules from the document's figures. Terminal and page share them.
+
+mod titles;
+
+pub(crate) use titles::{Title, flight, heat, lag, phases, rates, spectrum};
+
+use crate::format;
+use unblink_artifact::document::{
+    Distribution, LoadModel, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
+};
+
+/// Below this, response and service time are the same to a reader.
+const DIFFERENCE_NS_MIN: u64 = 1_000_000;
+
+/// What was requested, in one line.
+pub(crate) fn target(doc: &RunDocument) -> String {
+    match doc.targets.as_slice() {
+        [] => "no target".into(),
+        [one] => format!("{} {}", one.method, one.url),
+        [first, rest @ ..] => {
+            format!("{} {} and {} more in turn", first.method, first.url, format::count(rest.len() as u64))
+        }
+    }
+}
+
+/// What was offered and through how many connections, in one line.
+pub(crate) fn load(doc: &RunDocument) -> String {
+    let pool = &doc.connections;
+    let connections = match pool.mode.as_str() {
+        "fixed" => format!("{} connections", format::count(pool.limit)),
+        _ => format!("connections as needed (at most {})", format::count(pool.limit)),
+    };
+    let threads = match doc.load.threads {
+        1 => "1 thread".to_string(),
+        n => format!("{n} threads"),
+    };
+    format!(
+        "{} · {connections} · {threads} · timeout {}",
+        doc.load.summary,
+        format::duration(doc.load.timeout_ns)
+    )
+}
+
+/// `VALID`, `DEGRADED` or `INVALID`.
+pub(crate) fn validity_word(doc: &RunDocument) -> &'static str {
+    match doc.validity.status {
+        ValidityStatus::Valid => "VALID",
+        ValidityStatus::Degraded => "DEGRADED",
+        ValidityStatus::Invalid => "INVALID",
+    }
+}
+
+/// What the status means for the reader.
+pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
+    let against = doc.validity.findings.iter().filter(|f| f.severity != Severity::Note).count();
+    let findings = match against {
+        1 => "the finding".to_string(),
+        n => format!("the {n} findings"),
+    };
+    match doc.validity.status {
+        ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),
+        ValidityStatus::Valid => {
+            "Every arrival is accounted for, and no check found anything against this run.".into()
+        }
+        ValidityStatus::Degraded => format!("Read {findings} before the figures."),
+        ValidityStatus::Invalid => "No verdict can rest on this run.".into(),
+    }
+}
+
+/// `note`, `degrades` or `invalidates`.
+pub(crate) fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Degrades => "degrades",
+        Severity::Invalidates => "invalidates",
+    }
+}
+
+/// How far the document goes, when that is less than the planned run.
+pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
+    let mut lines = Vec::new();
+    match doc.status {
+        RunStatus::Complete => {}
+        RunStatus::Running => lines.push("The run has not ended, or was killed: figures so far.".into()),
+        RunStatus::Interrupted => {
+            lines.push("The run was interrupted: it covers the arrivals due before that.".into());
+        }
+    }
+    if let Some(part) = &doc.part {
+        lines.push(format!(
+            "Part of the run only: from {} to {}.",
+            format::moment(part.from_ns),
+            format::moment(part.to_ns)
+        ));
+    }
+    if let Some(warmup) = &doc.warmup {
+        lines.push(format!(
+            "Warm-up of {} with {} arrivals left out.",
+            format::duration(doc.load.warmup_ns),
+            format::count(warmup.scheduled)
+        ));
+    }
+    lines
+}
+
+/// The line that goes with every percentile table of an invalid run.
+pub(crate) fn invalid_note(doc: &RunDocument) -> Option<&'static str> {
+    (doc.validity.status == ValidityStatus::Invalid)
+        .then_some("The run is invalid: these figures must not be quoted.")
+}
+
+/// The line that goes with every closed-loop output.
+pub(crate) fn closed_note(doc: &RunDocument) -> Option<String> {
+    (doc.load.model == LoadModel::Closed).then(|| {
+        let users = match doc.load.users {
+            Some(1) => "1 user who waits".to_string(),
+            Some(n) => format!("{} users who each wait", format::count(u64::from(n))),
+            None => "Users who each wait".into(),
+        };
+        format!(
+            "Closed loop: {users} for an answer before asking again. This tail is not what an open \
+             population feels: while the target stalls, requests that others would have made are missing."
+        )
+    })
+}
+
+/// Why response and service time differ, or that they don't.
+pub(crate) fn difference(doc: &RunDocument) -> String {
+    let (response, service) = (&doc.response_time, &doc.service_time);
+    if response.count == 0 {
+        return "Nothing was answered: there is no response time.".into();
+    }
+    let pairs = || {
+        response
+            .quantiles
+            .iter()
+            .filter_map(|r| service.quantiles.iter().find(|s| s.q == r.q).map(|s| (r, s)))
+    };
+    if let Some((r, s)) = pairs().find(|(r, s)| r.censored && !s.censored) {
+        return format!(
+            "At {} users waited longer than {}; the service time shows {}: {}.",
+            format::quantile_label(r.q),
+            format::duration(r.value),
+            format::duration(s.value),
+            cause(doc)
+        );
+    }
+    let known = pairs().filter(|(r, s)| !r.censored && !s.censored);
+    let mut widest: Option<(String, u64, u64)> = None;
+    let mut consider = |label: String, r: u64, s: u64| {
+        let gap = r.saturating_sub(s);
+        if widest.as_ref().is_none_or(|(_, widest, _)| gap > *widest) {
+            widest = Some((label, gap, r));
+        }
+    };
+    for (r, s) in known {
+        consider(format!("At {}", format::quantile_label(r.q)), r.value, s.value);
+    }
+    if let (0, Some(r), Some(s)) = (response.censored, response.max, service.max) {
+        consider("In the worst case".into(), r, s);
+    }
+    match (widest, doc.send_lag.max) {
+        (Some((label, gap, of)), _) if gap >= DIFFERENCE_NS_MIN && gap * 20 >= of => format!(
+            "{label} users waited {} longer than the service time shows: {}.",
+            format::duration(gap),
+            cause(doc)
+        ),
+        (_, Some(lag)) if lag < DIFFERENCE_NS_MIN => {
+            format!("No difference: every request was sent within {} of its time.", format::duration(lag))
+        }
+        (Some(_), _) => {
+            "No difference that matters: requests were sent on time, as far as percentiles show.".into()
+        }
+        (None, _) => "How the two differ is not known: too much is beyond the timeout.".into(),
+    }
+}
+
+/// Which part of the send lag is the largest, in words.
+fn cause(doc: &RunDocument) -> &'static str {
+    let lag = &doc.lag_causes;
+    let largest = lag.no_connection_ns.max(lag.connecting_ns).max(lag.generator_ns);
+    if largest == 0 {
+        "arrivals waited to be sent"
+    } else if largest == lag.no_connection_ns {
+        "arrivals queued for a connection"
+    } else if largest == lag.connecting_ns {
+        "arrivals waited for connections to be opened"
+    } else {
+        "the load generator was late"
+    }
+}
+
+/// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`.
+pub(crate) fn account(doc: &RunDocument) -> [(&'static str, &'static str, u64); 5] {
+    let a = &doc.arrivals;
+    [
+        ("ok", "ok", a.ok),
+        ("failed", "failed", a.failed),
+        ("timed-out", "timed out", a.timed_out),
+        ("unfinished", "unfinished", a.unfinished),
+        ("unsent", "unsent", a.unsent),
+    ]
+}
+
+/// Whether every arrival ended in exactly one outcome.
+pub(crate) fn adds_up(doc: &RunDocument) -> bool {
+    account(doc).iter().map(|(_, _, n)| n).sum::<u64>() == doc.arrivals.scheduled
+}
+
+/// What an outcome means, for the account.
+pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
+    match name {
+        "ok" => "whole answers, as expected".into(),
+        "failed" => "answered wrongly, or not at all".into(),
+        "timed out" if doc.arrivals.timed_out_never_sent > 0 => format!(
+            "longer than {}; {} of them never sent",
+            format::duration(doc.load.timeout_ns),
+            format::count(doc.arrivals.timed_out_never_sent)
+        ),
+        "timed out" => format!("longer than {}", format::duration(doc.load.timeout_ns)),
+        "unfinished" => "in flight when the run ended".into(),
+        _ => "still waiting when the run ended".into(),
+    }
+}
+
+/// A quantile as it must be printed: `10.1 ms`, `> 5 s`.
+pub(crate) fn value(quantile: &Quantile) -> String {
+    let value = format::duration(quantile.value);
+    if quantile.censored { format!("> {value}") } else { value }
+}
+
+/// The maximum as far as it is known. Where something is censored, the truth lies above.
+pub(crate) fn max(d: &Distribution) -> String {
+    let bound = d.quantiles.iter().filter(|q| q.censored).map(|q| q.value).max();
+    match (d.max, bound) {
+        (Some(max), None) if d.censored == 0 => format::duration(max),
+        (Some(max), None) => format!("≥ {}", format::duration(max)),
+        (Some(max), Some(bound)) => format!("> {}", format::duration(bound.max(max))),
+        (None, Some(bound)) => format!("> {}", format::duration(bound)),
+        (None, None) => "–".into(),
+    }
+}
+
+/// The mean, or `–` where it can't be known.
+pub(crate) fn mean(d: &Distribution) -> String {
+    d.mean.filter(|mean| mean.is_finite()).map_or("–".into(), |mean| format::duration(mean.round() as u64))
+}
+
+/// The quantile at `q`, if the document has it.
+pub(crate) fn quantile(d: &Distribution, q: f64) -> Option<&Quantile> {
+    d.quantiles.iter().find(|quantile| quantile.q == q)
+}
+
+/// The parts of a request's time that were measured: (name, what it is, distribution).
+pub(crate) fn parts(doc: &RunDocument) -> Vec<(&'static str, &'static str, &Distribution)> {
+    let p = &doc.phases;
+    [
+        ("connect", "per connection", &p.connect),
+        ("TLS", "per connection", &p.tls),
+        ("first byte", "per request, from its send", &p.first_byte),
+        ("transfer", "per request, first to last byte", &p.transfer),
+    ]
+    .into_iter()
+    .filter(|(_, _, d)| d.count > 0)
+    .collect()
+}
+
+/// Counters of connections that are worth a line: (name, count).
+pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
+    let c = &doc.connections;
+    [
+        ("opened", c.opened),
+        ("peak", c.peak),
+        ("limit", c.limit),
+        ("failed to open", c.failed),
+        ("refused", c.refused),
+        ("reopened", c.reconnects),
+        ("closed by the target", c.closed_by_target),
+        ("closed on timeout", c.closed_on_timeout),
+        ("requests sent again", c.resent),
+        ("stopped by a limit of this machine", c.local_limit),
+    ]
+    .into_iter()
+    .enumerate()
+    .filter(|(i, (_, n))| *i < 3 || *n > 0)
+    .map(|(_, row)| row)
+    .collect()
+}

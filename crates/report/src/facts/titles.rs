@@ -1,0 +1,168 @@
+//! Titles of pictures: each says its finding, never its type, and claims nothing that the document doesn't
+//! bear out.
+
+use super::{cause, quantile};
+use crate::event::{self, Tail};
+use crate::format::{self, duration, moment};
+use unblink_artifact::document::{LoadModel, RunDocument, SeriesRow};
+
+/// What a picture says and what it shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Title {
+    /// The finding.
+    pub(crate) finding: String,
+    /// What is plotted.
+    pub(crate) plotted: String,
+}
+
+/// A tail that is this many times the median is worth a cause.
+const TAIL_RATIO: u64 = 3;
+
+fn title(finding: String, plotted: &str) -> Title {
+    Title { finding, plotted: plotted.into() }
+}
+
+/// Of the percentile spectrum.
+pub(crate) fn spectrum(doc: &RunDocument) -> Title {
+    let plotted = if doc.response_time.censored > 0 {
+        "Share of arrivals (the tail stretched) against the time they took. Hatched: beyond what is known."
+    } else {
+        "Share of arrivals (the tail stretched) against the time they took; it ends where the data end."
+    };
+    let response = |q| quantile(&doc.response_time, q);
+    let (Some(p50), Some(p99)) = (response(0.5), response(0.99)) else {
+        return title("No response times to show".into(), plotted);
+    };
+    let finding = if p50.censored {
+        format!("More than half of the users waited longer than {}", duration(p50.value))
+    } else if p99.censored {
+        format!("More than 1 in 100 users waited longer than {}", duration(p99.value))
+    } else if doc.load.model == LoadModel::Closed {
+        format!("p99 is {} for users who wait for each answer, and for nobody else", duration(p99.value))
+    } else {
+        match quantile(&doc.service_time, 0.99) {
+            Some(s) if !s.censored && p99.value >= s.value + 1_000_000 && p99.value / 2 >= s.value => format!(
+                "1 in 100 users waited {} or longer; the service time shows {}",
+                duration(p99.value),
+                duration(s.value)
+            ),
+            _ if p99.value >= TAIL_RATIO * p50.value => {
+                let times = p99.value as f64 / p50.value.max(1) as f64;
+                format!("1 in 100 users waited {} or longer, {times:.0} times the median", duration(p99.value))
+            }
+            _ => format!("p99 is {}, close to the median of {}", duration(p99.value), duration(p50.value)),
+        }
+    };
+    title(finding, plotted)
+}
+
+/// Of the heat map.
+pub(crate) fn heat(doc: &RunDocument) -> Title {
+    title(
+        heat_finding(doc),
+        "Each cell: arrivals by the time they were due and how long they took; darker is more.",
+    )
+}
+
+fn heat_finding(doc: &RunDocument) -> String {
+    let response = |q| quantile(&doc.response_time, q);
+    let Some(p50) = response(0.5) else { return "No response times to show".into() };
+    let mut below = None;
+    for q in [0.99, 0.999] {
+        let Some(high) = response(q).filter(|high| !high.few_samples || high.censored) else { break };
+        let label = format::quantile_label(q);
+        let is = if high.censored {
+            format!("{label} is above {}", duration(high.value))
+        } else {
+            format!("{label} is {}", duration(high.value))
+        };
+        if !high.censored && high.value < TAIL_RATIO * p50.value {
+            below = Some(is);
+            continue;
+        }
+        let is = below.map_or(is.clone(), |below| format!("{below}, but {is}"));
+        return match event::tail(doc, high.value) {
+            Tail::Unknown => is,
+            Tail::Event { from_ns } => format!("{is} because of one event at {}", moment(from_ns)),
+            Tail::Events { number, first_ns } => {
+                format!("{is} because of {number} events, the first at {}", moment(first_ns))
+            }
+            Tail::Stretch { from_ns, to_ns } => {
+                format!("{is}: the slow arrivals were due from {} to {}", moment(from_ns), moment(to_ns))
+            }
+            Tail::Throughout => format!("{is}: slow arrivals come throughout the run"),
+        };
+    }
+    match below {
+        Some(is) => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
+        None => format!("The median is {}; the run is too short to judge its tail", super::value(p50)),
+    }
+}
+
+/// Of the rates.
+pub(crate) fn rates(doc: &RunDocument) -> Title {
+    let r = &doc.rate;
+    let (sent, achieved) = (format::rate(r.sent), format::rate(r.achieved));
+    let finding = match r.offered {
+        _ if doc.arrivals.scheduled == 0 => "Nothing was offered".into(),
+        None => match doc.load.users {
+            Some(users) => format!("{} users achieved {achieved}", format::count(u64::from(users))),
+            None => format!("Achieved {achieved}"),
+        },
+        Some(offered) if r.sent < offered * 0.99 => {
+            format!("Only {sent} of the offered {} were sent", format::rate(offered))
+        }
+        Some(offered) if r.achieved < offered * 0.9 => {
+            format!("{} were offered and sent, {achieved} answered", format::rate(offered))
+        }
+        Some(offered) => format!("The schedule was held: {sent} of {} sent", format::rate(offered)),
+    };
+    title(finding, "Arrivals due, requests sent and answers received, per second.")
+}
+
+/// Of in-flight requests, backlog and connections.
+pub(crate) fn flight(doc: &RunDocument) -> Title {
+    let rows = &doc.series.rows;
+    let peak =
+        |of: fn(&SeriesRow) -> u64| rows.iter().max_by_key(|row| of(row)).map(|row| (of(row), row.start_ns));
+    let finding = match (peak(|row| row.backlog), peak(|row| row.in_flight)) {
+        (Some((backlog, at)), _) if backlog > 0 => {
+            format!("{} arrivals waited to be sent near {}", format::count(backlog), moment(at))
+        }
+        (_, Some((0, _))) => "Nothing was in flight when counted".into(),
+        (_, Some((flight, at))) => {
+            format!("{} requests in flight near {}, none waiting to be sent", format::count(flight), moment(at))
+        }
+        _ => "Nothing was in flight".into(),
+    };
+    title(finding, "Counted at the end of each interval; the logarithmic axis starts with 0.")
+}
+
+/// Of the parts of a request's time.
+pub(crate) fn phases(doc: &RunDocument) -> Title {
+    let p99 = |d| quantile(d, 0.99).map(super::value);
+    let finding = match (p99(&doc.phases.first_byte), p99(&doc.phases.transfer)) {
+        (Some(first), Some(transfer)) => {
+            format!("Waiting for the first byte took {first} at p99, reading the rest {transfer}")
+        }
+        (Some(first), None) => format!("Waiting for the first byte took {first} at p99"),
+        _ => "No request was answered".into(),
+    };
+    title(finding, "Each bar from p50 to p99; the tick is the maximum.")
+}
+
+/// Of the send lag.
+pub(crate) fn lag(doc: &RunDocument) -> Title {
+    let finding = match (quantile(&doc.send_lag, 0.99), doc.send_lag.max) {
+        (Some(p99), _) if p99.value >= 1_000_000 => {
+            format!("1 in 100 requests was sent {} late: {}", super::value(p99), cause(doc))
+        }
+        (Some(_), Some(max)) if max >= 1_000_000 => {
+            format!("Requests were sent on time but for a few, by up to {}", duration(max))
+        }
+        (Some(_), Some(max)) => format!("Every request was sent within {} of its time", duration(max)),
+        (Some(p99), None) => format!("Send lag is {} at p99", super::value(p99)),
+        (None, _) => "Nothing was sent".into(),
+    };
+    title(finding, "Waiting between the intended time and the send, summed over all requests, by cause.")
+}

@@ -1,0 +1,332 @@
+//! Run documents for tests and for the gallery, computed from simulated arrivals.
+//!
+//! Everything here is deterministic. The builder below stands in for the crates that fill real documents, so
+//! it favours few lines over speed; nothing else in this crate computes a statistic.
+
+mod build;
+
+use crate::demo::Demo;
+use build::{End, Run, Sample};
+use std::collections::BTreeMap;
+use unblink_artifact::document::*;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
+
+/// 1 000/s for 60 s; the server answers in 10 ms and stands still from 30 s to 31 s.
+pub fn stall() -> RunDocument {
+    let samples = (0..60_000).map(|k| open_arrival(k, k * MS, &stalled)).collect();
+    Run::new("open, 1,000/s, even, for 60 s", 60 * S, samples).document()
+}
+
+/// The same server, asked by ten users who each wait for their answer.
+pub fn stall_closed() -> RunDocument {
+    let mut samples = Vec::new();
+    let mut free: Vec<u64> = (0..10).map(|user| user * MS).collect();
+    loop {
+        let (user, &at) = free.iter().enumerate().min_by_key(|&(_, at)| at).expect("ten users");
+        if at >= 60 * S {
+            break;
+        }
+        let mut sample = open_arrival(samples.len() as u64, at, &stalled);
+        sample.connection = user as u32;
+        let End::Ok(done) = sample.end else { unreachable!("the stalled server answers") };
+        free[user] = done + 60_000;
+        samples.push(sample);
+    }
+    let mut doc = Run::new("closed, 10 users, no think time, for 60 s", 60 * S, samples).document();
+    doc.load.model = LoadModel::Closed;
+    doc.load.process = None;
+    doc.load.phases.clear();
+    doc.load.users = Some(10);
+    doc.load.think_ns = Some(0);
+    doc.rate.offered = None;
+    doc.connections.mode = "fixed".into();
+    doc.connections.limit = 10;
+    doc.connections.peak = 10;
+    doc
+}
+
+/// The stall seen through a pool of 50 connections: requests wait inside the client.
+pub fn pool() -> RunDocument {
+    let mut samples = Vec::new();
+    let mut free = vec![0u64; 50];
+    for k in 0..60_000 {
+        let due = k * MS;
+        let (slot, &at) = free.iter().enumerate().min_by_key(|&(_, at)| at).expect("a pool");
+        let mut sample = open_arrival(k, due.max(at), &stalled);
+        sample.intended = due;
+        sample.connection = slot as u32;
+        if let End::Ok(done) = sample.end {
+            free[slot] = done + 15_000;
+        }
+        samples.push(sample);
+    }
+    let mut doc = Run::new("open, 1,000/s, even, for 60 s", 60 * S, samples).document();
+    doc.connections.mode = "fixed".into();
+    doc.connections.limit = 50;
+    doc.connections.peak = 50;
+    let waited = doc.series.rows.iter().map(|row| row.backlog).sum::<u64>().max(1) * 3;
+    doc.lag_causes.no_connection = waited;
+    doc.lag_causes.no_connection_ns = waited * 480 * MS;
+    doc.validity = Validity {
+        status: ValidityStatus::Degraded,
+        findings: vec![finding(
+            "pool_limit_reached",
+            Severity::Degrades,
+            "All 50 connections were in use while arrivals were due: 2 870 of them (4.78 %) waited for one.",
+            "Raise -c, or leave it out to open connections as users would, if the pool is not what you test.",
+            &[("connections", 50.0), ("waited_share", 0.0478)],
+        )],
+    };
+    doc
+}
+
+/// Twice as much as the server can do, with a timeout of 5 s.
+pub fn saturated() -> RunDocument {
+    let samples = (0..20_000u64)
+        .map(|k| {
+            let due = k * MS;
+            let response = k * MS + 10 * MS + noise(k, 2 * MS);
+            let end = if response > 5 * S { End::TimedOut } else { End::Ok(due + response) };
+            Sample { intended: due, sent: Some(due + 20_000), end, connection: k as u32 % 5_000 }
+        })
+        .collect();
+    let mut run = Run::new("open, 1,000/s, even, for 20 s", 20 * S, samples);
+    run.timeout = 5 * S;
+    let mut doc = run.document();
+    doc.validity = Validity {
+        status: ValidityStatus::Invalid,
+        findings: vec![
+            finding(
+                "saturated",
+                Severity::Invalidates,
+                "The target answered 500 of 1 000 offered requests per second and the backlog grew to the end: \
+                 latency measures only how long we waited.",
+                "Offer less than 500/s, or look for the capacity with --closed.",
+                &[("offered_per_s", 1_000.0), ("achieved_per_s", 500.2), ("backlog_growth_per_s", 499.8)],
+            ),
+            finding(
+                "timeouts_shape_percentiles",
+                Severity::Degrades,
+                "75 % of the arrivals timed out: percentiles from p25 on are only known to be above 5 s.",
+                "Raise --timeout to see further.",
+                &[("timed_out_share", 0.75)],
+            ),
+        ],
+    };
+    doc
+}
+
+/// Poisson arrivals after a warm-up, three operations, a deployment that fails requests for five seconds.
+pub fn failures() -> RunDocument {
+    let mut due = 0u64;
+    let mut samples = Vec::new();
+    for k in 0.. {
+        due += ((-unit(k * 7 + 3).ln()) * 2e6) as u64;
+        if due >= 65 * S {
+            break;
+        }
+        let bad = (25 * S..30 * S).contains(&due) && unit(k) < 0.35;
+        let end = if bad && unit(k + 9) < 0.8 {
+            End::Failed(due + 2 * MS + noise(k, MS), "status_5xx")
+        } else if bad {
+            End::Failed(due + 900 * MS + noise(k, 90 * MS), "reset")
+        } else {
+            let tail = if unit(k + 77) < 0.02 { noise(k + 5, 60 * MS) } else { 0 };
+            End::Ok(due + 4 * MS + noise(k, 3 * MS) + tail)
+        };
+        samples.push(Sample { intended: due, sent: Some(due + 18_000), end, connection: k as u32 % 17 });
+    }
+    let mut run = Run::new("open, 500/s, poisson (seed 42), for 60 s after 5 s warm-up", 60 * S, samples);
+    run.warmup = 5 * S;
+    let mut doc = run.document();
+    doc.load.process = Some("poisson".into());
+    doc.load.seed = Some(42);
+    doc.targets = [("search", "https://shop.example/search?q=shoes"), ("cart", "https://shop.example/cart")]
+        .iter()
+        .chain(&[("checkout", "https://shop.example/checkout")])
+        .map(|(name, url)| Target { name: name.to_string(), method: "GET".into(), url: url.to_string() })
+        .collect();
+    operations(&mut doc);
+    doc.statuses = BTreeMap::from([
+        ("200".into(), doc.arrivals.ok),
+        ("503".into(), doc.failures.get("status_5xx").copied().unwrap_or(0)),
+    ]);
+    doc.phases.tls = doc.phases.connect.clone();
+    for quantile in &mut doc.phases.tls.quantiles {
+        quantile.value *= 6;
+    }
+    doc.validity = Validity {
+        status: ValidityStatus::Degraded,
+        findings: vec![
+            finding(
+                "failures_shape_percentiles",
+                Severity::Degrades,
+                "2.9 % of the arrivals failed: percentiles above p97 describe only those that succeeded.",
+                "Read the failures first: 503 and reset between 25 s and 30 s.",
+                &[("failed_share", 0.029)],
+            ),
+            finding(
+                "few_samples",
+                Severity::Note,
+                "p99.99 rests on fewer than ten samples.",
+                "Run for at least 200 s at this rate for p99.99.",
+                &[("samples", 29_100.0)],
+            ),
+        ],
+    };
+    doc
+}
+
+/// Nothing was scheduled, nothing is known.
+pub fn empty() -> RunDocument {
+    Run::new("open, 1,000/s, even, for 60 s", 60 * S, Vec::new()).document()
+}
+
+/// Killed after one second.
+pub fn one_row() -> RunDocument {
+    let samples = (0..50).map(|k| open_arrival(k, k * 20 * MS, &stalled)).collect();
+    let mut doc = Run::new("open, 50/s, even, for 60 s", S, samples).document();
+    doc.status = RunStatus::Interrupted;
+    doc.load.duration_ns = 60 * S;
+    doc
+}
+
+/// Two hours with a slow ramp of latency and a pause every ten minutes.
+pub fn two_hours() -> RunDocument {
+    let samples = (0..144_000u64)
+        .map(|k| {
+            let due = k * 50 * MS;
+            let slow = 10 * MS + due / 7_200 / 1_000 * 90 + noise(k, 4 * MS) * (1 + (due / S % 97) / 40);
+            let in_pause = due % (600 * S);
+            let gate = if in_pause > 590 * S && in_pause < 592 * S { 592 * S - in_pause } else { 0 };
+            let end = End::Ok(due + slow.max(gate));
+            Sample { intended: due, sent: Some(due + 25_000), end, connection: k as u32 % 9 }
+        })
+        .collect();
+    let mut run = Run::new("open, 20/s, even, for 2 h", 7_200 * S, samples);
+    run.row = 12 * S;
+    run.column = 12_800 * MS;
+    run.document()
+}
+
+/// Hostile names, thirty operations, and a URL that tries to leave its element.
+pub fn hostile() -> RunDocument {
+    let mut doc = failures();
+    let evil = "\"><script>alert('x')</script>&amp;</script>\u{1b}[31mred\u{202e}";
+    doc.targets = (0..30)
+        .map(|i| Target {
+            name: format!("operation-with-a-rather-long-name-{i}-{evil}"),
+            method: "GET".into(),
+            url: format!("http://host.example/{i}?{evil}&path={}", "x".repeat(120)),
+        })
+        .collect();
+    operations(&mut doc);
+    doc.command.push(evil.into());
+    doc.failures.insert(format!("protocol({evil})"), 3);
+    doc.environment.cpu = evil.into();
+    doc.validity.findings[0].message.push_str(evil);
+    for slow in &mut doc.slowest {
+        slow.operation = evil.into();
+    }
+    doc
+}
+
+/// Both loops on the stall, with what theory says.
+pub fn demo() -> Demo {
+    let at = |q: f64| {
+        // Of 60 000 arrivals, 1 000 meet the gate; the i-th of them waits 1 s − i ms.
+        let above = (1.0 - q) * 60_000.0;
+        if above >= 990.0 { 10 * MS } else { ((1_000.0 - above) * MS as f64).round() as u64 }
+    };
+    let mut truth: Vec<(f64, u64)> = [0.0, 0.5, 0.9, 0.95, 0.98, 0.99, 0.999].map(|q| (q, at(q))).to_vec();
+    truth.extend((0..200).map(|i| {
+        let q = 1.0 - 10f64.powf(-(f64::from(i) + 1.0) / 42.0);
+        (q, at(q))
+    }));
+    truth.push((1.0, S));
+    truth.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Demo {
+        closed: stall_closed(),
+        open: stall(),
+        truth,
+        scenario: "The server answers in 10 ms and stands still once, for 1 s, after 30 s.".into(),
+    }
+}
+
+/// Every fixture by name.
+pub fn all() -> Vec<(&'static str, RunDocument)> {
+    vec![
+        ("stall", stall()),
+        ("closed", stall_closed()),
+        ("pool", pool()),
+        ("saturated", saturated()),
+        ("failures", failures()),
+        ("empty", empty()),
+        ("one-row", one_row()),
+        ("two-hours", two_hours()),
+        ("hostile", hostile()),
+    ]
+}
+
+fn operations(doc: &mut RunDocument) {
+    doc.operations = doc
+        .targets
+        .iter()
+        .enumerate()
+        .map(|(i, target)| {
+            let mut response_time = doc.response_time.clone();
+            response_time.count /= doc.targets.len() as u64;
+            for quantile in &mut response_time.quantiles {
+                quantile.value = quantile.value * (8 + i as u64) / 9;
+            }
+            Operation { name: target.name.clone(), failed: i as u64 * 11 % 5, response_time }
+        })
+        .collect();
+    for slow in &mut doc.slowest {
+        slow.operation = doc.targets[slow.index as usize % doc.targets.len()].name.clone();
+    }
+}
+
+fn finding(
+    code: &str,
+    severity: Severity,
+    message: &str,
+    remedy: &str,
+    evidence: &[(&str, f64)],
+) -> Finding {
+    Finding {
+        code: code.into(),
+        severity,
+        message: message.into(),
+        remedy: remedy.into(),
+        evidence: evidence.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
+    }
+}
+
+/// The server of the stall: 10 ms, then a gate that is shut from 30 s to 31 s.
+fn stalled(at: u64) -> u64 {
+    let done = at + 10 * MS;
+    if (30 * S..31 * S).contains(&done) { 31 * S } else { done }
+}
+
+fn open_arrival(k: u64, at: u64, server: &dyn Fn(u64) -> u64) -> Sample {
+    let sent = at + 8_000 + noise(k, 30_000);
+    let done = server(sent) + 60_000 + noise(k + 1, 90_000);
+    Sample { intended: at, sent: Some(sent), end: End::Ok(done), connection: k as u32 % 1_000 }
+}
+
+/// 0..`size`, the same for the same `k`; skewed to small values.
+fn noise(k: u64, size: u64) -> u64 {
+    (unit(k).powi(2) * size as f64) as u64
+}
+
+/// (0, 1), the same for the same `k` (SplitMix64).
+fn unit(k: u64) -> f64 {
+    let mut z = k.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+}
+

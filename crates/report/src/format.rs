@@ -1,0 +1,250 @@
+//! Numbers as people read them: three significant digits, a unit, narrow spaces in thousands.
+//!
+//! The space between a number and its unit is U+00A0 and that in thousands U+202F, so that no line breaks
+//! inside a figure. [`plain`] turns both into ordinary spaces for a terminal.
+
+const THOUSANDS: char = '\u{202f}';
+const UNIT: char = '\u{a0}';
+
+/// A duration: `873 ns`, `10.1 ms`, `1 s`, `90 s`, `12.5 min`. Trailing zeros are left out.
+pub fn duration(ns: u64) -> String {
+    // (unit, its length, the largest value shown in it)
+    const UNITS: [(&str, u64, u64); 5] = [
+        ("ns", 1, 1_000),
+        ("µs", 1_000, 1_000),
+        ("ms", 1_000_000, 1_000),
+        ("s", 1_000_000_000, 120),
+        ("min", 60_000_000_000, u64::MAX),
+    ];
+    for (unit, length, below) in UNITS {
+        let value = ns as f64 / length as f64;
+        let text = three_digits(value);
+        // Compared after rounding: 999.9 µs reads `1 ms`, not `1000 µs`.
+        let shown: f64 = text.parse().unwrap_or(value);
+        if shown < below as f64 || below == u64::MAX {
+            return format!("{}{UNIT}{unit}", thousands(&text));
+        }
+    }
+    unreachable!("the last unit has no bound")
+}
+
+/// A whole number: `60 000`.
+pub fn count(n: u64) -> String {
+    thousands(&n.to_string())
+}
+
+/// A rate per second: `1 000/s`, `0.5/s`.
+pub fn rate(per_s: f64) -> String {
+    if !per_s.is_finite() {
+        return "–".into();
+    }
+    format!("{}/s", thousands(&three_or_whole(per_s)))
+}
+
+/// A share from 0 to 1 as a percentage with at most three decimals. What is not nothing never reads `0 %`,
+/// and what is not all never reads `100 %`.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return "–".into();
+    }
+    let percent = share * 100.0;
+    let text = if share > 0.0 && percent < 0.001 {
+        "< 0.001".to_string()
+    } else if share < 1.0 && percent > 99.999 {
+        "> 99.999".to_string()
+    } else if share < 1.0 && percent > 99.0 {
+        // Three significant digits would round to 100.
+        let decimals = if percent > 99.99 {
+            3
+        } else if percent > 99.9 {
+            2
+        } else {
+            1
+        };
+        let text = trim(&format!("{percent:.decimals$}"));
+        if text == "100" { trim(&format!("{percent:.3}")) } else { text }
+    } else {
+        three_digits(percent)
+    };
+    format!("{text}{UNIT}%")
+}
+
+/// The part of a whole; `–` when there is no whole.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "–".into() } else { percent(part as f64 / whole as f64) }
+}
+
+/// `p50`, `p99.9`, `p99.99`.
+pub fn quantile_label(q: f64) -> String {
+    format!("p{}", trim(&format!("{:.6}", q * 100.0)))
+}
+
+/// A number of bytes: `512 B`, `12.5 MB` (powers of 1000).
+pub fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if value < 999.5 {
+            return format!("{}{UNIT}{unit}", three_digits(value));
+        }
+        value /= 1_000.0;
+    }
+    format!("{}{UNIT}TB", thousands(&three_or_whole(value)))
+}
+
+/// A moment after t = 0, exact to a millisecond and short: `30 s`, `9.5 s`, `2 min 05 s`, `1 h 30 min`.
+pub fn moment(ns: u64) -> String {
+    let ms = (ns + 500_000) / 1_000_000;
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms % 60_000);
+    let rest = |width: usize| {
+        let text = trim(&format!("{:.3}", seconds as f64 / 1e3));
+        let digits = text.split('.').next().unwrap_or("").len();
+        format!("{}{text}", "0".repeat(width.saturating_sub(digits)))
+    };
+    if ms < 120_000 {
+        format!("{}{UNIT}s", trim(&format!("{:.3}", ms as f64 / 1e3)))
+    } else if hours == 0 && seconds == 0 {
+        format!("{minutes}{UNIT}min")
+    } else if hours == 0 {
+        format!("{minutes}{UNIT}min{UNIT}{}{UNIT}s", rest(2))
+    } else if minutes == 0 && seconds == 0 {
+        format!("{hours}{UNIT}h")
+    } else if seconds == 0 {
+        format!("{hours}{UNIT}h{UNIT}{minutes:02}{UNIT}min")
+    } else {
+        format!("{hours}{UNIT}h{UNIT}{minutes:02}{UNIT}min{UNIT}{}{UNIT}s", rest(2))
+    }
+}
+
+/// With ordinary spaces, for a terminal or a log.
+pub fn plain(text: &str) -> String {
+    text.replace([THOUSANDS, UNIT], " ")
+}
+
+/// Any finite number with about three digits: evidence of findings, whose units are in their names.
+pub(crate) fn number(value: f64) -> String {
+    if value.is_finite() { thousands(&three_or_whole(value)) } else { "–".into() }
+}
+
+fn three_or_whole(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { three_digits(value) }
+}
+
+fn three_digits(value: f64) -> String {
+    let size = value.abs();
+    let decimals = if size >= 99.95 {
+        0
+    } else if size >= 9.995 {
+        1
+    } else if size >= 0.9995 {
+        2
+    } else {
+        3
+    };
+    trim(&format!("{value:.decimals$}"))
+}
+
+fn trim(text: &str) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text.into() }
+}
+
+fn thousands(text: &str) -> String {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(w, f)| (w, Some(f)));
+    let mut out = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(THOUSANDS);
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_three_digits_and_carry_into_the_next_unit() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (873, "873 ns"),
+            (999, "999 ns"),
+            (1_000, "1 µs"),
+            (999_400, "999 µs"),
+            (999_600, "1 ms"),
+            (10_123_456, "10.1 ms"),
+            (9_996_000, "10 ms"),
+            (99_960_000, "100 ms"),
+            (410_200_000, "410 ms"),
+            (999_999_999, "1 s"),
+            (1_000_000_000, "1 s"),
+            (1_234_000_000, "1.23 s"),
+            (90_000_000_000, "90 s"),
+            (119_900_000_000, "2 min"),
+            (750_000_000_000, "12.5 min"),
+            (3_600_000_000_000, "60 min"),
+            (u64::MAX, "307 445 735 min"),
+        ] {
+            assert_eq!(plain(&duration(ns)), text, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn counts_rates_and_bytes() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1 000"), (60_000, "60 000"), (1_234_567, "1 234 567")]
+        {
+            assert_eq!(plain(&count(n)), text);
+        }
+        for (r, text) in
+            [(0.0, "0/s"), (0.5, "0.5/s"), (12.34, "12.3/s"), (999.96, "1 000/s"), (50_000.0, "50 000/s")]
+        {
+            assert_eq!(plain(&rate(r)), text);
+        }
+        assert_eq!(rate(f64::NAN), "–");
+        for (n, text) in [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (12_000_000, "12 MB")] {
+            assert_eq!(plain(&bytes(n)), text);
+        }
+    }
+
+    #[test]
+    fn a_percentage_hides_neither_the_first_nor_the_last() {
+        for (s, text) in [
+            (0.0, "0 %"),
+            (0.000_001, "< 0.001 %"),
+            (0.000_05, "0.005 %"),
+            (0.0167, "1.67 %"),
+            (0.5, "50 %"),
+            (0.983, "98.3 %"),
+            (0.999, "99.9 %"),
+            (0.999_96, "99.996 %"),
+            (0.999_999_9, "> 99.999 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(plain(&percent(s)), text, "{s}");
+        }
+        assert_eq!(share(1, 0), "–");
+    }
+
+    #[test]
+    fn quantiles_and_moments() {
+        for (q, text) in [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99"), (1.0, "p100")] {
+            assert_eq!(quantile_label(q), text);
+        }
+        for (ns, text) in [
+            (0, "0 s"),
+            (9_500_000_000, "9.5 s"),
+            (30_000_000_000, "30 s"),
+            (125_000_000_000, "2 min 05 s"),
+            (300_000_000_000, "5 min"),
+            (5_400_000_000_000, "1 h 30 min"),
+            (7_200_000_000_000, "2 h"),
+        ] {
+            assert_eq!(plain(&moment(ns)), text);
+        }
+    }
+}

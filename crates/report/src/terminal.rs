@@ -1,0 +1,128 @@
+//! A run as text for a terminal: 80 columns, readable without colour.
+
+mod histogram;
+mod sections;
+pub(crate) mod text;
+
+use crate::facts;
+use text::{Paint, Screen};
+use unblink_artifact::document::{RunDocument, Severity, ValidityStatus};
+
+/// How the text is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal. Taken as 60 at the least and 120 at the most: longer lines are hard to read.
+    pub width: u16,
+    /// Colour as an addition to the words, never instead of them.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { width: 80, color: false }
+    }
+}
+
+/// The whole report. Ends with a line feed; no line is wider than the style's width, counted in characters.
+pub fn render(doc: &RunDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    head(&mut screen, doc);
+    validity(&mut screen, doc);
+    sections::account(&mut screen, doc);
+    sections::latency(&mut screen, doc);
+    histogram::draw(&mut screen, doc);
+    sections::send_lag(&mut screen, doc);
+    sections::phases(&mut screen, doc);
+    sections::connections(&mut screen, doc);
+    sections::statuses(&mut screen, doc);
+    sections::failures(&mut screen, doc);
+    sections::operations(&mut screen, doc);
+    sections::throughput(&mut screen, doc);
+    screen.finish()
+}
+
+fn head(screen: &mut Screen, doc: &RunDocument) {
+    screen.paragraph(0, Paint::Bold, &facts::target(doc));
+    screen.paragraph(0, Paint::Plain, &facts::load(doc));
+    for line in facts::extent(doc) {
+        screen.paragraph(0, Paint::Finding, &line);
+    }
+}
+
+fn validity(screen: &mut Screen, doc: &RunDocument) {
+    let paint = match doc.validity.status {
+        ValidityStatus::Valid => Paint::Good,
+        ValidityStatus::Degraded => Paint::Finding,
+        ValidityStatus::Invalid => Paint::Bad,
+    };
+    screen.blank();
+    screen.labelled(paint, facts::validity_word(doc), &facts::validity_sentence(doc));
+    for finding in &doc.validity.findings {
+        let (mark, paint) = match finding.severity {
+            Severity::Note => ("·", Paint::Dim),
+            Severity::Degrades => ("!", Paint::Finding),
+            Severity::Invalidates => ("✗", Paint::Bad),
+        };
+        screen.marked(2, paint, mark, &finding.message);
+        screen.marked(4, Paint::Dim, "→", &finding.remedy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn reports_at_80_columns() {
+        for (name, doc) in fixture::all() {
+            if ["stall", "closed", "pool", "saturated", "failures", "empty", "one-row"].contains(&name) {
+                let text = render(&doc, &Style::default());
+                insta::assert_snapshot!(format!("{name}-80"), text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_at_60_columns() {
+        insta::assert_snapshot!("failures-60", render(&fixture::failures(), &Style { width: 60, color: false }));
+        insta::assert_snapshot!("saturated-60", render(&fixture::saturated(), &Style { width: 60, color: false }));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for (name, doc) in fixture::all() {
+            for width in [60, 61, 72, 80, 99, 120] {
+                let text = render(&doc, &Style { width, color: false });
+                for line in text.lines() {
+                    let columns = line.chars().count();
+                    assert!(columns <= usize::from(width), "{name}: {columns} > {width}: {line}");
+                }
+                assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{name}: control characters");
+            }
+        }
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        for (name, doc) in fixture::all() {
+            let plain = render(&doc, &Style { width: 80, color: false });
+            let color = render(&doc, &Style { width: 80, color: true });
+            assert_eq!(strip(&color), plain, "{name}");
+        }
+    }
+
+    fn strip(text: &str) -> String {
+        let mut out = String::new();
+        let mut escape = false;
+        for c in text.chars() {
+            match c {
+                '\u{1b}' => escape = true,
+                'm' if escape => escape = false,
+                _ if escape => {}
+                _ => out.push(c),
+            }
+        }
+        out
+    }
+}

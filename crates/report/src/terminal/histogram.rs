@@ -1,0 +1,132 @@
+//! Response times as a picture of rows: cells of the heat map summed over time.
+
+use super::text::{Align, Paint, Screen, Span, clean};
+use crate::format;
+use unblink_artifact::document::RunDocument;
+
+/// Rows at the most; bins are put together to stay below.
+const ROWS_MAX: usize = 16;
+const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+
+/// Draws the histogram; nothing where nothing is known.
+pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
+    let bins = bins(doc);
+    let censored: u64 = measured(doc).map(|column| u64::from(column.censored)).sum();
+    let (Some(first), Some(last)) =
+        (bins.iter().position(|&n| n > 0), bins.iter().rposition(|&n| n > 0))
+    else {
+        return;
+    };
+    screen.heading("Response times", "arrivals; the bars grow with the logarithm");
+    let edges = &doc.heatmap.bin_edges_ns;
+    let per_row = (last + 1 - first).div_ceil(ROWS_MAX);
+    let groups: Vec<(usize, u64)> = (first..=last)
+        .step_by(per_row)
+        .map(|from| (from, bins[from..(from + per_row).min(last + 1)].iter().sum()))
+        .collect();
+    let most = groups.iter().map(|group| group.1).max().unwrap_or(1).max(censored);
+
+    let mut labels: Vec<[String; 2]> = groups
+        .iter()
+        .map(|&(from, _)| {
+            let low = if from == 0 { 0 } else { edges[from] };
+            let high = edges.get(from + per_row).map_or("and more".into(), |&high| format::duration(high));
+            [clean(&format::duration(low)), clean(&high)]
+        })
+        .collect();
+    if censored > 0 {
+        labels.push(["unknown".into(), "too long".into()]);
+    }
+    let count_width = clean(&format::count(most)).chars().count();
+    let label_widths = [0, 1].map(|i| labels.iter().map(|l| l[i].chars().count()).max().unwrap_or(0));
+    let mark_width = if marks(doc, 0, u64::MAX).is_empty() { 0 } else { 2 + widest_mark(doc, &groups, per_row) };
+    // Indent, label, two gaps, the bar's own gap, the count and the marks.
+    let used = 2 + label_widths[0] + 3 + label_widths[1] + 2 + count_width + 2 + mark_width;
+    let bar_width = screen.width().saturating_sub(used + 2).max(8);
+
+    let align = [Align::Right, Align::Left, Align::Left];
+    let rows: Vec<Vec<Span>> = groups
+        .iter()
+        .zip(&labels)
+        .map(|(&(from, n), label)| {
+            let (low, high) = bounds(edges, from, per_row);
+            let text = format!("{:>a$} – {:>b$}", label[0], label[1], a = label_widths[0], b = label_widths[1]);
+            let bar = bar(n, most, bar_width);
+            let right = format!("{:>count_width$}  {}", clean(&format::count(n)), marks(doc, low, high));
+            vec![(Paint::Plain, text), (Paint::Response, format!("{bar:bar_width$}")), (Paint::Plain, right)]
+        })
+        .collect();
+    screen.table(&align, &rows);
+    if censored > 0 {
+        let bound = doc.response_time.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min();
+        let label = bound.map_or("longer, not known".into(), |b| format!("> {}", format::duration(b)));
+        let label_width = label_widths[0] + 3 + label_widths[1];
+        let hatched = "░".repeat(bar(censored, most, bar_width).chars().count());
+        let right = format!("{:>count_width$}  {}", clean(&format::count(censored)), marks_beyond(doc));
+        screen.line(&[
+            (Paint::Plain, format!("  {:>label_width$}  ", clean(&label))),
+            (Paint::Dim, format!("{hatched:bar_width$}")),
+            (Paint::Plain, format!("  {right}")),
+        ]);
+    }
+}
+
+fn measured(doc: &RunDocument) -> impl Iterator<Item = &unblink_artifact::document::HeatColumn> {
+    doc.heatmap.columns.iter().filter(|column| column.start_ns >= doc.load.warmup_ns)
+}
+
+/// Cells summed over time, as long as the edges.
+fn bins(doc: &RunDocument) -> Vec<u64> {
+    let mut bins = vec![0u64; doc.heatmap.bin_edges_ns.len()];
+    for column in measured(doc) {
+        for &(bin, n) in &column.cells {
+            if let Some(sum) = bins.get_mut(bin as usize) {
+                *sum += u64::from(n);
+            }
+        }
+    }
+    bins
+}
+
+fn bounds(edges: &[u64], from: usize, per_row: usize) -> (u64, u64) {
+    (if from == 0 { 0 } else { edges[from] }, edges.get(from + per_row).copied().unwrap_or(u64::MAX))
+}
+
+fn widest_mark(doc: &RunDocument, groups: &[(usize, u64)], per_row: usize) -> usize {
+    let edges = &doc.heatmap.bin_edges_ns;
+    let marks = groups.iter().map(|&(from, _)| {
+        let (low, high) = bounds(edges, from, per_row);
+        marks(doc, low, high).chars().count()
+    });
+    marks.max().unwrap_or(0).max(marks_beyond(doc).chars().count())
+}
+
+/// `◂ p50 p99` where those lie in `low..high`.
+fn marks(doc: &RunDocument, low: u64, high: u64) -> String {
+    let here = doc.response_time.quantiles.iter().filter(|q| !q.censored && (low..high).contains(&q.value));
+    arrow(here.map(|q| q.q))
+}
+
+fn marks_beyond(doc: &RunDocument) -> String {
+    arrow(doc.response_time.quantiles.iter().filter(|q| q.censored).map(|q| q.q))
+}
+
+fn arrow(quantiles: impl Iterator<Item = f64>) -> String {
+    const SHOWN: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+    let labels: Vec<String> = quantiles.filter(|q| SHOWN.contains(q)).map(format::quantile_label).collect();
+    if labels.is_empty() { String::new() } else { format!("◂ {}", labels.join(" ")) }
+}
+
+/// A bar in eighths of a character; what is not nothing shows at least one eighth.
+fn bar(n: u64, most: u64, width: usize) -> String {
+    if n == 0 {
+        return String::new();
+    }
+    let share = (n as f64 + 1.0).ln() / (most as f64 + 1.0).ln();
+    let eighths = ((share * (width * 8) as f64).round() as usize).clamp(1, width * 8);
+    let mut bar = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar.push(EIGHTHS[eighths % 8 - 1]);
+    }
+    bar
+}

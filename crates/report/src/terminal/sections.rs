@@ -1,0 +1,249 @@
+//! The sections of the report below validity, in the order in which they are printed.
+
+use super::text::{Align, Paint, Screen, Span};
+use crate::{facts, format};
+use std::collections::BTreeMap;
+use unblink_artifact::document::{Distribution, RunDocument};
+
+/// Operations and failures beyond this many are summed up in a line.
+const ROWS_MAX: usize = 20;
+
+fn plain(text: impl Into<String>) -> Span {
+    (Paint::Plain, text.into())
+}
+
+fn dim(text: impl Into<String>) -> Span {
+    (Paint::Dim, text.into())
+}
+
+/// Where every arrival ended, as a sum.
+pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
+    screen.heading("Arrivals", "each ends in exactly one of these");
+    let scheduled = doc.arrivals.scheduled;
+    let mut rows = Vec::new();
+    for (i, (_, name, n)) in facts::account(doc).into_iter().enumerate() {
+        let paint = match name {
+            _ if n == 0 => Paint::Dim,
+            "failed" => Paint::Failure,
+            "ok" => Paint::Plain,
+            _ => Paint::Finding,
+        };
+        let meaning = facts::outcome_meaning(doc, name);
+        let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
+        let sign = if i == 0 { " " } else { "+" };
+        rows.push(vec![(paint, format!("{sign} {name}")), (paint, format::count(n)), plain(share), dim(meaning)]);
+    }
+    let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
+    let note = if facts::adds_up(doc) { dim("counted from the schedule") } else { (Paint::Bad, "DOES NOT ADD UP".into()) };
+    rows.push(vec![(Paint::Bold, "= scheduled".into()), (Paint::Bold, format::count(scheduled)), plain(all), note]);
+    screen.table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows);
+}
+
+/// Response and service time side by side, and why they differ.
+pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
+    screen.heading("Latency", "");
+    let (response, service) = (&doc.response_time, &doc.service_time);
+    let mut rows = vec![
+        vec![plain(""), (Paint::Response, "response time".into()), plain(""), (Paint::Service, "service time".into())],
+        vec![plain(""), dim("what users feel"), plain(""), dim("send to answer")],
+    ];
+    let mut few = false;
+    for r in &response.quantiles {
+        let s = facts::quantile(service, r.q);
+        few |= r.few_samples || s.is_some_and(|s| s.few_samples);
+        let mark = |few: bool| dim(if few { "~" } else { "" });
+        let paint = |few, paint| if few { Paint::Dim } else { paint };
+        rows.push(vec![
+            plain(format::quantile_label(r.q)),
+            (paint(r.few_samples, Paint::Response), facts::value(r)),
+            mark(r.few_samples),
+            s.map_or(dim("–"), |s| (paint(s.few_samples, Paint::Service), facts::value(s))),
+            mark(s.is_some_and(|s| s.few_samples)),
+        ]);
+    }
+    rows.push(vec![
+        plain("max"),
+        (Paint::Response, facts::max(response)),
+        plain(""),
+        (Paint::Service, facts::max(service)),
+    ]);
+    rows.push(vec![plain("mean"), plain(facts::mean(response)), plain(""), plain(facts::mean(service))]);
+    rows.push(vec![
+        dim("samples"),
+        dim(format::count(response.count)),
+        plain(""),
+        dim(format::count(service.count)),
+    ]);
+    screen.table(&[Align::Left, Align::Right, Align::Left, Align::Right, Align::Left], &rows);
+    if let Some(note) = facts::invalid_note(doc) {
+        screen.marked(2, Paint::Bad, "✗", note);
+    }
+    if few {
+        screen.marked(2, Paint::Dim, "~", "fewer than 10 samples lie above it");
+    }
+    if response.censored > 0 {
+        let note = format!(
+            "means at least: {} are known only to be longer than that",
+            format::count(response.censored)
+        );
+        screen.marked(2, Paint::Dim, ">", &note);
+    }
+    let note = facts::closed_note(doc).unwrap_or_else(|| facts::difference(doc));
+    screen.paragraph(2, Paint::Bold, &note);
+}
+
+/// Waiting in the client and what caused it.
+pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
+    if doc.send_lag.count == 0 {
+        return;
+    }
+    screen.heading("Send lag", "waiting between the intended time and the send");
+    let mut rows = vec![header(&["", "p50", "p99", "max"])];
+    rows.push(figures("all causes", &doc.send_lag));
+    rows.push(figures("generator late", &doc.generator_late));
+    screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right], &rows);
+    let lag = &doc.lag_causes;
+    for (n, ns, why) in [
+        (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
+        (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
+    ] {
+        if n > 0 {
+            let text = format!(
+                "{} arrivals waited {why}, {} on average.",
+                format::count(n),
+                format::duration(ns / n)
+            );
+            screen.paragraph(2, Paint::Plain, &text);
+        }
+    }
+}
+
+/// Connect, TLS, first byte, transfer.
+pub(super) fn phases(screen: &mut Screen, doc: &RunDocument) {
+    let parts = facts::parts(doc);
+    if parts.is_empty() {
+        return;
+    }
+    screen.heading("Phases", "");
+    let mut rows = vec![header(&["", "p50", "p99", "max"])];
+    for (name, what, distribution) in parts {
+        let mut row = figures(name, distribution);
+        row.push(dim(what));
+        rows.push(row);
+    }
+    screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left], &rows);
+}
+
+/// The pool: asked for, reached, broken.
+pub(super) fn connections(screen: &mut Screen, doc: &RunDocument) {
+    let note = match doc.connections.mode.as_str() {
+        "fixed" => "a fixed pool",
+        _ => "opened as needed",
+    };
+    screen.heading("Connections", note);
+    let parts: Vec<String> =
+        facts::connections(doc).into_iter().map(|(name, n)| format!("{} {name}", number(n))).collect();
+    screen.paragraph(2, Paint::Plain, &parts.join(" · "));
+    if doc.connections.by_address.len() > 1 {
+        let parts: Vec<String> =
+            doc.connections.by_address.iter().map(|(a, n)| format!("{a}: {}", number(*n))).collect();
+        screen.paragraph(2, Paint::Dim, &parts.join(" · "));
+    }
+}
+
+/// Answers by status.
+pub(super) fn statuses(screen: &mut Screen, doc: &RunDocument) {
+    counted(screen, "Status codes", Paint::Plain, &doc.statuses);
+}
+
+/// Failed arrivals by kind.
+pub(super) fn failures(screen: &mut Screen, doc: &RunDocument) {
+    counted(screen, "Failures", Paint::Failure, &doc.failures);
+    if !doc.failures.is_empty() && doc.failed_response_time.count > 0 {
+        let mut row = figures("until the failure", &doc.failed_response_time);
+        for (cell, name) in row.iter_mut().skip(1).zip(["p50", "p99", "max"]) {
+            cell.1 = format!("{name} {}", cell.1);
+        }
+        screen.table(&[Align::Left; 4], &[row]);
+    }
+}
+
+fn counted(screen: &mut Screen, name: &str, paint: Paint, counts: &BTreeMap<String, u64>) {
+    let total: u64 = counts.values().sum();
+    if total == 0 {
+        return;
+    }
+    screen.heading(name, "");
+    let mut sorted: Vec<(&String, u64)> = counts.iter().map(|(name, n)| (name, *n)).collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let rows: Vec<Vec<Span>> = sorted
+        .iter()
+        .take(ROWS_MAX)
+        .map(|(name, n)| vec![(paint, name.to_string()), plain(format::count(*n)), dim(format::share(*n, total))])
+        .collect();
+    screen.table(&[Align::Left, Align::Right, Align::Right], &rows);
+    more(screen, sorted.len());
+}
+
+/// Response time by operation.
+pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
+    if doc.operations.is_empty() {
+        return;
+    }
+    screen.heading("Operations", "response time");
+    let mut rows = vec![header(&["", "arrivals", "failed", "p50", "p99", "max"])];
+    for operation in doc.operations.iter().take(ROWS_MAX) {
+        let d = &operation.response_time;
+        let [name, p50, p99, max] = figures(&operation.name, d).try_into().expect("four figures");
+        let failed = if operation.failed > 0 { Paint::Failure } else { Paint::Dim };
+        rows.push(vec![
+            name,
+            plain(format::count(d.count + operation.failed)),
+            (failed, format::count(operation.failed)),
+            p50,
+            p99,
+            max,
+        ]);
+    }
+    let right = Align::Right;
+    screen.table(&[Align::Left, right, right, right, right, right], &rows);
+    more(screen, doc.operations.len());
+}
+
+/// Offered, sent, achieved.
+pub(super) fn throughput(screen: &mut Screen, doc: &RunDocument) {
+    screen.heading("Throughput", "");
+    let r = &doc.rate;
+    let mut parts = Vec::new();
+    if let Some(offered) = r.offered {
+        parts.push(format!("offered {}", format::rate(offered)));
+    }
+    parts.push(format!("sent {}", format::rate(r.sent)));
+    parts.push(format!("achieved {}", format::rate(r.achieved)));
+    parts.push(format!("received {}", format::bytes(doc.bytes_received).replace(' ', "\u{a0}")));
+    screen.paragraph(2, Paint::Plain, &parts.join(" · "));
+}
+
+fn header(names: &[&str]) -> Vec<Span> {
+    names.iter().map(|name| dim(*name)).collect()
+}
+
+/// Name, p50, p99, max.
+fn figures(name: &str, d: &Distribution) -> Vec<Span> {
+    let value = |q| match facts::quantile(d, q) {
+        Some(quantile) if quantile.few_samples => (Paint::Dim, format!("~{}", facts::value(quantile))),
+        Some(quantile) => plain(facts::value(quantile)),
+        None => dim("–"),
+    };
+    vec![plain(name), value(0.5), value(0.99), plain(facts::max(d))]
+}
+
+fn more(screen: &mut Screen, rows: usize) {
+    if rows > ROWS_MAX {
+        screen.paragraph(2, Paint::Dim, &format!("and {} more", rows - ROWS_MAX));
+    }
+}
+
+fn number(n: u64) -> String {
+    format::count(n)
+}

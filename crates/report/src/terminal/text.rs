@@ -1,0 +1,240 @@
+//! Lines of spans, wrapping, and tables, all within a width.
+
+use super::Style;
+use crate::format;
+
+/// What a stretch of text means; its colour follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Paint {
+    Plain,
+    Bold,
+    Dim,
+    Response,
+    Service,
+    Finding,
+    Failure,
+    Good,
+    Bad,
+}
+
+impl Paint {
+    /// SGR parameters; from the 256 colours, chosen to be told apart by the colour-blind and to be readable
+    /// on black and on white.
+    fn sgr(self) -> Option<&'static str> {
+        match self {
+            Paint::Plain => None,
+            Paint::Bold => Some("1"),
+            Paint::Dim => Some("2"),
+            Paint::Response => Some("38;5;166"),
+            Paint::Service => Some("38;5;32"),
+            Paint::Finding => Some("38;5;172"),
+            Paint::Failure => Some("38;5;169"),
+            Paint::Good => Some("1;38;5;29"),
+            Paint::Bad => Some("1;38;5;160"),
+        }
+    }
+}
+
+/// A cell or a piece of a line.
+pub(crate) type Span = (Paint, String);
+
+/// Text under construction.
+pub(crate) struct Screen {
+    out: String,
+    width: usize,
+    color: bool,
+}
+
+/// Where a column's text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+impl Screen {
+    pub(crate) fn new(style: &Style) -> Screen {
+        Screen { out: String::new(), width: usize::from(style.width.clamp(60, 120)), color: style.color }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// A section's name after a blank line.
+    pub(crate) fn heading(&mut self, name: &str, note: &str) {
+        self.blank();
+        self.line(&[(Paint::Bold, name.into()), (Paint::Dim, format!("  {note}"))]);
+    }
+
+    /// One line, cut with `…` where it is too long.
+    pub(crate) fn line(&mut self, spans: &[Span]) {
+        let total: usize = spans.iter().map(|(_, text)| clean(text).chars().count()).sum();
+        let mut room = if total > self.width { self.width - 1 } else { self.width };
+        let mut line = String::new();
+        for (paint, text) in spans {
+            let text: String = clean(text).chars().take(room).collect();
+            room -= text.chars().count();
+            self.paint(&mut line, *paint, &text);
+        }
+        if total > self.width {
+            line.push('…');
+        }
+        self.out.push_str(line.trim_end());
+        self.out.push('\n');
+    }
+
+    /// Wrapped text; lines after the first are indented like the first.
+    pub(crate) fn paragraph(&mut self, indent: usize, paint: Paint, text: &str) {
+        for line in wrap(text, self.width - indent) {
+            self.line(&[(Paint::Plain, " ".repeat(indent)), (paint, line)]);
+        }
+    }
+
+    /// Wrapped text behind a mark of one character.
+    pub(crate) fn marked(&mut self, indent: usize, paint: Paint, mark: &str, text: &str) {
+        let text_paint = if paint == Paint::Dim { Paint::Dim } else { Paint::Plain };
+        for (i, line) in wrap(text, self.width - indent - 2).into_iter().enumerate() {
+            let mark = if i == 0 { mark } else { " " };
+            self.line(&[
+                (Paint::Plain, " ".repeat(indent)),
+                (paint, mark.into()),
+                (text_paint, format!(" {line}")),
+            ]);
+        }
+    }
+
+    /// A word that stands out, then a sentence that wraps under itself.
+    pub(crate) fn labelled(&mut self, paint: Paint, label: &str, text: &str) {
+        let indent = label.chars().count() + 2;
+        for (i, line) in wrap(text, self.width - indent).into_iter().enumerate() {
+            let head = if i == 0 { (paint, format!("{label}  ")) } else { (Paint::Plain, " ".repeat(indent)) };
+            self.line(&[head, (Paint::Plain, line)]);
+        }
+    }
+
+    /// Rows with aligned columns, two spaces apart, indented by two. Where the table is too wide, its first
+    /// column gives way, then the rightmost columns are cut.
+    pub(crate) fn table(&mut self, align: &[Align], rows: &[Vec<Span>]) {
+        let mut widths = vec![0usize; align.len()];
+        for row in rows {
+            for (width, (_, text)) in widths.iter_mut().zip(row) {
+                *width = (*width).max(clean(text).chars().count());
+            }
+        }
+        let total: usize = widths.iter().map(|width| width + 2).sum();
+        if let Some(first) = widths.first_mut() {
+            let excess = total.saturating_sub(self.width);
+            *first = first.saturating_sub(excess).max((*first).min(12));
+        }
+        for row in rows {
+            let mut spans = Vec::new();
+            for ((paint, text), (&width, align)) in row.iter().zip(widths.iter().zip(align)) {
+                let text = cut(&clean(text), width);
+                let fill = " ".repeat(width - text.chars().count());
+                spans.push((Paint::Plain, "  ".to_string()));
+                match align {
+                    Align::Left => {
+                        spans.push((*paint, text));
+                        spans.push((Paint::Plain, fill));
+                    }
+                    Align::Right => {
+                        spans.push((Paint::Plain, fill));
+                        spans.push((*paint, text));
+                    }
+                }
+            }
+            while spans.last().is_some_and(|(_, text)| text.trim().is_empty()) {
+                spans.pop();
+            }
+            self.line(&spans);
+        }
+    }
+
+    fn paint(&self, line: &mut String, paint: Paint, text: &str) {
+        match paint.sgr().filter(|_| self.color && !text.trim().is_empty()) {
+            Some(sgr) => {
+                line.push_str("\u{1b}[");
+                line.push_str(sgr);
+                line.push('m');
+                line.push_str(text);
+                line.push_str("\u{1b}[0m");
+            }
+            None => line.push_str(text),
+        }
+    }
+}
+
+/// Text from a document for a terminal: ordinary spaces, and nothing that could move the cursor, change
+/// colours or turn the reading direction.
+pub(crate) fn clean(text: &str) -> String {
+    let unsafe_in_terminal = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    format::plain(text).chars().map(|c| if unsafe_in_terminal(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// Breaks at ordinary spaces; a word that is too long for a line is broken anywhere.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let mut word = clean(word);
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        while word.chars().count() > width {
+            let head: String = word.chars().take(width).collect();
+            word = word.chars().skip(width).collect();
+            lines.push(head);
+        }
+        line.push_str(&word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_keeps_figures_together_and_breaks_long_words() {
+        assert_eq!(wrap("waited 10\u{a0}ms longer", 12), ["waited 10 ms", "longer"]);
+        assert_eq!(wrap("ab abcdefgh", 4), ["ab", "abcd", "efgh"]);
+        assert!(wrap("", 4).is_empty());
+    }
+
+    #[test]
+    fn a_table_gives_way_in_its_first_column() {
+        let mut screen = Screen::new(&Style { width: 60, color: false });
+        let row = vec![(Paint::Plain, "x".repeat(80)), (Paint::Plain, "12".into())];
+        screen.table(&[Align::Left, Align::Right], &[row]);
+        let line = screen.finish();
+        assert_eq!(line.trim_end().chars().count(), 60);
+        assert!(line.ends_with("…  12\n"));
+    }
+}
