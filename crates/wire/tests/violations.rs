@@ -184,6 +184,10 @@ fn limits_are_inclusive() {
     assert_eq!(run(SMALL_LIMITS, &bytes).map(|response| response.body_bytes), Ok(24));
     let bytes = format!("{CHUNKED}5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(16_383));
     assert_eq!(run(Limits::default(), &bytes).map(|response| response.body_bytes), Ok(5));
+    // The limit on extensions is each chunk's own.
+    let chunk = format!("1;{}\r\nx\r\n", "x".repeat(10_000));
+    let bytes = format!("{CHUNKED}{}0\r\n\r\n", chunk.repeat(3));
+    assert_eq!(run(Limits::default(), &bytes).map(|response| response.body_bytes), Ok(3));
     let nothing = Limits { head_bytes_max: 0, headers_max: 0, body_bytes_max: 0 };
     assert_eq!(run(nothing, OK), Err(E::HeadTooLarge));
     let no_headers = Limits { headers_max: 0, ..Limits::default() };
