@@ -1,1 +1,14 @@
 //! Percentiles over censored samples, and what a run can be trusted with.
+//!
+//! [`quantile`] estimates percentiles when some durations are only known to be longer than their age.
+//! [`validity`] looks at a whole run ([`evidence::Evidence`]) and says, as [`finding`]s with cause and
+//! remedy, what a reader must know before believing its figures; where the lines lie is in
+//! [`thresholds`] and, as a table, in `docs/validity.md`.
+
+mod checks;
+pub mod evidence;
+pub mod finding;
+pub mod quantile;
+mod text;
+pub mod thresholds;
+pub mod validity;

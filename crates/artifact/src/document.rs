@@ -398,7 +398,16 @@ pub struct SpectrumPoint {
 
 /// Figures over time. A long run has wider rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Series {
+    /// Where the measured load begins, after t = 0.
+    pub load_from_ns: u64,
+    /// Where it ends, after t = 0: `rate.offered` and `rate.sent` are taken over the time between.
+    pub load_to_ns: u64,
+    /// Last `ok` answer, after t = 0: `rate.achieved` is taken from `load_from_ns` to here.
+    pub last_completion_ns: Option<u64>,
+    /// Recorded intervals that a row holds; the last row may hold fewer.
+    pub intervals_per_row: u32,
     /// Rows in order of time, warm-up and drain included.
     pub rows: Vec<SeriesRow>,
 }
@@ -428,7 +437,8 @@ pub struct SeriesRow {
     pub backlog: u64,
     /// Usable connections at the end of the row.
     pub connections: u64,
-    /// Median response time of what was completed in it; `null` when nothing was.
+    /// Median response time of what was completed in it; `null` when nothing was. Of a row that holds
+    /// several intervals, this and the other percentiles are those of its worst interval.
     pub response_p50_ns: Option<u64>,
     /// 99th percentile of the same.
     pub response_p99_ns: Option<u64>,

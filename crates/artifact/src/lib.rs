@@ -4,3 +4,5 @@
 //! its unit in its name, and `null` stands for "not known", never for 0.
 
 pub mod document;
+pub mod header;
+pub mod tally;

@@ -1,0 +1,97 @@
+//! What is looked at to decide whether a run can be believed.
+
+use unblink_core::record::Bank;
+use unblink_core::time::Nanos;
+
+/// Who decides when a request starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// A schedule that the target can't move.
+    Open,
+    /// Users who each wait for their answer.
+    Closed,
+}
+
+/// How the run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// As planned.
+    Complete,
+    /// Early, by the user; what was under way was accounted for.
+    Interrupted,
+    /// Not at all: it still goes on or was killed, and what was under way has no ending.
+    Open,
+}
+
+/// How many connections there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pool {
+    /// As many as are needed, up to `max`.
+    Auto {
+        /// Over all workers.
+        max: u64,
+    },
+    /// Always `n`: queueing for one belongs to the result.
+    Fixed {
+        /// Over all workers.
+        n: u64,
+    },
+}
+
+/// What happened in one stretch of time, warm-up included.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Row {
+    /// Start, after t = 0.
+    pub start: Nanos,
+    /// Length.
+    pub length: Nanos,
+    /// Fell due.
+    pub due: u64,
+    /// Whole answers, `ok` or not, and other failures.
+    pub answered: u64,
+    /// Timed out.
+    pub timed_out: u64,
+    /// Sent and not yet ended, at the end.
+    pub in_flight: u64,
+    /// Due and not yet sent, at the end.
+    pub backlog: u64,
+}
+
+/// Everything that one run, or a part of one, says about itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// Who decided when a request starts.
+    pub model: Model,
+    /// The measured shape is one constant rate.
+    pub is_hold: bool,
+    /// How the run ended.
+    pub end: End,
+    /// Only a part of the run is looked at: arrivals cross its borders.
+    pub is_part: bool,
+    /// Measured arrivals, counted from the schedule.
+    pub scheduled: u64,
+    /// Measured arrivals that have no ending because the run has none.
+    pub without_ending: u64,
+    /// Measured arrivals that were sent before the load ended.
+    pub sent_in_load: u64,
+    /// Everything recorded.
+    pub totals: &'a Bank<u64>,
+    /// Stretches of time in order.
+    pub rows: &'a [Row],
+    /// Begin of the measured load after t = 0.
+    pub load_from: Nanos,
+    /// End of the measured load after t = 0.
+    pub load_to: Nanos,
+    /// From the intended time.
+    pub timeout: Nanos,
+    /// Connections.
+    pub pool: Pool,
+    /// Share of the time in which the workers' loops worked, 0 to 1; spinning is not work.
+    pub busy_share: f64,
+    /// The same for the busiest interval.
+    pub busy_share_max: f64,
+    /// Share of processor time stolen by the hypervisor, 0 to 1, if known.
+    pub steal_share: Option<f64>,
+    /// Intervals that were handed over late.
+    pub double_intervals: u64,
+}

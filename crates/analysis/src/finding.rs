@@ -1,0 +1,94 @@
+//! What one run can find out about itself: a closed set, shared by terminal, JSON and web.
+
+/// What a finding does to the run's validity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Nothing; it explains.
+    Note,
+    /// The run is degraded: read the finding before the figures.
+    Degrades,
+    /// The run is invalid: no verdict can rest on it.
+    Invalidates,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal;)*) => {
+        /// Every finding that one run can decide, in the order in which equals are told.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum FindingCode {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl FindingCode {
+            /// Every code.
+            pub const ALL: &'static [FindingCode] = &[$(FindingCode::$variant,)*];
+
+            /// The stable name.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(FindingCode::$variant => $code,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Outcomes do not add up to what was scheduled.
+    Accounting = "accounting";
+    /// No arrival fell into the measured part.
+    NothingMeasured = "nothing_measured";
+    /// No connection was ever usable.
+    NeverConnected = "never_connected";
+    /// No arrival ended as `ok`.
+    NoAnswers = "no_answers";
+    /// The target falls behind: latency measures how long was waited.
+    Saturated = "saturated";
+    /// The generator sent less than it should have.
+    SentBelowOffered = "sent_below_offered";
+    /// The generator's own lateness is a large part of a printed percentile.
+    GeneratorLate = "generator_late";
+    /// The generator had little headroom.
+    GeneratorBusy = "generator_busy";
+    /// The generator was away for a while.
+    GeneratorPaused = "generator_paused";
+    /// The hypervisor took processor time.
+    CpuSteal = "cpu_steal";
+    /// Arrivals timed out waiting for one of the client's own connections.
+    ClientShedLoad = "client_shed_load";
+    /// This machine ran out of ports or descriptors.
+    LocalLimit = "local_limit";
+    /// Arrivals waited because the pool was full.
+    PoolLimitReached = "pool_limit_reached";
+    /// Failures are many enough to shape a percentile.
+    FailuresShapePercentile = "failures_shape_percentile";
+    /// A printed percentile is only a lower bound.
+    TimeoutsShapePercentile = "timeouts_shape_percentile";
+    /// Arrivals were under way when the run ended.
+    CutOff = "cut_off";
+    /// The run has no end: it still goes on or was killed.
+    Killed = "killed";
+    /// The user ended the run early.
+    Interrupted = "interrupted";
+    /// Printed percentiles rest on few samples.
+    FewSamples = "few_samples";
+    /// Intervals were handed over late.
+    DoubleIntervals = "double_intervals";
+    /// The load was closed.
+    ClosedLoop = "closed_loop";
+}
+
+/// Something that a reader must know before the figures.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// Which.
+    pub code: FindingCode,
+    /// What it does to the run's validity.
+    pub severity: Severity,
+    /// What was found: one sentence with its numbers.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// The numbers behind it, by name with unit.
+    pub evidence: Vec<(&'static str, f64)>,
+}

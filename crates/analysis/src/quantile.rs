@@ -1,0 +1,165 @@
+//! Quantiles by Kaplan–Meier over two bin-aligned histograms: what was completed, and the ages of what
+//! is only known to take longer.
+//!
+//! With nothing censored, or everything censored above everything known (one constant timeout), this is
+//! exactly the nearest rank: the smallest value x with count(≤ x) ≥ ⌈q·n⌉, where n includes the censored.
+//! Failed arrivals enter neither histogram: a fast error can't improve a percentile, and findings say
+//! when failures are many enough to shape one.
+//!
+//! Source of the estimate: E. L. Kaplan, P. Meier, "Nonparametric Estimation from Incomplete
+//! Observations", 1958. Ties follow its convention: within a bin completions come before censorings.
+
+use crate::thresholds::SAMPLES_ABOVE_MIN;
+use unblink_core::record::Track;
+
+/// The quantiles that every table prints.
+pub const QUANTILES: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
+
+/// One quantile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuantileValue {
+    /// In nanoseconds. The highest value of its bin, but never above the exact maximum; when `censored`,
+    /// the largest age known.
+    pub value_ns: u64,
+    /// The quantile lies beyond what is known: it is longer than `value_ns`.
+    pub censored: bool,
+    /// Fewer than ten samples lie above its rank.
+    pub few_samples: bool,
+}
+
+/// The estimated distribution of a duration.
+#[derive(Clone, Debug)]
+pub struct Survival {
+    steps: Vec<Step>,
+    count: u64,
+    censored: u64,
+    largest_known_ns: u64,
+}
+
+/// Up to and including `value_ns` lie `cumulative` of `count` samples. Whole as long as no censoring
+/// precedes; later a censored sample's weight is shared by all that lie above it.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    value_ns: u64,
+    cumulative: f64,
+}
+
+impl Survival {
+    /// Estimates from completed durations and the ages of the censored.
+    pub fn new(completed: &Track<u64>, censored: &Track<u64>) -> Survival {
+        let count = completed.count() + censored.count();
+        let mut ages = censored.bins().peekable();
+        let (mut steps, mut at_risk, mut remaining) = (Vec::new(), count, count as f64);
+        for (value_ns, completions) in completed.bins() {
+            // The exact maximum stands for the last bin on either side, which may swap two neighbours
+            // inside one bin; comparing bins instead keeps ties ties.
+            while let Some((_, n)) = ages.next_if(|&(age, _)| is_bin_below(completed, age, value_ns)) {
+                at_risk -= n;
+            }
+            if remaining == at_risk as f64 {
+                remaining = (at_risk - completions) as f64;
+            } else {
+                remaining *= (at_risk - completions) as f64 / at_risk as f64;
+            }
+            at_risk -= completions;
+            steps.push(Step { value_ns, cumulative: count as f64 - remaining });
+        }
+        Survival {
+            steps,
+            count,
+            censored: censored.count(),
+            largest_known_ns: completed.max_ns.max(censored.max_ns),
+        }
+    }
+
+    /// Samples, the censored included.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Samples known only to be longer than their age.
+    pub fn censored(&self) -> u64 {
+        self.censored
+    }
+
+    /// The value that the share `q` (0 to 1) does not exceed; `None` without samples.
+    pub fn quantile(&self, q: f64) -> Option<QuantileValue> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = self.rank(q);
+        let few_samples = self.count - (rank.ceil() as u64).min(self.count) < SAMPLES_ABOVE_MIN;
+        let place = self.steps.partition_point(|step| step.cumulative < rank);
+        Some(match self.steps.get(place) {
+            Some(step) => QuantileValue { value_ns: step.value_ns, censored: false, few_samples },
+            None => QuantileValue { value_ns: self.largest_known_ns, censored: true, few_samples },
+        })
+    }
+
+    /// Every quantile that a table prints; empty without samples.
+    pub fn table(&self) -> Vec<(f64, QuantileValue)> {
+        QUANTILES.iter().filter_map(|&q| Some((q, self.quantile(q)?))).collect()
+    }
+
+    /// The curve (share, highest value in ns) for drawing, ascending in both, at most `points` long.
+    ///
+    /// Ticks lie evenly on a 1/(1−q) axis, as in HdrHistogram's percentile output, so that they are
+    /// denser towards the tail. The widest jumps keep both their ends. The curve ends where the known
+    /// data end; a known maximum stands in the middle of its own rank, at 1 − 1/(2n), because 1 has no
+    /// place on such an axis.
+    pub fn spectrum(&self, points: usize) -> Vec<(f64, u64)> {
+        let (Some(first), Some(last)) = (self.steps.first(), self.steps.last()) else { return Vec::new() };
+        let n = self.count as f64;
+        let end = (last.cumulative / n).min(1.0 - 0.5 / n);
+        let mut curve = vec![(0.0, first.value_ns), (end, last.value_ns)];
+
+        // Every jump costs two points and every tick one; half of the points for each.
+        let mut jumps: Vec<(f64, usize)> = (1..self.steps.len())
+            .map(|i| (self.steps[i].value_ns as f64 / self.steps[i - 1].value_ns.max(1) as f64, i))
+            .collect();
+        jumps.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for &(_, i) in jumps.iter().take(points.saturating_sub(2) / 4) {
+            let share = (self.steps[i - 1].cumulative / n).min(end);
+            curve.push((share, self.steps[i - 1].value_ns));
+            curve.push((share, self.steps[i].value_ns));
+        }
+
+        let halvings = (1.0 / (1.0 - end)).log2();
+        let ticks = points.saturating_sub(curve.len()).max(1);
+        for tick in 1..=ticks {
+            let q = 1.0 - (-halvings * tick as f64 / (ticks + 1) as f64).exp2();
+            if let Some(value) = self.quantile(q).filter(|v| !v.censored) {
+                curve.push((q, value.value_ns));
+            }
+        }
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        curve.dedup();
+        without_inner_points(&curve)
+    }
+
+    /// Every step of the curve: (highest value in ns, share of all that is at most that).
+    pub fn steps(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        self.steps.iter().map(|step| (step.value_ns, step.cumulative / self.count as f64))
+    }
+
+    /// The rank of `q`, a whole number of samples, less what rounding may have added to it.
+    fn rank(&self, q: f64) -> f64 {
+        let exact = q * self.count as f64;
+        // 1e-9 as in the oracle; beyond 10⁶ samples the product itself is rounded by more.
+        let slack = 1e-9 + exact * 1e-15;
+        (exact - slack).ceil().max(1.0) - slack
+    }
+}
+
+/// Is `age` in a bin below that of `value`? Both are tops of bins, or exact maxima within one.
+fn is_bin_below(track: &Track<u64>, age: u64, value: u64) -> bool {
+    age < value && !track.histogram.equivalent(age, value)
+}
+
+/// Drops points in the middle of a level stretch: its ends draw the same line.
+fn without_inner_points(curve: &[(f64, u64)]) -> Vec<(f64, u64)> {
+    let is_inner = |i: usize| {
+        i > 0 && i + 1 < curve.len() && curve[i - 1].1 == curve[i].1 && curve[i].1 == curve[i + 1].1
+    };
+    (0..curve.len()).filter(|&i| !is_inner(i)).map(|i| curve[i]).collect()
+}

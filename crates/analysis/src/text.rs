@@ -1,0 +1,92 @@
+//! Figures as people read them. A number and its unit don't part (U+00A0), nor do thousands (U+202F).
+
+use unblink_core::time::{MICROSECOND_NS, MILLISECOND_NS, Nanos, SECOND_NS};
+
+const UNIT_SPACE: char = '\u{a0}';
+const THOUSANDS: char = '\u{202f}';
+
+/// Three significant digits with the unit that fits: `12.3 ms`, `980 µs`, `31.0 s`.
+pub(crate) fn duration(d: Nanos) -> String {
+    let units = [(SECOND_NS, "s"), (MILLISECOND_NS, "ms"), (MICROSECOND_NS, "µs"), (1, "ns")];
+    let (scale, unit) = units.into_iter().find(|(scale, _)| d.0 >= *scale).unwrap_or((1, "ns"));
+    let value = d.0 as f64 / scale as f64;
+    let decimals = match value {
+        _ if scale == 1 || value.fract() == 0.0 => 0,
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}{UNIT_SPACE}{unit}")
+}
+
+/// Whole numbers in groups of three: `60 000`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(THOUSANDS);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 203 of 60 000`.
+pub(crate) fn of(part: u64, whole: u64) -> String {
+    format!("{} of {}", count(part), count(whole))
+}
+
+/// A share in percent, never rounded up to a whole that it isn't: `99.97 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let rounded =
+        if percent < 1.0 { (percent * 1000.0).round() / 1000.0 } else { (percent * 100.0).floor() / 100.0 };
+    format!("{rounded}{UNIT_SPACE}%")
+}
+
+/// `p99.9` for 0.999.
+pub(crate) fn percentile(q: f64) -> String {
+    format!("p{}", (q * 1e6).round() / 1e4)
+}
+
+/// `1 arrival`, `1 203 arrivals`.
+pub(crate) fn arrivals(n: u64) -> String {
+    plural(n, "arrival", "arrivals")
+}
+
+/// A count with the noun that fits it.
+pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        let plain = |s: String| s.replace([UNIT_SPACE, THOUSANDS], " ");
+        for (ns, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (12_345, "12.3 µs"),
+            (1_000_000, "1 ms"),
+            (1_234_567, "1.23 ms"),
+            (999_400_000, "999 ms"),
+            (5_000_000_000, "5 s"),
+            (31_041_000_000, "31.0 s"),
+        ] {
+            assert_eq!(plain(duration(Nanos(ns))), text);
+        }
+        assert_eq!(plain(of(1_203, 60_000)), "1 203 of 60 000");
+        assert_eq!(plain(count(1_000_000)), "1 000 000");
+        assert_eq!(plain(percent(0.999_99)), "99.99 %");
+        assert_eq!(plain(percent(0.000_5)), "0.05 %");
+        assert_eq!(
+            (percentile(0.5), percentile(0.999), percentile(0.9999)),
+            ("p50".into(), "p99.9".into(), "p99.99".into())
+        );
+        assert_eq!((arrivals(1), arrivals(2)), ("1 arrival".into(), "2 arrivals".into()));
+    }
+}

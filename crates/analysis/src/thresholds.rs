@@ -1,0 +1,62 @@
+//! Every line that a finding draws. `docs/validity.md` gives the reasons; a test holds the two together.
+
+use unblink_core::time::Nanos;
+
+/// A quantile rests on too little when fewer samples than this lie above its rank.
+pub const SAMPLES_ABOVE_MIN: u64 = 10;
+
+/// Below this share of the offered arrivals sent while the load lasted, the run is degraded.
+pub const SENT_SHARE_DEGRADES: f64 = 0.999;
+/// Below this share, it is invalid.
+pub const SENT_SHARE_INVALIDATES: f64 = 0.99;
+/// Fewer missing arrivals than this are the ones on their way when the load ended.
+pub const SENT_MISSING_MIN: u64 = 10;
+
+/// Own lateness up to this is never held against the generator.
+pub const LATE_FLOOR: Nanos = Nanos::from_millis(1);
+/// Own lateness above this share of a printed percentile up to p99 degrades the run.
+pub const LATE_SHARE_DEGRADES: f64 = 0.10;
+/// Own lateness above this share of a printed percentile up to p99 invalidates the run; of a higher
+/// percentile it degrades it.
+pub const LATE_SHARE_INVALIDATES: f64 = 0.50;
+/// The highest percentile for which the generator's lateness can invalidate a run.
+pub const LATE_QUANTILE_MAX: f64 = 0.99;
+
+/// The busiest interval's share of work above which the run is degraded.
+pub const BUSY_SHARE_DEGRADES: f64 = 0.80;
+/// The whole run's share of work above which it is invalid.
+pub const BUSY_SHARE_INVALIDATES: f64 = 0.95;
+
+/// An own pause from this length on is told.
+pub const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// An own pause above this share of a percentile that it can reach degrades the run.
+pub const PAUSE_SHARE_DEGRADES: f64 = 0.50;
+
+/// Stolen processor time above this share degrades the run.
+pub const STEAL_SHARE_DEGRADES: f64 = 0.01;
+/// Stolen processor time above this share invalidates it.
+pub const STEAL_SHARE_INVALIDATES: f64 = 0.10;
+
+/// Answers below this share of what fell due, over the last half of a hold, mean saturation when also
+/// the unanswered grow.
+pub const SATURATED_ANSWERED_SHARE: f64 = 0.98;
+/// The unanswered grow when each stretch of the last half adds more than this share of what fell due.
+pub const SATURATED_GROWTH_SHARE: f64 = 0.01;
+/// They have stopped growing only because the timeout removes them when they hold more than this share
+/// of what falls due within one timeout.
+pub const SATURATED_LEVEL_SHARE: f64 = 0.50;
+/// Into how many stretches the last half of a hold is cut.
+pub const SATURATED_STRETCHES: usize = 4;
+
+/// Above this share of arrivals waiting for a connection, a pool that is meant to grow degrades the run.
+pub const POOL_WAITED_SHARE_DEGRADES: f64 = 0.001;
+/// Above this share of arrivals failed for want of a port or descriptor, the run is invalid.
+pub const LOCAL_LIMIT_SHARE_INVALIDATES: f64 = 0.01;
+/// Above this share of arrivals thrown away by the own pool, the run is invalid.
+pub const SHED_SHARE_INVALIDATES: f64 = 0.01;
+/// Above this share of failed arrivals, the percentiles speak for a minority.
+pub const FAILED_SHARE_INVALIDATES: f64 = 0.50;
+/// The highest percentile whose being a lower bound degrades the run; above it is a note.
+pub const CENSORED_QUANTILE_DEGRADES: f64 = 0.99;
+/// Above this share of arrivals cut off by the end of the run, it is degraded.
+pub const CUT_OFF_SHARE_DEGRADES: f64 = 0.01;

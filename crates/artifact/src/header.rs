@@ -1,0 +1,73 @@
+//! What is known about a run when it starts.
+
+use crate::document::{Environment, Load, Target, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything known at the start. Secrets are masked by whoever fills it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHeader {
+    /// Which tool measures.
+    pub tool: Tool,
+    /// When t = 0 is, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// The machine that offers the load.
+    pub environment: Environment,
+    /// What is offered.
+    pub load: Load,
+    /// What is requested, in turn.
+    pub targets: Vec<Target>,
+    /// How many connections there may be.
+    pub connections: ConnectionPlan,
+    /// Names of the codec's violations by number, so that failures can be named again.
+    pub protocol_failures: Vec<String>,
+    /// Names of the operations whose response times are kept apart.
+    pub operations: Vec<String>,
+}
+
+/// How many connections there may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionPlan {
+    /// Who decides how many there are.
+    pub mode: ConnectionMode,
+    /// Limit (auto) or number (fixed), over all workers.
+    pub limit: u64,
+}
+
+/// Who decides how many connections there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionMode {
+    /// The load: one more whenever an arrival is due and none is usable, up to the limit.
+    Auto,
+    /// The user.
+    Fixed,
+}
+
+impl ConnectionMode {
+    /// As in `connections.mode`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConnectionMode::Auto => "auto",
+            ConnectionMode::Fixed => "fixed",
+        }
+    }
+}
+
+impl RunHeader {
+    /// The stable name of the failure kind at `index`.
+    pub fn failure_code(&self, index: usize) -> String {
+        let names: Vec<&str> = self.protocol_failures.iter().map(String::as_str).collect();
+        unblink_core::failure::FailureKind::code_at(index, &names)
+    }
+
+    /// The name of an operation by its number in the list of targets.
+    pub fn operation_name(&self, index: usize) -> String {
+        match self.operations.get(index).or_else(|| self.targets.get(index).map(|t| &t.name)) {
+            Some(name) => name.clone(),
+            None => format!("operation {index}"),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What only the end of a run knows.
+
+use crate::document::{RunDocument, RunStatus};
+use crate::header::RunHeader;
+use std::collections::BTreeMap;
+use unblink_core::time::Nanos;
+
+/// What only the end of a run knows; the intervals hold the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Did the run come to its end?
+    pub status: RunStatus,
+    /// Measured arrivals, counted from the schedule (those due before the interruption, if there was
+    /// one); `None`: as many as fell due, for a closed load.
+    pub scheduled: Option<u64>,
+    /// The same for the warm-up.
+    pub scheduled_warmup: Option<u64>,
+    /// When the load stopped being offered, after t = 0: warm-up plus duration, or the interruption.
+    pub ended_after: Nanos,
+    /// When the last measured `ok` answer was complete, after t = 0; `None` when not known: the end of
+    /// its interval is taken.
+    pub last_completion: Option<Nanos>,
+    /// Share of processor time stolen by the hypervisor, 0 to 1, if known.
+    pub steal_share: Option<f64>,
+    /// Involuntary context switches of the process, if known.
+    pub involuntary_switches: Option<u64>,
+    /// Usable connections by address of the target.
+    pub by_address: BTreeMap<String, u64>,
+}
+
+impl Ending {
+    /// Of a run that still goes on or was killed at `recorded_to`: what the plan and the record say.
+    pub fn unknown(header: &RunHeader, recorded_to: Nanos) -> Ending {
+        let planned = Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns));
+        Ending {
+            status: RunStatus::Running,
+            scheduled: None,
+            scheduled_warmup: None,
+            ended_after: planned.min(recorded_to),
+            last_completion: None,
+            steal_share: None,
+            involuntary_switches: None,
+            by_address: BTreeMap::new(),
+        }
+    }
+
+    /// What the final document of the whole run says about its end.
+    pub fn of(document: &RunDocument) -> Ending {
+        Ending {
+            status: document.status,
+            scheduled: Some(document.arrivals.scheduled),
+            scheduled_warmup: document.warmup.as_ref().map(|w| w.scheduled),
+            ended_after: Nanos(document.series.load_to_ns),
+            last_completion: document.series.last_completion_ns.map(Nanos),
+            steal_share: document.generator.steal_share,
+            involuntary_switches: document.generator.involuntary_switches,
+            by_address: document.connections.by_address.clone(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The account of arrivals and what follows from it for the run's validity.
+
+use super::{Ending, Tally, arrivals, share};
+use crate::document::{Arrivals, Finding, LoadModel, RunStatus, Severity, Validity, ValidityStatus};
+use crate::header::ConnectionMode;
+use unblink_analysis::evidence::{End, Evidence, Model, Pool};
+use unblink_analysis::{finding, validity};
+use unblink_core::time::Nanos;
+
+/// Where arrivals ended, and how many of them have no ending of their own.
+pub(super) struct Account {
+    pub(super) arrivals: Arrivals,
+    pub(super) without_ending: u64,
+}
+
+impl Tally {
+    /// In a whole run, what was scheduled is known from the schedule. In a part, the arrivals are those
+    /// that ended in it. In a run without an end, those that fell due; what was under way at the last
+    /// interval's end counts as `unfinished` or `unsent`, by how many were in flight.
+    pub(super) fn account(&self, ending: &Ending) -> Account {
+        let measured = &self.totals.counters.measured;
+        if self.part.is_some() {
+            return Account { arrivals: arrivals(measured, measured.ended()), without_ending: 0 };
+        }
+        let mut account = arrivals(measured, ending.scheduled.unwrap_or(measured.due));
+        let mut without_ending = 0;
+        if ending.status == RunStatus::Running {
+            account.scheduled = measured.due;
+            without_ending = measured.due.saturating_sub(measured.ended());
+            let in_flight = without_ending.min(self.in_flight);
+            account.unfinished += in_flight;
+            account.unsent += without_ending - in_flight;
+        }
+        Account { arrivals: account, without_ending }
+    }
+
+    pub(super) fn warmup_arrivals(&self, ending: &Ending) -> Option<Arrivals> {
+        let warmup = &self.totals.counters.warmup;
+        if self.part.is_some() {
+            return (warmup.ended() > 0).then(|| arrivals(warmup, warmup.ended()));
+        }
+        let scheduled = ending.scheduled_warmup.unwrap_or(warmup.due);
+        (self.header.load.warmup_ns > 0 || warmup.due > 0).then(|| arrivals(warmup, scheduled))
+    }
+
+    pub(super) fn validity(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Validity {
+        let rows = self.rows.evidence();
+        let load = &self.header.load;
+        let own = self.totals.counters.own;
+        let limit = self.header.connections.limit;
+        let assessment = validity::assess(&Evidence {
+            model: match load.model {
+                LoadModel::Open => Model::Open,
+                LoadModel::Closed => Model::Closed,
+            },
+            is_hold: load
+                .phases
+                .iter()
+                .all(|p| p.from_per_s == p.to_per_s && p.from_per_s == load.phases[0].from_per_s),
+            end: match ending.status {
+                RunStatus::Complete => End::Complete,
+                RunStatus::Interrupted => End::Interrupted,
+                RunStatus::Running => End::Open,
+            },
+            is_part: self.part.is_some(),
+            scheduled: account.arrivals.scheduled,
+            without_ending: account.without_ending,
+            sent_in_load: self.rows.sent_before(to),
+            totals: &self.totals,
+            rows: &rows,
+            load_from: from,
+            load_to: to,
+            timeout: Nanos(load.timeout_ns),
+            pool: match self.header.connections.mode {
+                ConnectionMode::Auto => Pool::Auto { max: limit },
+                ConnectionMode::Fixed => Pool::Fixed { n: limit },
+            },
+            busy_share: share(own.busy, own.total),
+            busy_share_max: self.busy_share_max,
+            steal_share: ending.steal_share,
+            double_intervals: self.double_intervals,
+        });
+        Validity {
+            status: match assessment.status {
+                validity::Status::Valid => ValidityStatus::Valid,
+                validity::Status::Degraded => ValidityStatus::Degraded,
+                validity::Status::Invalid => ValidityStatus::Invalid,
+            },
+            findings: assessment.findings.into_iter().map(finding).collect(),
+        }
+    }
+}
+
+fn finding(found: finding::Finding) -> Finding {
+    Finding {
+        code: found.code.code().to_string(),
+        severity: match found.severity {
+            finding::Severity::Note => Severity::Note,
+            finding::Severity::Degrades => Severity::Degrades,
+            finding::Severity::Invalidates => Severity::Invalidates,
+        },
+        message: found.message,
+        remedy: found.remedy,
+        evidence: found.evidence.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+    }
+}

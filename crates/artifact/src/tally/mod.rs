@@ -1,0 +1,371 @@
+//! What a run has added up to so far, in memory that does not grow with its length.
+//!
+//! Intervals come in one by one, from the engine or from a run folder; at any time the run document can
+//! be made from what came in. Totals are one bank; figures over time are at most [`rows::ROWS_MAX`] rows,
+//! whose neighbours are joined when a run is longer; of the slowest arrivals [`SLOWEST_TOTAL`] are kept
+//! (each interval hands over five at the most).
+
+mod distribution;
+mod ending;
+mod judge;
+mod rows;
+
+pub use ending::Ending;
+
+use crate::document::{
+    Arrivals, Connections, Generator, HeatColumn, Heatmap, LagCauses, LoadModel, Operation, Part, Phases,
+    Rate, RunDocument, RunStatus, SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
+};
+use crate::header::RunHeader;
+use distribution::{distribution, empty_track, known, spectrum};
+use rows::Rows;
+use std::collections::BTreeMap;
+use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW, HeatGrid, bin_edge_ns};
+use unblink_core::record::{
+    Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
+};
+use unblink_core::time::{MILLISECOND_NS, Nanos};
+
+/// How many of the slowest arrivals a document lists.
+pub const SLOWEST_TOTAL: usize = 20;
+
+/// Shorter intervals (the end of a run) say nothing about how busy the generator was.
+const BUSY_INTERVAL_MIN: Nanos = Nanos(500 * MILLISECOND_NS);
+
+/// A run, or a part of one, added up.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    header: RunHeader,
+    part: Option<Part>,
+    totals: Bank<u64>,
+    rows: Rows,
+    slowest: Vec<Slow>,
+    connections_peak: u64,
+    in_flight: u64,
+    busy_share_max: f64,
+    double_intervals: u64,
+    intervals: u64,
+    end: Nanos,
+    last_ok_before: Option<Nanos>,
+}
+
+impl Tally {
+    /// Nothing yet, for the run that `header` describes.
+    pub fn new(header: RunHeader) -> Tally {
+        let operations = header.operations.len();
+        Tally {
+            header,
+            part: None,
+            totals: Bank::new(operations),
+            rows: Rows::default(),
+            slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
+            connections_peak: 0,
+            in_flight: 0,
+            busy_share_max: 0.0,
+            double_intervals: 0,
+            intervals: 0,
+            end: Nanos::ZERO,
+            last_ok_before: None,
+        }
+    }
+
+    /// What the run was to do.
+    pub fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    /// Everything recorded so far.
+    pub fn totals(&self) -> &Bank<u64> {
+        &self.totals
+    }
+
+    /// How many intervals came in.
+    pub fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// End of the last interval, after t = 0.
+    pub fn end(&self) -> Nanos {
+        self.end
+    }
+
+    /// Takes in the next interval. The times of its slowest arrivals count from t = 0, as its own do.
+    pub fn add(&mut self, interval: &Interval) {
+        let bank = &interval.bank;
+        while self.totals.operations.len() < bank.operations.len() {
+            self.totals.operations.push(OperationTracks {
+                response: Track::default(),
+                censored: Track::default(),
+                failed: 0,
+            });
+        }
+        self.totals.add(bank);
+        self.rows.add(interval, self.warmup());
+        for &slow in bank.slowest.as_slice() {
+            let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
+            self.slowest.insert(place, slow);
+            self.slowest.truncate(SLOWEST_TOTAL);
+        }
+        let own = bank.counters.own;
+        if interval.length >= BUSY_INTERVAL_MIN {
+            self.busy_share_max = self.busy_share_max.max(share(own.busy, own.total));
+        }
+        self.connections_peak = self.connections_peak.max(interval.gauges.connections_peak);
+        self.in_flight = interval.gauges.in_flight;
+        self.double_intervals += u64::from(interval.double);
+        self.intervals += 1;
+        self.end = self.end.max(interval.start + interval.length);
+        if bank.counters.measured.ok > 0 {
+            self.last_ok_before = Some(interval.start + interval.length);
+        }
+    }
+
+    /// Only intervals from `part` will come in.
+    pub(crate) fn set_part(&mut self, part: Part) {
+        self.part = Some(part);
+    }
+
+    /// The run document of what came in.
+    pub fn document(&self, ending: &Ending) -> RunDocument {
+        let header = &self.header;
+        let account = self.account(ending);
+        let (load_from, load_to) = self.load_window(ending);
+        let last_completion = self.last_completion(ending);
+        let counters = &self.totals.counters;
+        RunDocument {
+            schema: SCHEMA.to_string(),
+            status: ending.status,
+            tool: header.tool.clone(),
+            started_at: header.started_at.clone(),
+            command: header.command.clone(),
+            environment: header.environment.clone(),
+            load: header.load.clone(),
+            targets: header.targets.clone(),
+            part: self.part.clone(),
+            validity: self.validity(ending, &account, load_from, load_to),
+            arrivals: account.arrivals.clone(),
+            warmup: self.warmup_arrivals(ending),
+            rate: self.rate(&account.arrivals, load_from, load_to, last_completion),
+            connections: self.connections(ending),
+            failures: self.failures(),
+            statuses: nonzero(counters.statuses.iter().copied(), |i| (i + STATUS_FIRST).to_string()),
+            bytes_received: counters.bytes_received,
+            response_time: self.censored_distribution(Series::Response, Series::ResponseCensored),
+            service_time: self.censored_distribution(Series::Service, Series::ServiceCensored),
+            send_lag: self.known_distribution(Series::SendLag),
+            generator_late: self.known_distribution(Series::GeneratorLate),
+            failed_response_time: self.known_distribution(Series::Failed),
+            lag_causes: LagCauses {
+                no_connection: counters.lag.no_connection,
+                no_connection_ns: counters.lag.no_connection_ns,
+                connecting: counters.lag.connecting,
+                connecting_ns: counters.lag.connecting_ns,
+                generator_ns: counters.lag.generator_ns,
+            },
+            phases: Phases {
+                connect: self.known_distribution(Series::Connect),
+                tls: self.known_distribution(Series::Tls),
+                first_byte: self.known_distribution(Series::FirstByte),
+                transfer: self.known_distribution(Series::Transfer),
+            },
+            operations: self.operations(),
+            generator: Generator {
+                busy_share: share(counters.own.busy, counters.own.total),
+                busy_share_max: self.busy_share_max,
+                pause_max_ns: counters.own.pause_max.0,
+                steal_share: ending.steal_share,
+                involuntary_switches: ending.involuntary_switches,
+                double_intervals: self.double_intervals,
+            },
+            spectrum: Spectra {
+                response_time: spectrum(
+                    self.totals.track(Series::Response),
+                    self.totals.track(Series::ResponseCensored),
+                ),
+                service_time: spectrum(
+                    self.totals.track(Series::Service),
+                    self.totals.track(Series::ServiceCensored),
+                ),
+            },
+            series: SeriesDocument {
+                load_from_ns: load_from.0,
+                load_to_ns: load_to.0,
+                last_completion_ns: last_completion.map(|t| t.0),
+                intervals_per_row: self.rows.intervals_per_row(),
+                rows: self.rows.document(),
+            },
+            heatmap: heatmap(&self.totals.heat, self.totals.track(Series::Response).max_ns),
+            slowest: self.slowest.iter().map(|slow| self.slow_arrival(slow)).collect(),
+        }
+    }
+
+    fn warmup(&self) -> Nanos {
+        Nanos(self.header.load.warmup_ns)
+    }
+
+    /// From where to where the measured load was offered, as far as it is looked at.
+    fn load_window(&self, ending: &Ending) -> (Nanos, Nanos) {
+        let (from, to) = (self.warmup(), ending.ended_after.max(self.warmup()));
+        match &self.part {
+            None => (from, to),
+            Some(part) => {
+                let from = from.max(Nanos(part.from_ns));
+                (from, to.min(Nanos(part.to_ns)).max(from))
+            }
+        }
+    }
+
+    /// Exact when the engine told it; to the end of its interval otherwise.
+    fn last_completion(&self, ending: &Ending) -> Option<Nanos> {
+        let last = self.last_ok_before?;
+        match (ending.last_completion, &self.part) {
+            (Some(exact), None) => Some(exact),
+            (Some(exact), Some(_)) => Some(exact.min(last)),
+            (None, _) => Some(last),
+        }
+    }
+
+    fn rate(&self, arrivals: &Arrivals, from: Nanos, to: Nanos, last: Option<Nanos>) -> Rate {
+        let offered = match (self.header.load.model, &self.part) {
+            (LoadModel::Closed, _) => None,
+            (LoadModel::Open, None) => Some(per_second(arrivals.scheduled, to - from)),
+            // In a part, `scheduled` counts what ended in it; what fell due in it was offered.
+            (LoadModel::Open, Some(_)) => Some(per_second(self.totals.counters.measured.due, to - from)),
+        };
+        Rate {
+            offered,
+            sent: per_second(self.rows.sent_before(to), to - from),
+            achieved: last.map_or(0.0, |last| per_second(arrivals.ok, last - from)),
+        }
+    }
+
+    fn connections(&self, ending: &Ending) -> Connections {
+        let counts = self.totals.counters.connections;
+        Connections {
+            mode: self.header.connections.mode.name().to_string(),
+            limit: self.header.connections.limit,
+            peak: self.connections_peak,
+            attempted: counts.attempted,
+            opened: counts.opened,
+            failed: counts.failed,
+            refused: counts.refused,
+            reconnects: counts.opened.saturating_sub(self.connections_peak),
+            closed_by_target: counts.closed_by_target,
+            closed_on_timeout: counts.closed_on_timeout,
+            resent: counts.resent,
+            local_limit: counts.local_limit,
+            by_address: ending.by_address.clone(),
+        }
+    }
+
+    fn failures(&self) -> BTreeMap<String, u64> {
+        let mut failures = BTreeMap::new();
+        for (index, &n) in self.totals.counters.measured.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
+            *failures.entry(self.header.failure_code(index)).or_insert(0) += n;
+        }
+        failures
+    }
+
+    fn operations(&self) -> Vec<Operation> {
+        let named = |(i, tracks): (usize, &OperationTracks<u64>)| Operation {
+            name: self.header.operation_name(i),
+            failed: tracks.failed,
+            response_time: distribution(&tracks.response, &tracks.censored),
+        };
+        self.totals.operations.iter().enumerate().map(named).collect()
+    }
+
+    fn known_distribution(&self, series: Series) -> crate::document::Distribution {
+        known(self.totals.track(series))
+    }
+
+    fn censored_distribution(&self, series: Series, censored: Series) -> crate::document::Distribution {
+        distribution(self.totals.track(series), self.totals.track(censored))
+    }
+
+    fn slow_arrival(&self, slow: &Slow) -> SlowArrival {
+        let outcome = match slow.outcome {
+            Outcome::Ok => "ok".to_string(),
+            Outcome::TimedOut => "timed_out".to_string(),
+            Outcome::Failed(kind) => self.header.failure_code(kind.index()),
+        };
+        SlowArrival {
+            index: slow.index,
+            intended_ns: slow.intended.0,
+            sent_ns: slow.sent.map(|sent| sent.0),
+            response_ns: slow.response().0,
+            operation: match self.header.targets.get(slow.operation as usize) {
+                Some(target) => target.name.clone(),
+                None => self.header.operation_name(slow.operation as usize),
+            },
+            connection: slow.sent.map(|_| slow.connection),
+            status: (slow.status > 0).then_some(slow.status),
+            outcome,
+        }
+    }
+}
+
+/// Where arrivals ended, as the counters say.
+fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
+    Arrivals {
+        scheduled,
+        ok: outcomes.ok,
+        failed: outcomes.failed_total(),
+        timed_out: outcomes.timed_out,
+        timed_out_never_sent: outcomes.timed_out_never_sent,
+        unfinished: outcomes.unfinished,
+        unsent: outcomes.unsent,
+    }
+}
+
+fn heatmap(grid: &HeatGrid, response_max_ns: u64) -> Heatmap {
+    let width = grid.column_width().0;
+    let column = |i: usize| {
+        let cells = grid.column(i);
+        HeatColumn {
+            start_ns: i as u64 * width,
+            cells: (0..BINS).filter(|&bin| cells[bin] > 0).map(|bin| (bin as u32, cells[bin])).collect(),
+            censored: cells[CENSORED_ROW],
+            failed: cells[FAILED_ROW],
+            p50_ns: column_quantile(cells, 0.5, response_max_ns),
+            p99_ns: column_quantile(cells, 0.99, response_max_ns),
+        }
+    };
+    Heatmap {
+        column_ns: width,
+        bin_edges_ns: (0..BINS).map(bin_edge_ns).collect(),
+        columns: (0..grid.columns_used())
+            .filter(|&i| grid.column(i).iter().any(|&n| n > 0))
+            .map(column)
+            .collect(),
+    }
+}
+
+/// Nearest rank over the bins, the censored above everything; the geometric middle of the bin.
+fn column_quantile(cells: &[u32], q: f64, response_max_ns: u64) -> Option<u64> {
+    let known: u64 = cells[..BINS].iter().map(|&n| u64::from(n)).sum();
+    let count = known + u64::from(cells[CENSORED_ROW]);
+    let rank = ((q * count as f64 - 1e-9).ceil() as u64).max(1);
+    if rank > known {
+        return None;
+    }
+    let mut below = 0;
+    let bin = (0..BINS).find(|&bin| {
+        below += u64::from(cells[bin]);
+        below >= rank
+    })?;
+    let middle = ((bin_edge_ns(bin) as f64) * (bin_edge_ns(bin + 1) as f64)).sqrt();
+    Some((middle.round() as u64).min(response_max_ns))
+}
+
+fn nonzero(counts: impl Iterator<Item = u64>, name: impl Fn(usize) -> String) -> BTreeMap<String, u64> {
+    counts.enumerate().filter(|(_, n)| *n > 0).map(|(i, n)| (name(i), n)).collect()
+}
+
+fn per_second(n: u64, over: Nanos) -> f64 {
+    if over == Nanos::ZERO { 0.0 } else { n as f64 / over.as_secs_f64() }
+}
+
+fn share(part: Nanos, whole: Nanos) -> f64 {
+    if whole == Nanos::ZERO { 0.0 } else { part.0 as f64 / whole.0 as f64 }
+}

@@ -1,0 +1,152 @@
+//! Figures over time in a bounded number of rows.
+
+use super::distribution::empty_track;
+use super::share;
+use crate::document::SeriesRow;
+use unblink_analysis::evidence::Row as EvidenceRow;
+use unblink_analysis::quantile::Survival;
+use unblink_core::record::{Interval, Series, Track};
+use unblink_core::time::Nanos;
+
+/// Rows at the most; a longer run joins neighbours.
+pub const ROWS_MAX: usize = 600;
+
+/// The rows so far.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    intervals_per_row: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    document: SeriesRow,
+    intervals: u32,
+    measured_sent: u64,
+    busy: Nanos,
+    total: Nanos,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows { rows: Vec::new(), intervals_per_row: 1 }
+    }
+}
+
+impl Rows {
+    /// Takes in the next interval.
+    pub(super) fn add(&mut self, interval: &Interval, warmup: Nanos) {
+        let row = Row::of(interval, warmup);
+        match self.rows.last_mut().filter(|last| last.intervals < self.intervals_per_row) {
+            Some(last) => last.join(&row),
+            None => {
+                if self.rows.len() == ROWS_MAX {
+                    self.fold();
+                }
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// Recorded intervals in a full row.
+    pub(super) fn intervals_per_row(&self) -> u32 {
+        self.intervals_per_row
+    }
+
+    /// Measured arrivals sent in rows that begin before `to`.
+    pub(super) fn sent_before(&self, to: Nanos) -> u64 {
+        self.rows.iter().filter(|r| r.document.start_ns < to.0).map(|r| r.measured_sent).sum()
+    }
+
+    /// For the document.
+    pub(super) fn document(&self) -> Vec<SeriesRow> {
+        self.rows.iter().map(|r| r.document.clone()).collect()
+    }
+
+    /// For the assessment.
+    pub(super) fn evidence(&self) -> Vec<EvidenceRow> {
+        let row = |r: &Row| EvidenceRow {
+            start: Nanos(r.document.start_ns),
+            length: Nanos(r.document.length_ns),
+            due: r.document.due,
+            answered: r.document.ok + r.document.failed,
+            timed_out: r.document.timed_out,
+            in_flight: r.document.in_flight,
+            backlog: r.document.backlog,
+        };
+        self.rows.iter().map(row).collect()
+    }
+
+    fn fold(&mut self) {
+        let mut folded = Vec::with_capacity(ROWS_MAX);
+        for pair in self.rows.chunks(2) {
+            let mut row = pair[0].clone();
+            pair[1..].iter().for_each(|next| row.join(next));
+            folded.push(row);
+        }
+        self.rows = folded;
+        self.intervals_per_row *= 2;
+    }
+}
+
+impl Row {
+    fn of(interval: &Interval, warmup: Nanos) -> Row {
+        let bank = &interval.bank;
+        let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
+        let response = bank.track(Series::Response);
+        let of_response = Survival::new(response, empty_track());
+        let value = |survival: &Survival, q| survival.quantile(q).map(|v| v.value_ns);
+        let p99 = |track: &Track<u64>| value(&Survival::new(track, empty_track()), 0.99);
+        let own = bank.counters.own;
+        Row {
+            document: SeriesRow {
+                start_ns: interval.start.0,
+                length_ns: interval.length.0,
+                warmup: interval.start < warmup,
+                due: measured.due + warm.due,
+                sent: measured.sent + warm.sent,
+                ok: measured.ok + warm.ok,
+                failed: measured.failed_total() + warm.failed_total(),
+                timed_out: measured.timed_out + warm.timed_out,
+                in_flight: interval.gauges.in_flight,
+                backlog: interval.gauges.backlog,
+                connections: interval.gauges.connections,
+                response_p50_ns: value(&of_response, 0.5),
+                response_p99_ns: value(&of_response, 0.99),
+                response_max_ns: (response.count() > 0).then_some(response.max_ns),
+                service_p99_ns: p99(bank.track(Series::Service)),
+                generator_late_p99_ns: p99(bank.track(Series::GeneratorLate)),
+                busy_share: share(own.busy, own.total),
+            },
+            intervals: 1,
+            measured_sent: measured.sent,
+            busy: own.busy,
+            total: own.total,
+        }
+    }
+
+    /// Adds the row that follows. Counts add up and levels are those at the end. Percentiles can't be
+    /// joined, so that the worst interval's stand for the row: an event stays visible however long the
+    /// run is.
+    fn join(&mut self, next: &Row) {
+        let (a, b) = (&mut self.document, &next.document);
+        a.length_ns = (b.start_ns + b.length_ns).saturating_sub(a.start_ns);
+        a.warmup |= b.warmup;
+        a.due += b.due;
+        a.sent += b.sent;
+        a.ok += b.ok;
+        a.failed += b.failed;
+        a.timed_out += b.timed_out;
+        (a.in_flight, a.backlog, a.connections) = (b.in_flight, b.backlog, b.connections);
+        a.response_p50_ns = a.response_p50_ns.max(b.response_p50_ns);
+        a.response_p99_ns = a.response_p99_ns.max(b.response_p99_ns);
+        a.response_max_ns = a.response_max_ns.max(b.response_max_ns);
+        a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
+        a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
+        self.intervals += next.intervals;
+        self.measured_sent += next.measured_sent;
+        self.busy += next.busy;
+        self.total += next.total;
+        a.busy_share = share(self.busy, self.total);
+    }
+}
