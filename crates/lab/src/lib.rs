@@ -2,8 +2,8 @@
 //!
 //! A [`Scenario`] says what every answer takes and when the server misbehaves; [`oracle`] computes from it what a
 //! perfect load tester must report; [`Server`] plays it on a real socket and writes what it did to a truth log.
-//! The scenario's life is a pure state machine with `now` passed in (`model`); only `server` touches sockets and
-//! only `timing` reads the system's clock.
+//! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`) are pure state machines with
+//! time and bytes passed in; `event_loop` joins them to the sockets, and only `timing` reads the system's clock.
 //!
 //! This crate shares no protocol code with the load tester, so that one misreading cannot cancel out on both
 //! sides. It prints nothing.

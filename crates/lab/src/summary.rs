@@ -17,7 +17,8 @@ pub struct Summary {
     pub connections: u64,
     /// Connections open at once, at most.
     pub connections_peak: u64,
-    /// Connections that could not be accepted, for want of descriptors or memory.
+    /// How often accepting failed for want of descriptors or memory. It is tried again every 10 ms; until then the
+    /// connections wait in the kernel.
     pub accept_errors: u64,
     /// TLS handshakes or records that failed.
     pub tls_errors: u64,
