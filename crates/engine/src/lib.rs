@@ -1,1 +1,16 @@
-//! The OS clock, worker threads, epoll, connections and TLS.
+//! The real world around the dispatcher: the OS clock, worker threads, epoll, connections and TLS.
+//!
+//! [`run::start`] takes a [`job::Job`] and gives a handle that yields one merged interval a second.
+
+pub mod clock;
+mod conn;
+pub mod expect;
+pub mod job;
+pub mod limits;
+mod merge;
+mod pace;
+pub mod preflight;
+pub mod run;
+pub mod target;
+pub mod tls;
+mod worker;

@@ -218,18 +218,24 @@ pub struct Recorder {
     start: Instant,
     measured_from: Instant,
     timeout: Nanos,
+    last_ok: Option<Instant>,
 }
 
 impl Recorder {
     /// A recorder into `bank`; nothing is measured until [`Recorder::begin`].
     pub fn new(bank: Box<Bank<u32>>, timeout: Nanos) -> Recorder {
-        Recorder { bank, start: Instant(u64::MAX), measured_from: Instant(u64::MAX), timeout }
+        Recorder { bank, start: Instant(u64::MAX), measured_from: Instant(u64::MAX), timeout, last_ok: None }
     }
 
     /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up.
     pub fn begin(&mut self, start: Instant, warmup: Nanos) {
         self.start = start;
         self.measured_from = start + warmup;
+    }
+
+    /// When the last `ok` arrival of the measured part ended.
+    pub fn last_ok(&self) -> Option<Instant> {
+        self.last_ok
     }
 
     /// The bank being filled.
@@ -307,6 +313,7 @@ impl Recorder {
         if !measured {
             return;
         }
+        self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
         self.bank.track_mut(Series::Response).record(response);
         self.bank.track_mut(Series::Service).record(now.since(sent));

@@ -1,0 +1,409 @@
+//! One connection: connecting, TLS, writing a request, reading its answer.
+
+use crate::clock::Clock;
+use crate::job::{Job, kind_of_violation};
+use crate::target::{Target, begin_connect};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, sockopt};
+use rustls::ClientConnection;
+use std::io::{self, Read, Write};
+use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes};
+use unblink_core::failure::FailureKind;
+use unblink_core::record::Answer;
+use unblink_core::time::Instant;
+use unblink_wire::{Parser, Progress, Response};
+
+/// Reads of one connection in a row, so that an endless body can't starve the others.
+const READS_PER_TURN: u32 = 8;
+
+/// Read buffers of a worker, shared by its connections.
+pub(crate) struct Buffers {
+    socket: Box<[u8]>,
+    plain: Box<[u8]>,
+}
+
+impl Buffers {
+    pub(crate) fn new() -> Buffers {
+        Buffers { socket: vec![0; 64 * 1024].into(), plain: vec![0; 16 * 1024].into() }
+    }
+}
+
+/// What reading led to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reading {
+    /// Nothing more to read for now.
+    Quiet,
+    /// There is more; others first.
+    More,
+    /// The connection is usable.
+    Usable(ConnectTimes),
+    /// It never became usable.
+    Unusable(FailureKind),
+    /// The answer is whole.
+    Answered(Answer),
+    /// It has ended.
+    Ended(Closing),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Connecting,
+    Handshaking,
+    Open,
+}
+
+/// A connection as the worker holds it.
+pub(crate) struct Conn {
+    fd: OwnedFd,
+    pub(crate) generation: u32,
+    pub(crate) address: u32,
+    stage: Stage,
+    began: Instant,
+    connected: Instant,
+    tls: Option<Box<ClientConnection>>,
+    parser: Parser,
+    operation: u32,
+    written: usize,
+    in_flight: bool,
+    first_byte: Option<Instant>,
+    matched: usize,
+    peer_closed: bool,
+}
+
+impl Conn {
+    /// Begins to connect to the `address`-th address.
+    pub(crate) fn begin(job: &Job, generation: u32, address: u32, now: Instant) -> Result<Conn, FailureKind> {
+        let Target { addresses, tls } = &job.target;
+        let (fd, _) = begin_connect(&addresses[address as usize]).map_err(kind_of_connect_error)?;
+        let tls = match tls {
+            None => None,
+            Some(tls) => {
+                let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
+                let mut session = session.map_err(|_| FailureKind::TLS)?;
+                session.set_buffer_limit(None);
+                Some(Box::new(session))
+            }
+        };
+        Ok(Conn {
+            fd,
+            generation,
+            address,
+            stage: Stage::Connecting,
+            began: now,
+            connected: now,
+            tls,
+            parser: Parser::new(job.limits),
+            operation: 0,
+            written: 0,
+            in_flight: false,
+            first_byte: None,
+            matched: 0,
+            peer_closed: false,
+        })
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.stage == Stage::Handshaking
+    }
+
+    /// Closes at once. With a request under way, or while the peer's side is open after the last answer,
+    /// by reset: TIME_WAIT would eat the local ports.
+    pub(crate) fn close(self, kind: CloseKind) {
+        if kind == CloseKind::Abort || !self.peer_closed {
+            let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
+        }
+    }
+
+    /// The peer's side was reported closed.
+    pub(crate) fn note_peer_closed(&mut self) {
+        self.peer_closed = true;
+    }
+
+    /// Starts to write the operation; the rest follows when the socket takes it.
+    pub(crate) fn send(&mut self, job: &Job, operation: u32) -> Result<(), Closing> {
+        let request = &job.operations[operation as usize];
+        self.operation = operation;
+        self.written = 0;
+        self.in_flight = true;
+        self.first_byte = None;
+        self.matched = 0;
+        self.parser.begin(request.kind);
+        if let Some(tls) = &mut self.tls {
+            // The session's own buffer has no limit, so this takes all of it.
+            if tls.writer().write_all(&request.request).is_err() {
+                return Err(self.closing(FailureKind::TLS));
+            }
+            self.written = request.request.len();
+        }
+        self.write_on(job)
+    }
+
+    /// The socket can take more, or has failed.
+    pub(crate) fn write_on(&mut self, job: &Job) -> Result<(), Closing> {
+        if let Some(tls) = &mut self.tls {
+            return flush(tls, &self.fd).map_err(|kind| self.closing(kind));
+        }
+        let request = &job.operations[self.operation as usize].request;
+        while self.in_flight && self.written < request.len() {
+            match rustix::net::send(&self.fd, &request[self.written..], SendFlags::NOSIGNAL) {
+                Ok(n) => self.written += n,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    // An answer may be waiting already (a server that refuses a body says so and closes):
+                    // reading tells, and reports the end in any case.
+                    let _ = error;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The socket reported something while connecting: is it connected?
+    fn finish_connecting(&mut self, now: Instant) -> Reading {
+        match sockopt::socket_error(&self.fd) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) | Err(error) => return Reading::Unusable(kind_of_connect_error(error)),
+        }
+        self.connected = now;
+        let Some(tls) = &mut self.tls else {
+            self.stage = Stage::Open;
+            return Reading::Usable(ConnectTimes { connect: now.since(self.began), tls: None });
+        };
+        self.stage = Stage::Handshaking;
+        match flush(tls, &self.fd) {
+            Ok(()) => Reading::Quiet,
+            Err(kind) => Reading::Unusable(kind),
+        }
+    }
+
+    /// Carries on after the socket reported something. The second value is the time just after the
+    /// last byte was read.
+    pub(crate) fn ready(&mut self, job: &Job, buffers: &mut Buffers, clock: &Clock) -> (Reading, Instant) {
+        let mut now = clock.now();
+        if self.stage == Stage::Connecting {
+            let reading = self.finish_connecting(now);
+            if !matches!(reading, Reading::Quiet) {
+                return (reading, now);
+            }
+        }
+        if let Err(closing) = self.write_on(job) {
+            return (self.ended(closing), now);
+        }
+        for _ in 0..READS_PER_TURN {
+            let Buffers { socket, plain } = buffers;
+            let n = match rustix::net::recv(&self.fd, &mut socket[..], RecvFlags::empty()) {
+                Ok((n, _)) => n,
+                Err(Errno::AGAIN) => return (Reading::Quiet, now),
+                Err(Errno::INTR) => continue,
+                Err(error) => return (self.ended(self.closing(kind_of_socket_error(error))), clock.now()),
+            };
+            now = clock.now();
+            if n == 0 {
+                self.peer_closed = true;
+                return (self.end_of_stream(job, self.tls.is_none()), now);
+            }
+            let reading = match self.tls {
+                None => self.take(job, &socket[..n], now),
+                Some(_) => self.take_records(job, &socket[..n], plain, now),
+            };
+            match reading {
+                // A short read has emptied the socket; what comes later is reported anew.
+                Reading::Quiet if n < socket.len() && !self.peer_closed => return (Reading::Quiet, now),
+                Reading::Quiet => {}
+                done => return (done, now),
+            }
+        }
+        (Reading::More, now)
+    }
+
+    /// Takes decrypted or plain bytes.
+    fn take(&mut self, job: &Job, bytes: &[u8], now: Instant) -> Reading {
+        if !self.in_flight {
+            let kind = kind_of_violation(unblink_wire::ProtocolError::UnsolicitedData);
+            return Reading::Ended(Closing { kind, answered: true });
+        }
+        self.first_byte.get_or_insert(now);
+        let matched = &mut self.matched;
+        let fed = match &job.expect.contains {
+            None => self.parser.feed(bytes, &mut |_: &[u8]| {}),
+            Some(needle) => self.parser.feed(bytes, &mut |piece: &[u8]| {
+                *matched = needle.advance(*matched, piece);
+            }),
+        };
+        match fed {
+            Ok(Progress::NeedMore) => Reading::Quiet,
+            Ok(Progress::Done { response, consumed }) => {
+                self.answered(job, response, consumed == bytes.len(), now)
+            }
+            Err(violation) => Reading::Ended(Closing { kind: kind_of_violation(violation), answered: true }),
+        }
+    }
+
+    fn take_records(&mut self, job: &Job, mut bytes: &[u8], plain: &mut [u8], now: Instant) -> Reading {
+        let mut result = Reading::Quiet;
+        while !bytes.is_empty() {
+            let Some(tls) = &mut self.tls else { return result };
+            let taken = tls.read_tls(&mut bytes).map_err(|_| ()).and_then(|_| {
+                let processed = tls.process_new_packets().map_err(|_| ());
+                // An alert, a handshake message or a key update may be waiting to go out.
+                flush(tls, &self.fd).map_err(|_| ())?;
+                processed
+            });
+            let Ok(state) = taken else { return self.ended(self.closing(FailureKind::TLS)) };
+            if self.stage == Stage::Handshaking && !tls.is_handshaking() {
+                self.stage = Stage::Open;
+                let connect = self.connected.since(self.began);
+                let tls = Some(now.since(self.connected));
+                result = Reading::Usable(ConnectTimes { connect, tls });
+            }
+            loop {
+                let Some(tls) = &mut self.tls else { return result };
+                match tls.reader().read(plain) {
+                    Ok(0) => break,
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(_) => return self.ended(self.closing(FailureKind::TLS)),
+                    Ok(n) if matches!(result, Reading::Answered(_)) => {
+                        let _ = n;
+                        self.forbid_reuse(&mut result);
+                    }
+                    Ok(n) => {
+                        let reading = self.take(job, &plain[..n], now);
+                        if !matches!(reading, Reading::Quiet) {
+                            result = reading;
+                        }
+                    }
+                }
+                if matches!(result, Reading::Ended(_)) {
+                    return result;
+                }
+            }
+            if state.peer_has_closed() {
+                self.peer_closed = true;
+                match &mut result {
+                    Reading::Answered(answer) => answer.reusable = false,
+                    _ => return self.end_of_stream(job, true),
+                }
+            }
+        }
+        result
+    }
+
+    fn forbid_reuse(&self, result: &mut Reading) {
+        if let Reading::Answered(answer) = result {
+            answer.reusable = false;
+        }
+    }
+
+    /// The peer closed its side; `clean` unless TLS says that something was cut off.
+    fn end_of_stream(&mut self, job: &Job, clean: bool) -> Reading {
+        if !self.in_flight || self.stage != Stage::Open {
+            return self.ended(self.closing(FailureKind::CLOSED_EARLY));
+        }
+        if !clean && self.parser.is_close_delimited_body() {
+            return Reading::Ended(Closing { kind: FailureKind::CLOSED_EARLY, answered: true });
+        }
+        let answered = self.parser.has_started();
+        match self.parser.eof() {
+            Ok(response) => {
+                let last = self.first_byte.unwrap_or(self.connected);
+                self.answered(job, Response { reusable: false, ..response }, true, last)
+            }
+            Err(violation) => Reading::Ended(Closing { kind: kind_of_violation(violation), answered }),
+        }
+    }
+
+    fn answered(&mut self, job: &Job, response: Response, all_taken: bool, now: Instant) -> Reading {
+        self.in_flight = false;
+        let operation = &job.operations[self.operation as usize];
+        let whole_request = self.written == operation.request.len();
+        Reading::Answered(Answer {
+            failure: self.judge(job, &response),
+            status: response.status,
+            bytes: response.head_bytes + response.body_bytes,
+            first_byte: self.first_byte.unwrap_or(now),
+            reusable: response.reusable
+                && all_taken
+                && whole_request
+                && !self.peer_closed
+                && !operation.closes,
+        })
+    }
+
+    fn judge(&self, job: &Job, response: &Response) -> Option<FailureKind> {
+        let by_status = FailureKind::of_status(response.status);
+        match job.expect.allows_status(response.status) {
+            Some(true) => {}
+            Some(false) => return Some(by_status.unwrap_or(FailureKind::EXPECTATION)),
+            None if by_status.is_some() => return by_status,
+            None => {}
+        }
+        let found = job.expect.contains.as_ref().is_none_or(|needle| self.matched == needle.len());
+        let as_expected = found && job.expect.allows_size(response.body_bytes);
+        (!as_expected).then_some(FailureKind::EXPECTATION)
+    }
+
+    fn closing(&self, kind: FailureKind) -> Closing {
+        Closing { kind, answered: self.parser.has_started() }
+    }
+
+    fn ended(&self, closing: Closing) -> Reading {
+        match self.stage {
+            Stage::Open => Reading::Ended(closing),
+            Stage::Connecting => Reading::Unusable(closing.kind),
+            // Whatever went wrong between TCP and the first request is a matter of TLS.
+            Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
+        }
+    }
+}
+
+/// Writes what the session has ready, as far as the socket takes it.
+fn flush(tls: &mut ClientConnection, fd: &OwnedFd) -> Result<(), FailureKind> {
+    while tls.wants_write() {
+        match tls.write_tls(&mut Socket(fd)) {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                let reset = matches!(e.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+                return Err(if reset { FailureKind::RESET } else { FailureKind::SOCKET });
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Socket<'a>(&'a OwnedFd);
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(self.0.as_fd(), bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn kind_of_connect_error(error: Errno) -> FailureKind {
+    match error {
+        Errno::CONNREFUSED => FailureKind::CONNECT_REFUSED,
+        Errno::TIMEDOUT => FailureKind::CONNECT_TIMEOUT,
+        Errno::MFILE | Errno::NFILE => FailureKind::NO_FILE_DESCRIPTOR,
+        Errno::ADDRNOTAVAIL => FailureKind::NO_LOCAL_PORT,
+        _ => FailureKind::CONNECT_FAILED,
+    }
+}
+
+fn kind_of_socket_error(error: Errno) -> FailureKind {
+    match error {
+        Errno::CONNRESET | Errno::PIPE => FailureKind::RESET,
+        _ => FailureKind::SOCKET,
+    }
+}

@@ -1,0 +1,49 @@
+//! Everything that the workers of a run must know.
+
+use crate::expect::Expect;
+use crate::target::Target;
+use unblink_core::failure::FailureKind;
+use unblink_core::plan::Plan;
+use unblink_wire::{Limits, ProtocolError, RequestKind};
+
+/// A request, rendered ahead of its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Head and body.
+    pub request: Vec<u8>,
+    /// How its answer is framed.
+    pub kind: RequestKind,
+    /// It asks for the connection to be closed after the answer.
+    pub closes: bool,
+}
+
+/// A run that is ready to start.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// When and how much.
+    pub plan: Plan,
+    /// Where to.
+    pub target: Target,
+    /// What, in turn; as many as the plan has operations.
+    pub operations: Vec<Operation>,
+    /// What an answer must be like.
+    pub expect: Expect,
+    /// Limits on an answer.
+    pub limits: Limits,
+}
+
+/// The names of the codec's violations, by number, for [`FailureKind::code_at`].
+pub fn protocol_names() -> Vec<&'static str> {
+    ProtocolError::ALL.iter().map(|e| e.code()).collect()
+}
+
+/// How a violation is counted.
+pub(crate) fn kind_of_violation(error: ProtocolError) -> FailureKind {
+    match error {
+        ProtocolError::BodyTooLarge => FailureKind::TOO_LARGE,
+        e if e.is_closed_early() => FailureKind::CLOSED_EARLY,
+        e => FailureKind::protocol(
+            ProtocolError::ALL.iter().position(|&known| known == e).unwrap_or(usize::MAX),
+        ),
+    }
+}

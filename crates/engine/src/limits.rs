@@ -1,0 +1,45 @@
+//! File descriptors and local ports: raised where possible, known before the run.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Descriptors kept back for files, epoll, standard streams and the report.
+pub const RESERVED_DESCRIPTORS: u64 = 64;
+
+/// What this process may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// File descriptors.
+    pub descriptors: u64,
+    /// Local ports for connections to one address and port.
+    pub ports: u32,
+}
+
+impl Limits {
+    /// Connections that fit, with some descriptors kept back.
+    pub fn connections(&self) -> u64 {
+        self.descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(1)
+    }
+}
+
+/// Raises the soft limit of file descriptors to the hard one and says what there is.
+pub fn raise() -> Limits {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let descriptors = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum.unwrap_or(u64::MAX),
+        // Some containers forbid it: the soft limit stands.
+        Err(_) => limit.current.unwrap_or(u64::MAX),
+    };
+    Limits { descriptors, ports: local_ports() }
+}
+
+/// Ports that the kernel hands out, from `net.ipv4.ip_local_port_range` (used for IPv6 too).
+fn local_ports() -> u32 {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = range.split_whitespace().filter_map(|n| n.parse::<u32>().ok());
+    match (ends.next(), ends.next()) {
+        (Some(first), Some(last)) if last >= first => last - first + 1,
+        // The kernel's own default.
+        _ => 60999 - 32768 + 1,
+    }
+}

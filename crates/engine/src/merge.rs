@@ -1,0 +1,148 @@
+//! Banks of several workers, put together interval by interval.
+
+use crate::worker::Handed;
+use std::collections::VecDeque;
+use unblink_core::record::{Bank, Gauges, Interval};
+use unblink_core::time::Nanos;
+
+struct Source {
+    waiting: VecDeque<Handed>,
+    finished: bool,
+    gauges: Gauges,
+}
+
+/// Collects banks and completes intervals once every worker has handed over its part.
+pub(crate) struct Merger {
+    sources: Vec<Source>,
+    interval: Interval,
+}
+
+impl Merger {
+    pub(crate) fn new(workers: usize, operations: usize) -> Merger {
+        let source =
+            || Source { waiting: VecDeque::with_capacity(4), finished: false, gauges: Gauges::default() };
+        Merger {
+            sources: (0..workers).map(|_| source()).collect(),
+            interval: Interval {
+                start: Nanos::ZERO,
+                length: Nanos::ZERO,
+                double: false,
+                bank: Bank::new(operations),
+                gauges: Gauges::default(),
+            },
+        }
+    }
+
+    /// The last completed interval.
+    pub(crate) fn interval(&self) -> &Interval {
+        &self.interval
+    }
+
+    pub(crate) fn push(&mut self, handed: Handed) {
+        self.sources[handed.worker].waiting.push_back(handed);
+    }
+
+    /// Nothing more will come: a worker that has not said its last was lost.
+    pub(crate) fn close(&mut self) {
+        self.sources.iter_mut().filter(|s| s.waiting.is_empty()).for_each(|s| s.finished = true);
+    }
+
+    /// Completes the next interval if every worker's part is there. `recycle` takes the emptied banks.
+    pub(crate) fn complete(&mut self, mut recycle: impl FnMut(usize, Box<Bank<u32>>)) -> bool {
+        let begin = self.interval.start + self.interval.length;
+        // A worker that has finished has no more part in it; one that is late holds everything up.
+        let Some(end) = self.end_of_next() else { return false };
+        self.interval.bank.clear();
+        self.interval.double = false;
+        for (number, source) in self.sources.iter_mut().enumerate() {
+            while let Some(handed) = source.waiting.pop_front_if(|h| h.to <= end) {
+                self.interval.bank.add(&handed.bank);
+                self.interval.double |= handed.double;
+                source.finished |= handed.last;
+                source.gauges = handed.gauges;
+                let mut bank = handed.bank;
+                bank.clear();
+                recycle(number, bank);
+            }
+        }
+        self.interval.start = begin;
+        self.interval.length = end - begin;
+        self.interval.gauges = Gauges::default();
+        self.sources.iter().for_each(|s| self.interval.gauges.add(&s.gauges));
+        true
+    }
+
+    /// Anything that was handed over and is not part of an interval yet.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.sources.iter().any(|s| !s.waiting.is_empty())
+    }
+
+    /// Where the next interval ends: at the largest end among the fronts, once everyone has got there.
+    fn end_of_next(&self) -> Option<Nanos> {
+        let active = || self.sources.iter().filter(|s| !s.finished);
+        if active().next().is_none() || active().any(|s| s.waiting.is_empty()) {
+            return None;
+        }
+        // Ends by boundary, which all share; the last banks end anywhere.
+        let boundary = active().filter_map(|s| s.waiting.front().filter(|h| !h.last)).map(|h| h.to).max();
+        let Some(end) = boundary else { return active().flat_map(|s| s.waiting.back()).map(|h| h.to).max() };
+        let arrived = |s: &Source| s.waiting.iter().any(|h| h.to >= end || h.last);
+        active().all(arrived).then_some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handed(worker: usize, to_ms: u64, ok: u64, last: bool) -> Handed {
+        let mut bank = Box::new(Bank::new(1));
+        bank.counters.measured.ok = ok;
+        let gauges = Gauges { in_flight: ok, ..Gauges::default() };
+        Handed { worker, to: Nanos::from_millis(to_ms), bank, gauges, double: false, last }
+    }
+
+    /// Every completed interval as (start ms, length ms, ok, in flight).
+    fn drain(merger: &mut Merger, back: &mut usize) -> Vec<(u64, u64, u64, u64)> {
+        let mut out = Vec::new();
+        while merger.complete(|_, _| *back += 1) {
+            let i = merger.interval();
+            let ms = |n: Nanos| n.0 / 1_000_000;
+            out.push((ms(i.start), ms(i.length), i.bank.counters.measured.ok, i.gauges.in_flight));
+        }
+        out
+    }
+
+    #[test]
+    fn waits_for_the_slowest_and_takes_late_banks_together() {
+        let (mut merger, mut back) = (Merger::new(2, 1), 0);
+        merger.push(handed(0, 1000, 1, false));
+        merger.push(handed(0, 2000, 2, false));
+        assert_eq!(drain(&mut merger, &mut back), []);
+        merger.push(handed(1, 1000, 10, false));
+        assert_eq!(drain(&mut merger, &mut back), [(0, 1000, 11, 11)]);
+        // Worker 1 missed a boundary: its bank covers 1 s to 3 s.
+        merger.push(handed(1, 3000, 20, false));
+        assert_eq!(drain(&mut merger, &mut back), []);
+        merger.push(handed(0, 3000, 3, false));
+        assert_eq!(drain(&mut merger, &mut back), [(1000, 2000, 25, 23)]);
+        merger.push(handed(0, 3400, 4, true));
+        merger.push(handed(1, 4000, 30, false));
+        assert_eq!(drain(&mut merger, &mut back), [(3000, 1000, 34, 34)]);
+        merger.push(handed(1, 4300, 40, true));
+        assert_eq!(drain(&mut merger, &mut back), [(4000, 300, 40, 44)]);
+        assert_eq!(back, 8);
+    }
+
+    #[test]
+    fn a_lost_worker_loses_no_other_ones_figures() {
+        let (mut merger, mut back) = (Merger::new(2, 1), 0);
+        merger.push(handed(0, 1000, 1, false));
+        merger.push(handed(0, 1500, 2, true));
+        assert_eq!(drain(&mut merger, &mut back), []);
+        assert!(merger.is_holding());
+        merger.close();
+        assert_eq!(drain(&mut merger, &mut back), [(0, 1000, 1, 1), (1000, 500, 2, 2)]);
+        assert!(!merger.is_holding());
+    }
+}

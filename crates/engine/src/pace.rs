@@ -1,0 +1,136 @@
+//! Waiting until a moment, or until a socket has something to say, whichever is first.
+//!
+//! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late), so long waits use a timer with
+//! an absolute deadline, short ones the timeout, and the last stretch is spun: each round polls the
+//! sockets too, so that answers are not kept waiting.
+
+use crate::clock::{Clock, timespec};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use std::num::NonZeroU64;
+use unblink_core::time::{Instant, Nanos};
+
+/// The last stretch before a deadline is spun.
+const SPIN: Nanos = Nanos::from_micros(40);
+/// From this length on a timer with an absolute deadline is armed.
+const TIMER_FROM: Nanos = Nanos::from_millis(5);
+/// Sockets that one wait reports at the most.
+const EVENTS_MAX: usize = 256;
+
+/// The token of the timer; sockets use (generation, slot).
+pub(crate) const TIMER_TOKEN: u64 = u64::MAX;
+/// The token by which the control thread wakes a worker.
+pub(crate) const CONTROL_TOKEN: u64 = u64::MAX - 1;
+
+/// Waits on one epoll instance.
+pub(crate) struct Pacer {
+    clock: Clock,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    events: Vec<epoll::Event>,
+    /// Longest that a wait went past its deadline, or a spin round took, since it was last asked for.
+    pause_max: Nanos,
+    /// Time spent waiting since it was last asked for.
+    waited: Nanos,
+}
+
+impl Pacer {
+    /// A pacer for the calling thread, whose timer slack it sets to 1 ns.
+    pub(crate) fn new(clock: Clock) -> Result<Pacer, Errno> {
+        // Not allowed in some containers; a later wake-up is then seen as the generator's lateness.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let data = epoll::EventData::new_u64(TIMER_TOKEN);
+        epoll::add(&epoll, &timer, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        Ok(Pacer {
+            clock,
+            epoll,
+            timer,
+            events: Vec::with_capacity(EVENTS_MAX),
+            pause_max: Nanos::ZERO,
+            waited: Nanos::ZERO,
+        })
+    }
+
+    /// Where sockets are registered.
+    pub(crate) fn epoll(&self) -> &OwnedFd {
+        &self.epoll
+    }
+
+    /// What the last wait reported: (token, flags).
+    pub(crate) fn event(&self, i: usize) -> Option<(u64, epoll::EventFlags)> {
+        self.events.get(i).map(|e| (e.data.u64(), e.flags))
+    }
+
+    /// Longest own pause and time spent waiting, since the last call.
+    pub(crate) fn take_figures(&mut self) -> (Nanos, Nanos) {
+        (std::mem::take(&mut self.pause_max), std::mem::take(&mut self.waited))
+    }
+
+    /// Notes a stretch in which the loop did not look at the clock.
+    pub(crate) fn note_pause(&mut self, pause: Nanos) {
+        self.pause_max = self.pause_max.max(pause);
+    }
+
+    /// Waits until `wake` or until a socket is ready. Returns the time afterwards.
+    pub(crate) fn wait(&mut self, now: Instant, wake: Instant) -> Instant {
+        self.events.clear();
+        if wake <= now {
+            self.poll(Some(Nanos::ZERO));
+            return self.clock.now();
+        }
+        let after = self.wait_until(now, wake);
+        self.waited += after.since(now);
+        after
+    }
+
+    fn wait_until(&mut self, now: Instant, wake: Instant) -> Instant {
+        let ahead = wake.since(now);
+        let mut last = now;
+        if ahead > SPIN {
+            let target = wake - SPIN;
+            if ahead - SPIN < TIMER_FROM || self.arm(target).is_err() {
+                self.poll(Some(ahead - SPIN));
+            } else {
+                self.poll(None);
+                self.events.retain(|e| e.data.u64() != TIMER_TOKEN);
+            }
+            last = self.clock.now();
+            // Waking at the deadline or before is what was asked for; later is a pause of our own.
+            self.note_pause(last.since(wake));
+            if !self.events.is_empty() {
+                return last;
+            }
+        }
+        while last < wake {
+            self.poll(Some(Nanos::ZERO));
+            let now = self.clock.now();
+            self.note_pause(now.since(last));
+            last = now;
+            if !self.events.is_empty() {
+                break;
+            }
+        }
+        last
+    }
+
+    fn poll(&mut self, timeout: Option<Nanos>) {
+        self.events.clear();
+        let timeout = timeout.map(timespec);
+        // EINTR is a wake-up like any other: the caller looks at the clock.
+        let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref());
+    }
+
+    fn arm(&mut self, at: Instant) -> Result<(), Errno> {
+        let setting = Itimerspec {
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: self.clock.monotonic(at),
+        };
+        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting).map(|_| ())
+    }
+}

@@ -1,0 +1,180 @@
+//! One request before the run, so that a wrong address or a login page is found out at once.
+
+use crate::job::Job;
+use crate::target::{Address, Target};
+use crate::tls::TlsTarget;
+use rustls::{ClientConnection, StreamOwned};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use unblink_core::failure::FailureKind;
+use unblink_wire::{Parser, Progress, Response, status_line};
+
+/// Bytes of an answer kept to quote its first line.
+const QUOTED_MAX: usize = 512;
+
+/// Why the run should not start.
+#[derive(Debug, thiserror::Error)]
+pub enum PreflightError {
+    /// No connection.
+    #[error("can't connect to {address}: {source}")]
+    Connect {
+        /// The address tried.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// TLS failed, or the connection broke.
+    #[error("{address} gave no answer: {source}")]
+    Exchange {
+        /// The address tried.
+        address: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Not HTTP/1.1, or not well-formed.
+    #[error("{address} does not answer in well-formed HTTP/1.1: {violation}{}", quoted(first_line))]
+    Protocol {
+        /// The address tried.
+        address: String,
+        /// What is wrong.
+        violation: unblink_wire::ProtocolError,
+        /// The answer's first line.
+        first_line: Option<String>,
+    },
+    /// An answer that would count as failed, or a redirect.
+    #[error("the target answers {first_line:?}: {reason}")]
+    Answer {
+        /// The answer's first line.
+        first_line: String,
+        /// What it means for the run.
+        reason: &'static str,
+    },
+}
+
+fn quoted(first_line: &Option<String>) -> String {
+    first_line.as_ref().map(|line| format!(" ({line:?})")).unwrap_or_default()
+}
+
+trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
+pub fn preflight(job: &Job, number: usize, timeout: Duration) -> Result<(), PreflightError> {
+    let Target { addresses, tls } = &job.target;
+    let mut refused = None;
+    for address in addresses {
+        match connect(address, tls.as_ref(), timeout) {
+            Ok(mut stream) => return exchange(job, number, address, &mut *stream),
+            Err(source) => {
+                refused.get_or_insert(PreflightError::Connect { address: address.to_string(), source });
+            }
+        }
+    }
+    Err(refused.expect("a target has at least one address"))
+}
+
+fn connect(address: &Address, tls: Option<&TlsTarget>, timeout: Duration) -> io::Result<Box<dyn Stream>> {
+    match address {
+        Address::Tcp(address) => {
+            let stream = TcpStream::connect_timeout(address, timeout)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            secure(stream, tls)
+        }
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(path)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            secure(stream, tls)
+        }
+    }
+}
+
+fn secure<S: Read + Write + 'static>(stream: S, tls: Option<&TlsTarget>) -> io::Result<Box<dyn Stream>> {
+    let Some(tls) = tls else { return Ok(Box::new(stream)) };
+    let session = ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
+    Ok(Box::new(StreamOwned::new(session, stream)))
+}
+
+fn exchange(
+    job: &Job,
+    number: usize,
+    address: &Address,
+    stream: &mut dyn Stream,
+) -> Result<(), PreflightError> {
+    let operation = &job.operations[number];
+    let broken = |source: io::Error| {
+        let patience = matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+        let source =
+            if patience { io::Error::new(io::ErrorKind::TimedOut, "the timeout passed") } else { source };
+        PreflightError::Exchange { address: address.to_string(), source }
+    };
+    // A server may answer and close before it has read all: then reading tells more than writing.
+    let written = stream.write_all(&operation.request).and_then(|()| stream.flush());
+    let mut parser = Parser::new(job.limits);
+    parser.begin(operation.kind);
+    let (mut matched, mut first_bytes) = (0, Vec::new());
+    let mut buffer = vec![0; 16 * 1024];
+    let ended = loop {
+        let n = match stream.read(&mut buffer) {
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(broken(written.err().unwrap_or(e))),
+        };
+        first_bytes.extend(buffer[..n].iter().take(QUOTED_MAX.saturating_sub(first_bytes.len())));
+        let mut body = |piece: &[u8]| {
+            if let Some(needle) = &job.expect.contains {
+                matched = needle.advance(matched, piece);
+            }
+        };
+        match if n == 0 { parser.eof().map(Some) } else { fed(&mut parser, &buffer[..n], &mut body) } {
+            Ok(Some(response)) => break Ok(response),
+            Ok(None) => {}
+            Err(violation) => break Err(violation),
+        }
+    };
+    let first_line = status_line(&first_bytes);
+    match ended {
+        Err(violation) => {
+            Err(PreflightError::Protocol { address: address.to_string(), violation, first_line })
+        }
+        Ok(response) => {
+            let found = job.expect.contains.as_ref().is_none_or(|needle| matched == needle.len());
+            judge(job, &response, found).map_or(Ok(()), |reason| {
+                let first_line = first_line.unwrap_or_else(|| response.status.to_string());
+                Err(PreflightError::Answer { first_line, reason })
+            })
+        }
+    }
+}
+
+fn fed(
+    parser: &mut Parser,
+    bytes: &[u8],
+    body: &mut impl FnMut(&[u8]),
+) -> Result<Option<Response>, unblink_wire::ProtocolError> {
+    Ok(match parser.feed(bytes, body)? {
+        Progress::NeedMore => None,
+        Progress::Done { response, .. } => Some(response),
+    })
+}
+
+fn judge(job: &Job, response: &Response, found: bool) -> Option<&'static str> {
+    match job.expect.allows_status(response.status) {
+        Some(true) => {}
+        Some(false) => return Some("its status is not what --expect asks for"),
+        None if FailureKind::of_status(response.status).is_some() => {
+            return Some("every such answer would count as failed");
+        }
+        None if (300..400).contains(&response.status) && response.status != 304 => {
+            return Some("redirects are not followed, so the page behind it would not be measured");
+        }
+        None => {}
+    }
+    if !job.expect.allows_size(response.body_bytes) {
+        return Some("the size of its body is not what --expect asks for");
+    }
+    (!found).then_some("its body does not contain what --expect asks for")
+}

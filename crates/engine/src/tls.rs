@@ -1,0 +1,160 @@
+//! TLS by rustls: configuration, and one connection's records in and out.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What TLS is asked to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// Accept any certificate (`-k`). Signatures are still checked.
+    pub insecure: bool,
+    /// Trust these certificates instead of the system's.
+    pub ca_file: Option<PathBuf>,
+    /// The client's own certificate chain and its key.
+    pub client: Option<(PathBuf, PathBuf)>,
+}
+
+/// TLS towards one server.
+#[derive(Clone, Debug)]
+pub struct TlsTarget {
+    /// Shared by a worker's connections. Sessions are not resumed: each connection is a new user's.
+    pub config: Arc<ClientConfig>,
+    /// For SNI and for the certificate.
+    pub name: ServerName<'static>,
+}
+
+/// Why TLS can't be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The host is neither a DNS name nor an address.
+    #[error("{0:?} can't be a TLS server name")]
+    Name(String),
+    /// A file that isn't readable PEM.
+    #[error("can't read {what} from {path:?}: {reason} (PEM is expected)")]
+    Pem {
+        /// What it should hold.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No certificate in the file, or in the system's store.
+    #[error("{0} holds no trusted certificate (give --cacert FILE, or -k to accept any)")]
+    NoRoots(String),
+    /// Certificate and key do not fit, or rustls refuses them.
+    #[error("the client certificate can't be used: {0}")]
+    Client(rustls::Error),
+    /// The provider lacks what is needed.
+    #[error("TLS can't be set up: {0}")]
+    Setup(String),
+}
+
+/// TLS towards `host` under `options`.
+pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let name = ServerName::try_from(bare.to_string()).map_err(|_| TlsError::Name(host.to_string()))?;
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|e| TlsError::Setup(e.to_string()))?;
+    let verifier: Arc<dyn ServerCertVerifier> = if options.insecure {
+        Arc::new(AnyCertificate(provider))
+    } else {
+        let roots = Arc::new(roots(options.ca_file.as_deref())?);
+        WebPkiServerVerifier::builder_with_provider(roots, provider)
+            .build()
+            .map_err(|e| TlsError::Setup(e.to_string()))?
+    };
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    let mut config = match &options.client {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => {
+            let chain = certificates(chain, "the client certificate")?;
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|e| pem_error("the client key", key, e))?;
+            builder.with_client_auth_cert(chain, key).map_err(TlsError::Client)?
+        }
+    };
+    config.resumption = Resumption::disabled();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsTarget { config: Arc::new(config), name })
+}
+
+fn roots(file: Option<&Path>) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    let source = match file {
+        Some(path) => {
+            for certificate in certificates(path, "trusted certificates")? {
+                roots.add(certificate).map_err(|e| TlsError::Pem {
+                    what: "trusted certificates",
+                    path: path.to_path_buf(),
+                    reason: e.to_string(),
+                })?;
+            }
+            format!("{path:?}")
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            "this system's certificate store".to_string()
+        }
+    };
+    if roots.is_empty() { Err(TlsError::NoRoots(source)) } else { Ok(roots) }
+}
+
+fn certificates(path: &Path, what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = read.map_err(|e| pem_error(what, path, e))?;
+    if found.is_empty() {
+        return Err(TlsError::Pem { what, path: path.to_path_buf(), reason: "no certificate in it".into() });
+    }
+    Ok(found)
+}
+
+fn pem_error(what: &'static str, path: &Path, e: rustls::pki_types::pem::Error) -> TlsError {
+    TlsError::Pem { what, path: path.to_path_buf(), reason: e.to_string() }
+}
+
+/// Accepts any certificate for any name; the handshake's signatures must still be right.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,388 @@
+//! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
+
+use crate::clock::Clock;
+use crate::conn::{Buffers, Conn, Reading};
+use crate::job::Job;
+use crate::pace::{CONTROL_TOKEN, Pacer};
+use crate::run::{Controls, Gate};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+use unblink_core::dispatch::{
+    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, OPENING_MAX, Pool,
+};
+use unblink_core::failure::FailureKind;
+use unblink_core::load::Load;
+use unblink_core::record::{Bank, Gauges, Recorder};
+use unblink_core::time::{Instant, Nanos, SECOND_NS};
+
+/// How often recorders are handed over.
+pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
+/// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
+const HANDSHAKES_PER_TURN: u32 = 4;
+
+/// A filled bank on its way to the control thread.
+pub(crate) struct Handed {
+    pub(crate) worker: usize,
+    /// Where it ends, after the schedule's zero.
+    pub(crate) to: Nanos,
+    pub(crate) bank: Box<Bank<u32>>,
+    pub(crate) gauges: Gauges,
+    /// It covers more than one interval: no empty bank was there at the boundary.
+    pub(crate) double: bool,
+    /// The worker has finished.
+    pub(crate) last: bool,
+}
+
+/// What a worker says when it is done.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerEnd {
+    /// Usable connections by address.
+    pub(crate) by_address: Vec<u64>,
+    /// Last `ok` arrival after the schedule's zero.
+    pub(crate) last_ok: Option<Nanos>,
+    /// Involuntary context switches of the thread.
+    pub(crate) involuntary_switches: Option<u64>,
+}
+
+/// The worker's ends of the channels.
+pub(crate) struct Channels {
+    pub(crate) full: SyncSender<Handed>,
+    pub(crate) empty: Receiver<Box<Bank<u32>>>,
+}
+
+pub(crate) struct Worker<L> {
+    number: usize,
+    job: Arc<Job>,
+    clock: Clock,
+    controls: Arc<Controls>,
+    channels: Channels,
+    pacer: Pacer,
+    dispatch: Dispatch<L>,
+    recorder: Option<Recorder>,
+    conns: Vec<Option<Conn>>,
+    actions: Actions,
+    /// Events that came of carrying out an action; they wait for the next turn, or a target that
+    /// refuses at once would never let a turn end.
+    deferred: VecDeque<(ConnId, FailureKind)>,
+    /// Connections with more to read than their turn allowed.
+    unread: VecDeque<ConnId>,
+    buffers: Buffers,
+    next_address: u32,
+    by_address: Vec<u64>,
+    start: Instant,
+    /// Where the bank being filled begins, by the boundaries.
+    bank_from: Instant,
+    /// The last boundary that was dealt with.
+    handed_until: Instant,
+    /// When the last bank was handed over, by the clock.
+    handed_at: Instant,
+    double: bool,
+    stopped: bool,
+}
+
+impl<L: Load> Worker<L> {
+    pub(crate) fn new(
+        number: usize,
+        job: Arc<Job>,
+        clock: Clock,
+        controls: Arc<Controls>,
+        channels: Channels,
+        bank: Box<Bank<u32>>,
+    ) -> Result<Worker<L>, Errno> {
+        let pacer = Pacer::new(clock)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(pacer.epoll(), controls.wake_fd(number), EventData::new_u64(CONTROL_TOKEN), flags)?;
+        let policy = job.plan.policy(number as u32);
+        let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
+        let addresses = job.target.addresses.len();
+        let mut conns = Vec::new();
+        conns.reserve_exact(max as usize);
+        Ok(Worker {
+            number,
+            clock,
+            controls,
+            channels,
+            pacer,
+            dispatch: Dispatch::new(policy),
+            recorder: Some(Recorder::new(bank, job.plan.spec().timeout)),
+            conns,
+            actions: Actions::with_capacity(ACTIONS_MAX),
+            deferred: VecDeque::with_capacity(max as usize + OPENING_MAX as usize),
+            unread: VecDeque::with_capacity(max as usize),
+            buffers: Buffers::new(),
+            next_address: (number % addresses) as u32,
+            by_address: vec![0; addresses],
+            start: Instant(0),
+            bank_from: Instant(0),
+            handed_until: Instant(0),
+            handed_at: Instant(0),
+            double: false,
+            stopped: false,
+            job,
+        })
+    }
+
+    /// The whole life of the worker.
+    pub(crate) fn run(mut self, gate: &Gate, load: impl FnOnce(Instant) -> L) -> WorkerEnd {
+        self.prewarm();
+        let Some(start) = gate.ready_and_wait() else { return WorkerEnd::default() };
+        self.start = start;
+        self.bank_from = start;
+        self.handed_until = start;
+        self.handed_at = start;
+        let warmup = self.job.plan.spec().warmup;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(start, warmup);
+        }
+        self.dispatch.start(load(start));
+        let mut now = self.clock.now();
+        while now < start && !self.controls.is_aborted() {
+            now = self.turn(now, start);
+        }
+        self.pacer.take_figures();
+        loop {
+            if self.controls.is_aborted() {
+                self.with_recorder(|dispatch, actions, recorder| dispatch.finish(now, actions, recorder));
+                self.act();
+            } else if let Some(stop) = self.controls.stop_at().filter(|_| !self.stopped) {
+                self.stopped = true;
+                self.dispatch.stop(stop);
+            }
+            self.tick(now);
+            if now >= self.handed_until + INTERVAL {
+                self.hand_over(now);
+            }
+            if self.dispatch.is_finished() {
+                return self.finish(now);
+            }
+            let boundary = self.handed_until + INTERVAL;
+            let wake = self.dispatch.next_wake().map_or(boundary, |w| w.min(boundary));
+            now = self.turn(now, wake);
+        }
+    }
+
+    /// Opens the connections of a fixed pool before the start.
+    fn prewarm(&mut self) {
+        let mut now = self.clock.now();
+        self.tick(now);
+        while self.dispatch.is_prewarming() && !self.controls.is_aborted() {
+            let wake = self.dispatch.next_wake().unwrap_or(now + INTERVAL);
+            now = self.turn(now, wake);
+            self.tick(now);
+        }
+    }
+
+    /// Waits until `wake` or the first socket, then works on what the sockets have. Returns the time.
+    fn turn(&mut self, now: Instant, wake: Instant) -> Instant {
+        let pending = !self.deferred.is_empty() || !self.unread.is_empty();
+        let before = self.clock.now();
+        // Work since the last look at the clock is the generator's own pause if it was long.
+        self.pacer.note_pause(before.since(now));
+        let now = self.pacer.wait(before, if pending { before } else { wake });
+        self.feed_deferred(now);
+        self.read_on();
+        let mut handshakes = 0;
+        let mut i = 0;
+        while let Some((token, flags)) = self.pacer.event(i) {
+            i += 1;
+            if token == CONTROL_TOKEN {
+                continue;
+            }
+            let id = ConnId { slot: token as u32, generation: (token >> 32) as u32 };
+            self.on_socket(id, flags, &mut handshakes);
+        }
+        self.clock.now()
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.with_recorder(|dispatch, actions, recorder| {
+            dispatch.handle(now, Event::Tick, actions, recorder);
+        });
+        self.act();
+    }
+
+    fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
+        if let Some(recorder) = &mut self.recorder {
+            f(&mut self.dispatch, &mut self.actions, recorder);
+        }
+    }
+
+    fn handle(&mut self, now: Instant, event: Event) {
+        self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
+        self.act();
+    }
+
+    /// Carries out what the dispatcher asked for.
+    fn act(&mut self) {
+        let mut i = 0;
+        while i < self.actions.len() {
+            let action = self.actions[i];
+            i += 1;
+            match action {
+                Action::Open(id) => self.open(id),
+                Action::Send { conn, operation, .. } => self.send(conn, operation),
+                Action::Close(id, kind) => self.close(id, kind),
+            }
+        }
+        self.actions.clear();
+    }
+
+    fn open(&mut self, id: ConnId) {
+        let address = self.next_address;
+        self.next_address = (address + 1) % self.job.target.addresses.len() as u32;
+        let conn = Conn::begin(&self.job, id.generation, address, self.clock.now()).and_then(|conn| {
+            let token = u64::from(id.generation) << 32 | u64::from(id.slot);
+            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+            epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
+                .map_err(|_| FailureKind::NO_FILE_DESCRIPTOR)?;
+            Ok(conn)
+        });
+        match conn {
+            Ok(conn) => {
+                let slot = id.slot as usize;
+                if self.conns.len() <= slot {
+                    self.conns.resize_with(slot + 1, || None);
+                }
+                self.conns[slot] = Some(conn);
+            }
+            Err(kind) => self.deferred.push_back((id, kind)),
+        }
+    }
+
+    fn send(&mut self, id: ConnId, operation: u32) {
+        let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
+        // The moment just before the first byte is written.
+        let sent = self.clock.now();
+        if let Some(recorder) = &mut self.recorder {
+            self.dispatch.handle(sent, Event::Sent(id), &mut self.actions, recorder);
+        }
+        if let Err(closing) = conn.send(&self.job, operation) {
+            // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
+            self.deferred.push_back((id, closing.kind));
+        }
+    }
+
+    fn close(&mut self, id: ConnId, kind: CloseKind) {
+        let place = self.conns.get_mut(id.slot as usize);
+        if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
+            conn.close(kind);
+        }
+    }
+
+    fn feed_deferred(&mut self, now: Instant) {
+        // Handling one may defer another; those wait for the next turn.
+        for _ in 0..self.deferred.len() {
+            let Some((id, kind)) = self.deferred.pop_front() else { return };
+            let usable = self.conns.get_mut(id.slot as usize).and_then(Option::take);
+            let event = match usable {
+                None => Event::ConnectFailed(id, kind),
+                Some(conn) => {
+                    conn.close(CloseKind::Abort);
+                    Event::Closed(id, Closing { kind, answered: false })
+                }
+            };
+            self.handle(now, event);
+        }
+    }
+
+    /// Goes on with connections that had more to read than their turn allowed.
+    fn read_on(&mut self) {
+        let mut handshakes = 0;
+        for _ in 0..self.unread.len() {
+            let Some(id) = self.unread.pop_front() else { return };
+            self.on_socket(id, EventFlags::empty(), &mut handshakes);
+        }
+    }
+
+    fn on_socket(&mut self, id: ConnId, flags: EventFlags, handshakes: &mut u32) {
+        let place = self.conns.get_mut(id.slot as usize);
+        let Some(conn) = place.and_then(Option::as_mut).filter(|c| c.generation == id.generation) else {
+            return;
+        };
+        if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+            conn.note_peer_closed();
+        }
+        if conn.is_handshaking() {
+            *handshakes += 1;
+            if *handshakes > HANDSHAKES_PER_TURN {
+                return self.read_later(id);
+            }
+        }
+        let (reading, now) = conn.ready(&self.job, &mut self.buffers, &self.clock);
+        match reading {
+            Reading::Quiet => {}
+            Reading::More => self.read_later(id),
+            Reading::Usable(times) => {
+                self.by_address[conn.address as usize] += 1;
+                self.handle(now, Event::Connected(id, times));
+            }
+            Reading::Unusable(kind) => {
+                self.close(id, CloseKind::Graceful);
+                self.handle(now, Event::ConnectFailed(id, kind));
+            }
+            Reading::Answered(answer) => self.handle(now, Event::Answered(id, answer)),
+            Reading::Ended(closing) => {
+                self.close(id, CloseKind::Graceful);
+                self.handle(now, Event::Closed(id, closing));
+            }
+        }
+    }
+
+    fn read_later(&mut self, id: ConnId) {
+        if !self.unread.contains(&id) {
+            self.unread.push_back(id);
+        }
+    }
+
+    /// Gives the filled bank to the control thread at an interval's end. Never waits: without an empty
+    /// bank the interval goes on and says that it is double.
+    fn hand_over(&mut self, now: Instant) {
+        let Ok(empty) = self.channels.empty.try_recv() else {
+            self.double = true;
+            self.handed_until = self.handed_until + INTERVAL;
+            return;
+        };
+        let passed = now.since(self.handed_until).0 / INTERVAL.0;
+        let until = self.handed_until + Nanos(passed * INTERVAL.0);
+        let full = self.prepare(now, until, empty, false);
+        let _ = self.channels.full.try_send(full);
+    }
+
+    fn finish(mut self, now: Instant) -> WorkerEnd {
+        let last_ok = self.recorder.as_ref().and_then(Recorder::last_ok).map(|at| at.since(self.start));
+        let empty = Box::new(Bank::new(0));
+        let full = self.prepare(now, now, empty, true);
+        // The control thread is waiting for this one.
+        let _ = self.channels.full.send(full);
+        WorkerEnd { by_address: self.by_address, last_ok, involuntary_switches: involuntary_switches() }
+    }
+
+    fn prepare(&mut self, now: Instant, until: Instant, empty: Box<Bank<u32>>, last: bool) -> Handed {
+        let (pause_max, waited) = self.pacer.take_figures();
+        let total = now.since(self.handed_at);
+        let from = self.bank_from.since(self.start);
+        let mut bank = empty;
+        if let Some(recorder) = &mut self.recorder {
+            let own = &mut recorder.counters().own;
+            own.busy = total - waited;
+            own.total = total;
+            own.pause_max = pause_max;
+            bank = recorder.swap(bank);
+        }
+        self.handed_at = now;
+        self.handed_until = until;
+        self.bank_from = until;
+        let gauges = self.dispatch.gauges();
+        let double = std::mem::take(&mut self.double) || until.since(self.start) > from + INTERVAL;
+        Handed { worker: self.number, to: until.since(self.start), bank, gauges, double, last }
+    }
+}
+
+fn involuntary_switches() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+    line.trim().parse().ok()
+}
