@@ -1,0 +1,39 @@
+# Everything a person or a CI runs. Each target does its own set-up: a Rust toolchain is all it asks for.
+
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+
+# Where Debian puts nginx; an ordinary user's PATH may lack it.
+export PATH := $(PATH):/usr/sbin
+
+.NOTPARALLEL:
+.PHONY: help setup build demo test lint check-oracle
+
+help: ## what there is to run (this list)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
+
+setup: ## check for what building and testing need, and install what is missing where possible
+	@tools/setup build lint test
+
+build: ## the release binary, target/release/unblink
+	@tools/setup build
+	cargo build --release --locked --package unblink
+
+demo: build ## a stalling server, measured wrongly and rightly, side by side
+	$(TARGET)/release/unblink demo
+
+lint: ## formatting, clippy, and what cargo-deny holds
+	@tools/setup build lint
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@tools/deny
+
+# The binary is built with the tests, so that the flags in the documents are checked against this very build.
+test: lint ## everything that CI runs
+	@tools/setup test
+	cargo build --workspace --all-targets --locked
+	UNBLINK_BIN=$(TARGET)/debug/unblink $(TARGET)/debug/xtask check
+	UNBLINK_BIN=$(TARGET)/debug/unblink cargo test --workspace --locked --no-fail-fast
+	@echo 'make test: everything passed'
+
+check-oracle: build ## measured percentiles beside the exact ones
+	tools/check-oracle
