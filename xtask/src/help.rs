@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn cargo_says_where_it_put_a_binary() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = crate::repo::root().unwrap();
         assert!(build(&root, "xtask").unwrap().ends_with("debug/xtask"));
         assert!(build(&root, "no-such-package").is_err());
     }

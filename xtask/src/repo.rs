@@ -19,9 +19,9 @@ pub struct Repo {
 }
 
 impl Repo {
-    /// Reads the repository that this package lies in.
+    /// Reads the repository that the current directory lies in.
     pub fn read() -> io::Result<Repo> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+        let root = root()?;
         let mut files = Vec::new();
         let mut paths = BTreeSet::new();
         walk(&root, "", &mut paths, &mut files)?;
@@ -82,6 +82,15 @@ impl Repo {
             }
         }
     }
+}
+
+/// The root of the repository that the current directory lies in. Found when run, not when built: two clones
+/// that share a target directory share this binary.
+pub fn root() -> io::Result<PathBuf> {
+    let here = std::env::current_dir()?;
+    let root = here.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file());
+    root.map(Path::to_path_buf)
+        .ok_or_else(|| io::Error::other(format!("{} is not in the repository", here.display())))
 }
 
 fn walk(
