@@ -4,5 +4,6 @@
 //! its unit in its name, and `null` stands for "not known", never for 0.
 
 pub mod document;
+pub mod folder;
 pub mod header;
 pub mod tally;

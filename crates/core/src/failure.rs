@@ -56,6 +56,11 @@ impl FailureKind {
         FailureKind((Self::PROTOCOL_BASE as usize + number).min(Self::COUNT - 1) as u8)
     }
 
+    /// Every kind that there can be, in the order of its place.
+    pub fn all() -> impl Iterator<Item = FailureKind> {
+        (0..Self::COUNT as u8).map(FailureKind)
+    }
+
     /// The kind's place in a counter array.
     pub fn index(self) -> usize {
         self.0 as usize

@@ -14,10 +14,10 @@ pub use ending::Ending;
 
 use crate::document::{
     Arrivals, Connections, Generator, HeatColumn, Heatmap, LagCauses, LoadModel, Operation, Part, Phases,
-    Rate, RunDocument, RunStatus, SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
+    Rate, RunDocument, SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::header::RunHeader;
-use distribution::{distribution, empty_track, known, spectrum};
+use distribution::{distribution, known, spectrum};
 use rows::Rows;
 use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW, HeatGrid, bin_edge_ns};

@@ -1,0 +1,389 @@
+//! A line of `intervals.jsonl`: everything about an interval that is not a histogram.
+
+use super::LINES_SCHEMA;
+use crate::header::RunHeader;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use unblink_core::failure::FailureKind;
+use unblink_core::heat::{COLUMNS_MAX, HeatGrid, ROWS};
+use unblink_core::record::{
+    Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes, STATUS_COUNT,
+    STATUS_FIRST, Series, SlowArrival, Slowest, Track,
+};
+use unblink_core::time::{Instant, Nanos};
+
+/// No run is so long that its columns are wider (600 of them are 200 years).
+const COLUMN_MAX_NS: u64 = 1 << 53;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+pub(super) struct HeaderLine {
+    pub(super) schema: String,
+    pub(super) header: RunHeader,
+}
+
+impl HeaderLine {
+    pub(super) fn new(header: &RunHeader) -> HeaderLine {
+        HeaderLine { schema: LINES_SCHEMA.to_string(), header: header.clone() }
+    }
+}
+
+/// Every other line.
+#[derive(Serialize, Deserialize)]
+pub(super) struct IntervalLine {
+    pub(super) start_ns: u64,
+    pub(super) length_ns: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    double: bool,
+    /// Length of `intervals.hlog` up to the end of this interval.
+    pub(super) hlog_bytes: u64,
+    /// By tag; those that hold something.
+    pub(super) tracks: BTreeMap<String, TrackLine>,
+    measured: OutcomesLine,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warmup: Option<OutcomesLine>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    statuses: BTreeMap<usize, u64>,
+    connections: ConnectionsLine,
+    lag: LagLine,
+    bytes_received: u64,
+    own: OwnLine,
+    /// Failed arrivals by operation; empty when there is only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    operations_failed: Vec<u64>,
+    gauges: GaugesLine,
+    heat: HeatLine,
+    slowest: Vec<SlowLine>,
+}
+
+/// What a histogram does not hold exactly.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct TrackLine {
+    pub(super) count: u64,
+    pub(super) sum_ns: u128,
+    pub(super) max_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OutcomesLine {
+    due: u64,
+    sent: u64,
+    ok: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failed: BTreeMap<String, u64>,
+    timed_out: u64,
+    timed_out_never_sent: u64,
+    timed_out_pool_full: u64,
+    unfinished: u64,
+    unsent: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ConnectionsLine {
+    attempted: u64,
+    opened: u64,
+    failed: u64,
+    refused: u64,
+    local_limit: u64,
+    closed_by_target: u64,
+    closed_on_timeout: u64,
+    resent: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LagLine {
+    no_connection: u64,
+    no_connection_ns: u64,
+    connecting: u64,
+    connecting_ns: u64,
+    generator_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OwnLine {
+    busy_ns: u64,
+    total_ns: u64,
+    pause_max_ns: u64,
+    turns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GaugesLine {
+    in_flight: u64,
+    backlog: u64,
+    connections: u64,
+    connections_peak: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeatLine {
+    column_ns: u64,
+    /// (column, row, count); rows from 0 are latency bins, then censored, then failed.
+    cells: Vec<(usize, usize, u32)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SlowLine {
+    index: u64,
+    operation: u32,
+    intended_ns: u64,
+    sent_ns: Option<u64>,
+    ended_ns: u64,
+    connection: u32,
+    status: u16,
+    outcome: String,
+}
+
+/// Tags of every histogram that an interval may have, with the track each belongs to.
+pub(super) fn tracks(bank: &Bank<u64>) -> impl Iterator<Item = (String, &Track<u64>)> {
+    let series = Series::ALL.into_iter().map(|s| (s.name().to_string(), bank.track(s)));
+    let operations = bank.operations.iter().enumerate().flat_map(|(i, tracks)| {
+        [(format!("op_{i}"), &tracks.response), (format!("op_{i}_censored"), &tracks.censored)]
+    });
+    series.chain(operations)
+}
+
+/// The track that belongs to `tag`; `None` for a tag that this version does not know.
+pub(super) fn track_mut<'a>(bank: &'a mut Bank<u64>, tag: &str) -> Option<&'a mut Track<u64>> {
+    if let Some(series) = Series::ALL.into_iter().find(|s| s.name() == tag) {
+        return Some(bank.track_mut(series));
+    }
+    let operation = tag.strip_prefix("op_")?;
+    match operation.strip_suffix("_censored") {
+        Some(number) => bank.operations.get_mut(number.parse::<usize>().ok()?).map(|t| &mut t.censored),
+        None => bank.operations.get_mut(operation.parse::<usize>().ok()?).map(|t| &mut t.response),
+    }
+}
+
+impl IntervalLine {
+    /// The line of `interval`, whose histograms end at `hlog_bytes`.
+    pub(super) fn of(interval: &Interval, header: &RunHeader, hlog_bytes: u64) -> IntervalLine {
+        let bank = &interval.bank;
+        let counters = &bank.counters;
+        let (connections, lag, own, gauges) =
+            (counters.connections, counters.lag, counters.own, interval.gauges);
+        IntervalLine {
+            start_ns: interval.start.0,
+            length_ns: interval.length.0,
+            double: interval.double,
+            hlog_bytes,
+            tracks: tracks(bank)
+                .filter(|(_, track)| track.count() > 0)
+                .map(|(tag, t)| (tag, TrackLine { count: t.count(), sum_ns: t.sum_ns, max_ns: t.max_ns }))
+                .collect(),
+            measured: OutcomesLine::of(&counters.measured, header),
+            warmup: (counters.warmup != Outcomes::default())
+                .then(|| OutcomesLine::of(&counters.warmup, header)),
+            statuses: (STATUS_FIRST..).zip(counters.statuses).filter(|(_, n)| *n > 0).collect(),
+            connections: ConnectionsLine {
+                attempted: connections.attempted,
+                opened: connections.opened,
+                failed: connections.failed,
+                refused: connections.refused,
+                local_limit: connections.local_limit,
+                closed_by_target: connections.closed_by_target,
+                closed_on_timeout: connections.closed_on_timeout,
+                resent: connections.resent,
+            },
+            lag: LagLine {
+                no_connection: lag.no_connection,
+                no_connection_ns: lag.no_connection_ns,
+                connecting: lag.connecting,
+                connecting_ns: lag.connecting_ns,
+                generator_ns: lag.generator_ns,
+            },
+            bytes_received: counters.bytes_received,
+            own: OwnLine {
+                busy_ns: own.busy.0,
+                total_ns: own.total.0,
+                pause_max_ns: own.pause_max.0,
+                turns: own.turns,
+            },
+            operations_failed: bank.operations.iter().map(|t| t.failed).collect(),
+            gauges: GaugesLine {
+                in_flight: gauges.in_flight,
+                backlog: gauges.backlog,
+                connections: gauges.connections,
+                connections_peak: gauges.connections_peak,
+            },
+            heat: HeatLine { column_ns: bank.heat.column_width().0, cells: bank.heat.nonzero().collect() },
+            slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
+        }
+    }
+
+    /// Writes what the line says into `interval`, whose bank is empty. The histograms come from elsewhere.
+    pub(super) fn fill(&self, interval: &mut Interval, header: &RunHeader) -> Result<(), String> {
+        interval.start = Nanos(self.start_ns);
+        interval.length = Nanos(self.length_ns);
+        interval.double = self.double;
+        let kinds = Kinds::new(header);
+        let counters = &mut interval.bank.counters;
+        counters.measured = self.measured.outcomes(&kinds)?;
+        if let Some(warmup) = &self.warmup {
+            counters.warmup = warmup.outcomes(&kinds)?;
+        }
+        for (&status, &n) in &self.statuses {
+            let place = status.checked_sub(STATUS_FIRST).filter(|&i| i < STATUS_COUNT);
+            counters.statuses[place.ok_or_else(|| format!("{status} is not a status"))?] = n;
+        }
+        counters.connections = ConnectionCounts {
+            attempted: self.connections.attempted,
+            opened: self.connections.opened,
+            failed: self.connections.failed,
+            refused: self.connections.refused,
+            local_limit: self.connections.local_limit,
+            closed_by_target: self.connections.closed_by_target,
+            closed_on_timeout: self.connections.closed_on_timeout,
+            resent: self.connections.resent,
+        };
+        counters.lag = LagCauses {
+            no_connection: self.lag.no_connection,
+            no_connection_ns: self.lag.no_connection_ns,
+            connecting: self.lag.connecting,
+            connecting_ns: self.lag.connecting_ns,
+            generator_ns: self.lag.generator_ns,
+        };
+        counters.bytes_received = self.bytes_received;
+        counters.own = LoopCounts {
+            busy: Nanos(self.own.busy_ns),
+            total: Nanos(self.own.total_ns),
+            pause_max: Nanos(self.own.pause_max_ns),
+            turns: self.own.turns,
+        };
+        for (tracks, &failed) in interval.bank.operations.iter_mut().zip(&self.operations_failed) {
+            tracks.failed = failed;
+        }
+        interval.gauges = Gauges {
+            in_flight: self.gauges.in_flight,
+            backlog: self.gauges.backlog,
+            connections: self.gauges.connections,
+            connections_peak: self.gauges.connections_peak,
+        };
+        self.heat.fill(&mut interval.bank.heat)?;
+        let mut slowest = Slowest::default();
+        for slow in &self.slowest {
+            slowest.offer(slow.arrival(&kinds)?);
+        }
+        interval.bank.slowest = slowest;
+        Ok(())
+    }
+}
+
+impl OutcomesLine {
+    fn of(o: &Outcomes, header: &RunHeader) -> OutcomesLine {
+        let mut failed = BTreeMap::new();
+        for (index, &n) in o.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
+            *failed.entry(header.failure_code(index)).or_insert(0) += n;
+        }
+        OutcomesLine {
+            due: o.due,
+            sent: o.sent,
+            ok: o.ok,
+            failed,
+            timed_out: o.timed_out,
+            timed_out_never_sent: o.timed_out_never_sent,
+            timed_out_pool_full: o.timed_out_pool_full,
+            unfinished: o.unfinished,
+            unsent: o.unsent,
+        }
+    }
+
+    fn outcomes(&self, kinds: &Kinds) -> Result<Outcomes, String> {
+        let mut failed = [0; FailureKind::COUNT];
+        for (code, &n) in &self.failed {
+            failed[kinds.index(code)?] = n;
+        }
+        Ok(Outcomes {
+            due: self.due,
+            sent: self.sent,
+            ok: self.ok,
+            failed,
+            timed_out: self.timed_out,
+            timed_out_never_sent: self.timed_out_never_sent,
+            timed_out_pool_full: self.timed_out_pool_full,
+            unfinished: self.unfinished,
+            unsent: self.unsent,
+        })
+    }
+}
+
+impl HeatLine {
+    fn fill(&self, heat: &mut HeatGrid) -> Result<(), String> {
+        if self.column_ns == 0 || self.column_ns > COLUMN_MAX_NS {
+            return Err(format!("a heat column can't be {} ns wide", self.column_ns));
+        }
+        if heat.column_width().0 > self.column_ns {
+            *heat = HeatGrid::default();
+        }
+        // The grid of the line decides the width; an empty cell far enough right widens this one.
+        while heat.column_width().0 < self.column_ns {
+            let beyond = heat.column_width().0 * COLUMNS_MAX as u64;
+            heat.add(beyond, 0, 0);
+        }
+        heat.clear();
+        for &(column, row, count) in &self.cells {
+            if row >= ROWS {
+                return Err(format!("the heat grid has no row {row}"));
+            }
+            let offset = (column as u64).checked_mul(self.column_ns);
+            heat.add(offset.ok_or_else(|| format!("the heat grid has no column {column}"))?, row, count);
+        }
+        Ok(())
+    }
+}
+
+impl SlowLine {
+    fn of(slow: &SlowArrival, header: &RunHeader) -> SlowLine {
+        SlowLine {
+            index: slow.index,
+            operation: slow.operation,
+            intended_ns: slow.intended.0,
+            sent_ns: slow.sent.map(|sent| sent.0),
+            ended_ns: slow.ended.0,
+            connection: slow.connection,
+            status: slow.status,
+            outcome: match slow.outcome {
+                Outcome::Ok => "ok".to_string(),
+                Outcome::TimedOut => "timed_out".to_string(),
+                Outcome::Failed(kind) => header.failure_code(kind.index()),
+            },
+        }
+    }
+
+    fn arrival(&self, kinds: &Kinds) -> Result<SlowArrival, String> {
+        Ok(SlowArrival {
+            index: self.index,
+            operation: self.operation,
+            intended: Instant(self.intended_ns),
+            sent: self.sent_ns.map(Instant),
+            ended: Instant(self.ended_ns),
+            connection: self.connection,
+            status: self.status,
+            outcome: match self.outcome.as_str() {
+                "ok" => Outcome::Ok,
+                "timed_out" => Outcome::TimedOut,
+                code => Outcome::Failed(kinds.kind(code)?),
+            },
+        })
+    }
+}
+
+/// From a failure's name back to its kind. Violations that the codec has no name for share the last one.
+struct Kinds {
+    by_code: BTreeMap<String, FailureKind>,
+}
+
+impl Kinds {
+    fn new(header: &RunHeader) -> Kinds {
+        let by_code = FailureKind::all().map(|kind| (header.failure_code(kind.index()), kind)).collect();
+        Kinds { by_code }
+    }
+
+    fn kind(&self, code: &str) -> Result<FailureKind, String> {
+        self.by_code.get(code).copied().ok_or_else(|| format!("{code:?} is not a kind of failure"))
+    }
+
+    fn index(&self, code: &str) -> Result<usize, String> {
+        self.kind(code).map(FailureKind::index)
+    }
+}

@@ -1,0 +1,49 @@
+//! The run folder: what a run leaves on disk, and how it is read again.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `run.json` | while the run goes on: schema, `status: "running"`, header; at the end the run document |
+//! | `intervals.hlog` | histograms of each interval, as an HdrHistogram log |
+//! | `intervals.jsonl` | the header, then one line for each interval: every count, exact sums and maxima |
+//!
+//! An interval is committed by its line in `intervals.jsonl`, which names the length of the
+//! `intervals.hlog` that belongs to it. Each is one write, the log first, so that a process that is
+//! killed loses the interval under way and nothing else.
+
+mod error;
+mod hlog;
+mod line;
+mod reader;
+mod replay;
+mod writer;
+
+pub use error::FolderError;
+pub use reader::{IntervalsRead, RecordedRun, read_folder};
+pub use replay::{replay, report_part};
+pub use writer::{FolderWriter, WriterState};
+
+use crate::document::RunStatus;
+use crate::header::RunHeader;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The run document, or [`RunningDocument`] before there is one.
+pub const RUN_FILE: &str = "run.json";
+/// Histograms by interval.
+pub const HLOG_FILE: &str = "intervals.hlog";
+/// Counts by interval.
+pub const LINES_FILE: &str = "intervals.jsonl";
+
+/// The version of `intervals.jsonl` that this crate writes.
+pub const LINES_SCHEMA: &str = "unblink.intervals/1";
+
+/// `run.json` while the run goes on, and for good when it was killed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunningDocument {
+    /// As in the run document.
+    pub schema: String,
+    /// Always `running`.
+    pub status: RunStatus,
+    /// What the run is to do.
+    pub header: RunHeader,
+}

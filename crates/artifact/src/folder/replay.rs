@@ -1,0 +1,58 @@
+//! From a run folder back to the run document.
+
+use super::{FolderError, read_folder};
+use crate::document::{Part, RunDocument};
+use crate::tally::{Ending, Tally};
+use std::path::Path;
+use unblink_core::record::Interval;
+use unblink_core::time::Nanos;
+
+/// Adds a recorded run up again, or the part between `from` and `to` after t = 0.
+///
+/// A part consists of whole intervals, by the time at which things were recorded: an interval belongs to
+/// it when its middle lies in it. The tally's document then names the borders that came out.
+pub fn replay(dir: &Path, from: Option<Nanos>, to: Option<Nanos>) -> Result<(Tally, Ending), FolderError> {
+    let run = read_folder(dir)?;
+    let mut tally = Tally::new(run.header.clone());
+    let (mut recorded, mut chosen) = (None, None);
+    run.for_each_interval(|interval| {
+        widen(&mut recorded, interval);
+        let middle = interval.start + Nanos(interval.length.0 / 2);
+        if from.is_none_or(|from| middle >= from) && to.is_none_or(|to| middle < to) {
+            widen(&mut chosen, interval);
+            tally.add(interval);
+        }
+    })?;
+    let recorded = recorded.unwrap_or_default();
+    if from.is_some() || to.is_some() {
+        let Some((part_from, part_to)) = chosen else {
+            return Err(FolderError::EmptyPart {
+                from_s: from.unwrap_or(recorded.0).as_secs_f64(),
+                to_s: to.unwrap_or(recorded.1).as_secs_f64(),
+                first_s: recorded.0.as_secs_f64(),
+                last_s: recorded.1.as_secs_f64(),
+            });
+        };
+        tally.set_part(Part { from_ns: part_from.0, to_ns: part_to.0 });
+    }
+    let ending = match &run.final_document {
+        Some(document) => Ending::of(document),
+        None => Ending::unknown(&run.header, recorded.1),
+    };
+    Ok((tally, ending))
+}
+
+/// The document of a recorded run, or of the part between `from` and `to` after t = 0, rebuilt from the
+/// folder. See [`replay`] for where a part is cut.
+pub fn report_part(dir: &Path, from: Option<Nanos>, to: Option<Nanos>) -> Result<RunDocument, FolderError> {
+    let (tally, ending) = replay(dir, from, to)?;
+    Ok(tally.document(&ending))
+}
+
+fn widen(range: &mut Option<(Nanos, Nanos)>, interval: &Interval) {
+    let end = interval.start + interval.length;
+    *range = Some(match *range {
+        None => (interval.start, end),
+        Some((from, to)) => (from.min(interval.start), to.max(end)),
+    });
+}

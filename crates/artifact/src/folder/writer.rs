@@ -1,0 +1,159 @@
+//! Writes a run folder while the run goes on.
+
+use super::line::{HeaderLine, IntervalLine};
+use super::{FolderError, HLOG_FILE, LINES_FILE, RUN_FILE, RunningDocument, hlog};
+use crate::document::{RunDocument, RunStatus, SCHEMA};
+use crate::header::RunHeader;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use unblink_core::record::Interval;
+
+/// Writes a run folder while the run goes on.
+///
+/// When a write fails (a full disk, say), [`FolderWriter::interval`] says so once and writes no interval
+/// any more: what was written stays readable, and the run goes on without its folder. The caller's
+/// [`Tally`](crate::tally::Tally) loses nothing; [`FolderWriter::finish`] still tries to leave the
+/// document.
+pub struct FolderWriter {
+    dir: PathBuf,
+    header: RunHeader,
+    hlog: File,
+    lines: File,
+    hlog_bytes: u64,
+    lines_bytes: u64,
+    encoder: hlog::Encoder,
+    text: String,
+    state: WriterState,
+}
+
+/// Does the folder still keep up with the run?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WriterState {
+    /// Every interval so far is on disk.
+    Writing,
+    /// A write failed, for this reason: intervals since then are in memory only.
+    Stopped(String),
+}
+
+impl FolderWriter {
+    /// Makes `dir` (an empty folder will do as well) and begins the run's files in it.
+    pub fn create(dir: &Path, header: &RunHeader) -> Result<FolderWriter, FolderError> {
+        let preamble = hlog::preamble(&header.started_at, &header.tool.version)?;
+        let cannot_create = |source| FolderError::Create { path: dir.to_path_buf(), source };
+        fs::create_dir_all(dir).map_err(cannot_create)?;
+        if fs::read_dir(dir).map_err(cannot_create)?.next().is_some() {
+            return Err(FolderError::NotEmpty { path: dir.to_path_buf() });
+        }
+        let running = RunningDocument {
+            schema: SCHEMA.to_string(),
+            status: RunStatus::Running,
+            header: header.clone(),
+        };
+        write_whole(dir, RUN_FILE, &pretty(&running)).map_err(cannot_create)?;
+        let mut first_line = json(&HeaderLine::new(header));
+        first_line.push('\n');
+        let begin = |name: &str, text: &str| -> io::Result<File> {
+            let mut file = File::create_new(dir.join(name))?;
+            file.write_all(text.as_bytes())?;
+            Ok(file)
+        };
+        Ok(FolderWriter {
+            dir: dir.to_path_buf(),
+            header: header.clone(),
+            hlog: begin(HLOG_FILE, &preamble).map_err(cannot_create)?,
+            lines: begin(LINES_FILE, &first_line).map_err(cannot_create)?,
+            hlog_bytes: preamble.len() as u64,
+            lines_bytes: first_line.len() as u64,
+            encoder: hlog::Encoder::new(),
+            text: String::new(),
+            state: WriterState::Writing,
+        })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Does the folder still keep up with the run?
+    pub fn state(&self) -> &WriterState {
+        &self.state
+    }
+
+    /// Writes the next interval. The first failure is returned; after it nothing is written and nothing
+    /// more is returned (see [`FolderWriter::state`]).
+    pub fn interval(&mut self, interval: &Interval) -> Result<(), FolderError> {
+        if self.state != WriterState::Writing {
+            return Ok(());
+        }
+        let written = self.write_interval(interval);
+        if let Err(error) = &written {
+            self.state = WriterState::Stopped(error.to_string());
+            // A torn interval would be passed over in any case; without it other tools read the files too.
+            let _ = self.hlog.set_len(self.hlog_bytes);
+            let _ = self.lines.set_len(self.lines_bytes);
+        }
+        written
+    }
+
+    /// Leaves the document as `run.json`, whole or not at all.
+    pub fn finish(self, document: &RunDocument) -> Result<(), FolderError> {
+        let sync = |file: &File, name| {
+            file.sync_data().map_err(|source| FolderError::Write { path: self.dir.join(name), source })
+        };
+        sync(&self.hlog, HLOG_FILE)?;
+        sync(&self.lines, LINES_FILE)?;
+        write_whole(&self.dir, RUN_FILE, &pretty(document))
+            .map_err(|source| FolderError::Write { path: self.dir.join(RUN_FILE), source })
+    }
+
+    fn write_interval(&mut self, interval: &Interval) -> Result<(), FolderError> {
+        let hlog_path = self.dir.join(HLOG_FILE);
+        self.text.clear();
+        self.encoder.append(interval, &mut self.text).map_err(|what| FolderError::Write {
+            path: hlog_path.clone(),
+            source: io::Error::new(io::ErrorKind::InvalidData, what),
+        })?;
+        self.hlog
+            .write_all(self.text.as_bytes())
+            .map_err(|source| FolderError::Write { path: hlog_path, source })?;
+        let hlog_bytes = self.hlog_bytes + self.text.len() as u64;
+
+        let mut line = json(&IntervalLine::of(interval, &self.header, hlog_bytes));
+        line.push('\n');
+        self.lines
+            .write_all(line.as_bytes())
+            .map_err(|source| FolderError::Write { path: self.dir.join(LINES_FILE), source })?;
+        self.hlog_bytes = hlog_bytes;
+        self.lines_bytes += line.len() as u64;
+        Ok(())
+    }
+}
+
+/// Writes beside `name`, then takes its place: a reader sees the old file or the new one.
+fn write_whole(dir: &Path, name: &str, text: &str) -> io::Result<()> {
+    let beside = dir.join(format!("{name}.tmp"));
+    let written = (|| {
+        let mut file = File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, dir.join(name))?;
+        File::open(dir)?.sync_all()
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("string keys and finite numbers")
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("string keys and finite numbers");
+    text.push('\n');
+    text
+}
