@@ -2,7 +2,7 @@
 
 mod titles;
 
-pub(crate) use titles::{Title, flight, heat, lag, phases, rates, spectrum};
+pub(crate) use titles::{Title, flight, heat, lateness, phases, rates, spectrum};
 
 use crate::format;
 use unblink_artifact::document::{
@@ -23,22 +23,18 @@ pub(crate) fn target(doc: &RunDocument) -> String {
     }
 }
 
-/// What was offered and through how many connections, in one line.
-pub(crate) fn load(doc: &RunDocument) -> String {
+/// How the load was offered, in one line: connections, threads, timeout.
+pub(crate) fn means(doc: &RunDocument) -> String {
     let pool = &doc.connections;
     let connections = match pool.mode.as_str() {
         "fixed" => format!("{} connections", format::count(pool.limit)),
         _ => format!("connections as needed (at most {})", format::count(pool.limit)),
     };
     let threads = match doc.load.threads {
-        1 => "1 thread".to_string(),
-        n => format!("{n} threads"),
+        1 => "1\u{a0}thread".to_string(),
+        n => format!("{n}\u{a0}threads"),
     };
-    format!(
-        "{} · {connections} · {threads} · timeout {}",
-        doc.load.summary,
-        format::duration(doc.load.timeout_ns)
-    )
+    format!("{connections} · {threads} · timeout\u{a0}{}", format::duration(doc.load.timeout_ns))
 }
 
 /// `VALID`, `DEGRADED` or `INVALID`.
@@ -58,6 +54,7 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
         n => format!("the {n} findings"),
     };
     match doc.validity.status {
+        ValidityStatus::Valid if doc.arrivals.scheduled == 0 => "Nothing was scheduled, so nothing is said.".into(),
         ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),
         ValidityStatus::Valid => {
             "Every arrival is accounted for, and no check found anything against this run.".into()
@@ -211,7 +208,7 @@ pub(crate) fn adds_up(doc: &RunDocument) -> bool {
 pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
     match name {
         "ok" => "whole answers, as expected".into(),
-        "failed" => "answered wrongly, or not at all".into(),
+        "failed" => "wrong answer, or none".into(),
         "timed out" if doc.arrivals.timed_out_never_sent > 0 => format!(
             "longer than {}; {} of them never sent",
             format::duration(doc.load.timeout_ns),
@@ -219,7 +216,7 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         ),
         "timed out" => format!("longer than {}", format::duration(doc.load.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
-        _ => "still waiting when the run ended".into(),
+        _ => "waiting when the run ended".into(),
     }
 }
 
@@ -257,8 +254,8 @@ pub(crate) fn parts(doc: &RunDocument) -> Vec<(&'static str, &'static str, &Dist
     [
         ("connect", "per connection", &p.connect),
         ("TLS", "per connection", &p.tls),
-        ("first byte", "per request, from its send", &p.first_byte),
-        ("transfer", "per request, first to last byte", &p.transfer),
+        ("first byte", "from the send", &p.first_byte),
+        ("transfer", "first to last byte", &p.transfer),
     ]
     .into_iter()
     .filter(|(_, _, d)| d.count > 0)

@@ -1,4 +1,250 @@
-//! stub
+//! The pictures of a run, for the page and as files of their own.
+
+mod axis;
+mod bars;
+pub(crate) mod canvas;
+mod heat;
+mod lines;
+mod spectrum;
+
+use crate::facts::{self, Title};
+use canvas::{Canvas, Size, escape};
+use std::fmt::Write;
 use unblink_artifact::document::RunDocument;
-/// Stub.
-pub fn all(_doc: &RunDocument) -> Vec<(String, String)> { Vec::new() }
+
+/// Colours of the visual language, light and dark by the reader's preference.
+pub(crate) const COLORS: &str = include_str!("svg/colors.css");
+/// How marks are drawn with these colours.
+pub(crate) const MARKS: &str = include_str!("svg/marks.css");
+
+/// Every picture of the page as a stand-alone SVG: (file stem, text).
+pub fn all(doc: &RunDocument) -> Vec<(String, String)> {
+    pictures(doc, "", None).iter().map(|picture| (picture.stem.to_string(), picture.file())).collect()
+}
+
+/// A picture in two sizes, with the words around it.
+pub(crate) struct Picture {
+    pub(crate) stem: &'static str,
+    pub(crate) title: Title,
+    /// (class of the mark, what it stands for).
+    pub(crate) legend: Vec<(&'static str, &'static str)>,
+    /// Takes the page's whole width.
+    pub(crate) full: bool,
+    /// Lines of a spectrum for the page's script, as JSON.
+    pub(crate) lines: Option<String>,
+    wide: Canvas,
+    narrow: Canvas,
+}
+
+/// The pictures of a page. `scope` keeps ids apart when a page shows several runs.
+pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Vec<Picture> {
+    let mut all = vec![run_spectrum(doc, scope, truth), heat(doc, scope)];
+    let mut rates = vec![("truth", "offered"), ("sent", "sent"), ("ok", "achieved")];
+    if doc.rate.offered.is_none() {
+        rates.remove(0);
+    }
+    if doc.arrivals.failed > 0 {
+        rates.push(("failure", "failed"));
+    }
+    let flight = vec![("flight", "in flight"), ("backlog", "waiting to be sent"), ("connections", "connections")];
+    all.push(half("rates", scope, facts::rates(doc), rates, |canvas| lines::rates(canvas, doc)));
+    all.push(half("in-flight", scope, facts::flight(doc), flight, |canvas| lines::flight(canvas, doc)));
+    all.push(half("phases", scope, facts::phases(doc), Vec::new(), |canvas| bars::phases(canvas, doc)));
+    let late = vec![("late", "lateness of the generator, p99 of each interval")];
+    all.push(half("lateness", scope, facts::lateness(doc), late, |canvas| lines::lateness(canvas, doc)));
+    all
+}
+
+fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Picture {
+    let measured = spectrum::measured;
+    let mut lines = Vec::new();
+    let mut legend = vec![("response", "response time: what users feel"), ("service", "service time: send to answer")];
+    if let Some(truth) = truth {
+        lines.push(truth_line(truth));
+        legend.push(("truth", "exact, from theory"));
+    }
+    lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
+    lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
+    if doc.response_time.censored > 0 {
+        legend.push(("unknown", "longer than is known"));
+    }
+    spectrum_picture(scope, facts::spectrum(doc), legend, &lines)
+}
+
+/// A closed loop, an open one and the truth in one picture.
+pub(crate) fn comparison(
+    closed: &RunDocument,
+    open: &RunDocument,
+    truth: &[(f64, u64)],
+    title: Title,
+) -> Picture {
+    let (closed_time, open_time) = (&closed.service_time, &open.response_time);
+    let lines = [
+        spectrum::measured("closed loop", "service", &closed.spectrum.service_time, closed_time),
+        spectrum::measured("what users feel", "response", &open.spectrum.response_time, open_time),
+    ];
+    let legend =
+        vec![("response", "what users feel"), ("service", "what a closed loop shows"), ("truth", "exact, from theory")];
+    // The truth lies on what users feel: drawn below it, it would not be seen.
+    let mut picture_lines = vec![truth_line(truth)];
+    picture_lines.extend(lines);
+    spectrum_picture("demo", title, legend, &picture_lines)
+}
+
+fn truth_line(truth: &[(f64, u64)]) -> spectrum::Line<'static> {
+    spectrum::Line { name: "exact, from theory", class: "truth", points: truth.to_vec(), distribution: None }
+}
+
+fn spectrum_picture(
+    scope: &str,
+    title: Title,
+    legend: Vec<(&'static str, &'static str)>,
+    lines: &[spectrum::Line<'_>],
+) -> Picture {
+    let mut picture = sized("spectrum", scope, title, legend, true, |canvas| spectrum::draw(canvas, lines));
+    let named: Vec<(&str, &str, &[(f64, u64)])> =
+        lines.iter().rev().map(|line| (line.name, line.class, line.points.as_slice())).collect();
+    picture.lines = serde_json::to_string(&named).ok();
+    picture
+}
+
+/// The heat map of a run.
+pub(crate) fn heat(doc: &RunDocument, scope: &str) -> Picture {
+    let mut legend = vec![("ramp", "few to many arrivals"), ("p99", "p99"), ("p50", "p50")];
+    if doc.heatmap.columns.iter().any(|column| column.censored > 0) {
+        legend.push(("unknown", "longer than is known"));
+    }
+    if doc.heatmap.columns.iter().any(|column| column.failed > 0) {
+        legend.push(("failure", "failed"));
+    }
+    sized("heatmap", scope, facts::heat(doc), legend, true, |canvas| heat::draw(canvas, doc))
+}
+
+fn half(
+    stem: &'static str,
+    scope: &str,
+    title: Title,
+    legend: Vec<(&'static str, &'static str)>,
+    draw: impl Fn(&mut Canvas),
+) -> Picture {
+    sized(stem, scope, title, legend, false, draw)
+}
+
+fn sized(
+    stem: &'static str,
+    scope: &str,
+    title: Title,
+    legend: Vec<(&'static str, &'static str)>,
+    full: bool,
+    draw: impl Fn(&mut Canvas),
+) -> Picture {
+    let (width, height) = if full { (1_080.0, 400.0) } else { (528.0, 290.0) };
+    let mut wide = Canvas::new(&format!("{scope}{stem}-w"), Size { width, height });
+    let mut narrow = Canvas::new(&format!("{scope}{stem}-n"), Size { width: 360.0, height: 280.0 });
+    draw(&mut wide);
+    draw(&mut narrow);
+    Picture { stem, title, legend, full, lines: None, wide, narrow }
+}
+
+impl Picture {
+    /// Both sizes for a page, which shows the one that fits.
+    pub(crate) fn inline(&self) -> String {
+        let mut out = String::new();
+        for (class, canvas) in [("wide", &self.wide), ("narrow", &self.narrow)] {
+            let (w, h) = (canvas.size.width, canvas.size.height);
+            let label = escape(&format!("{}. {}", self.title.finding, self.title.plotted));
+            let _ = write!(out, r#"<svg class="{class}" viewBox="0 0 {w} {h}" role="img" aria-label="{label}""#);
+            if !canvas.data.is_empty() {
+                out.push_str(" tabindex=\"0\"");
+            }
+            for (name, value) in &canvas.data {
+                let _ = write!(out, r#" data-{name}="{}""#, escape(value));
+            }
+            let _ = write!(out, ">{}</svg>", canvas.body);
+        }
+        out
+    }
+
+    /// A file of its own: title, legend and style inside.
+    fn file(&self) -> String {
+        let canvas = &self.wide;
+        let width = canvas.size.width;
+        let title_lines = wrapped(&self.title.finding, (width - 24.0) / 9.2);
+        let plotted_lines = wrapped(&self.title.plotted, (width - 24.0) / 6.4);
+        let mut head = String::new();
+        let mut y = 16.0;
+        let put = |head: &mut String, class: &str, y: f64, line: &str| {
+            let _ = write!(head, r#"<text class="{class}" x="12" y="{y}">{}</text>"#, escape(line));
+        };
+        for line in &title_lines {
+            y += 14.0;
+            put(&mut head, "title", y, line);
+            y += 8.0;
+        }
+        for line in &plotted_lines {
+            y += 12.0;
+            put(&mut head, "subtitle", y, line);
+            y += 5.0;
+        }
+        if !self.legend.is_empty() {
+            y += 18.0;
+            let mut x = 12.0;
+            for (class, name) in &self.legend {
+                let step = 30.0 + name.chars().count() as f64 * 6.6 + 14.0;
+                if x + step > width && x > 12.0 {
+                    x = 12.0;
+                    y += 20.0;
+                }
+                let _ = write!(
+                    head,
+                    r#"<g transform="translate({x} {})">{}</g><text class="subtitle" x="{}" y="{y}">{}</text>"#,
+                    y - 10.0,
+                    swatch(class, &canvas.id),
+                    x + 30.0,
+                    escape(name)
+                );
+                x += step;
+            }
+            y += 4.0;
+        }
+        y += 14.0;
+        let height = y + canvas.size.height + 8.0;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\"><title>{}</title><desc>{}</desc><style>{COLORS}{MARKS}</style>\
+             <rect class=\"ground\" width=\"{width}\" height=\"{height}\"/>{head}\
+             <g transform=\"translate(0 {y})\">{}</g></svg>\n",
+            escape(&self.title.finding),
+            escape(&self.title.plotted),
+            canvas.body,
+        )
+    }
+}
+
+/// A sample of a mark, 22 × 12.
+pub(crate) fn swatch(class: &str, id: &str) -> String {
+    match class {
+        "ramp" => (0..heat::LEVELS)
+            .map(|i| format!(r#"<rect class="c{i}" x="{}" y="1" width="3" height="10"/>"#, i * 3))
+            .collect(),
+        "unknown" => format!(r##"<rect fill="url(#{id}-hatch)" y="1" width="22" height="10"/>"##),
+        "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),
+        "failure" => r#"<rect class="failure" y="1" width="22" height="10"/>"#.into(),
+        _ => format!(r#"<path class="line {class}" d="M0 6L22 6"/>"#),
+    }
+}
+
+/// Lines of at most so many characters.
+fn wrapped(text: &str, characters: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if ((line.chars().count() + 1 + word.chars().count()) as f64) <= characters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}

@@ -43,7 +43,8 @@ pub fn render(doc: &RunDocument, style: &Style) -> String {
 
 fn head(screen: &mut Screen, doc: &RunDocument) {
     screen.paragraph(0, Paint::Bold, &facts::target(doc));
-    screen.paragraph(0, Paint::Plain, &facts::load(doc));
+    screen.paragraph(0, Paint::Plain, &doc.load.summary);
+    screen.paragraph(0, Paint::Dim, &facts::means(doc));
     for line in facts::extent(doc) {
         screen.paragraph(0, Paint::Finding, &line);
     }

@@ -60,7 +60,7 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
 pub(crate) fn heat(doc: &RunDocument) -> Title {
     title(
         heat_finding(doc),
-        "Each cell: arrivals by the time they were due and how long they took; darker is more.",
+        "Each cell: arrivals by the time they were due and how long they took; stronger is more.",
     )
 }
 
@@ -151,18 +151,19 @@ pub(crate) fn phases(doc: &RunDocument) -> Title {
     title(finding, "Each bar from p50 to p99; the tick is the maximum.")
 }
 
-/// Of the send lag.
-pub(crate) fn lag(doc: &RunDocument) -> Title {
-    let finding = match (quantile(&doc.send_lag, 0.99), doc.send_lag.max) {
-        (Some(p99), _) if p99.value >= 1_000_000 => {
-            format!("1 in 100 requests was sent {} late: {}", super::value(p99), cause(doc))
+/// Of the generator's lateness.
+pub(crate) fn lateness(doc: &RunDocument) -> Title {
+    let finding = match (quantile(&doc.send_lag, 0.99), quantile(&doc.generator_late, 0.99)) {
+        (Some(lag), Some(late)) if lag.value >= 1_000_000 && late.value < lag.value / 2 => {
+            format!("1 in 100 requests was sent {} late: {}", super::value(lag), cause(doc))
         }
-        (Some(_), Some(max)) if max >= 1_000_000 => {
-            format!("Requests were sent on time but for a few, by up to {}", duration(max))
-        }
-        (Some(_), Some(max)) => format!("Every request was sent within {} of its time", duration(max)),
-        (Some(p99), None) => format!("Send lag is {} at p99", super::value(p99)),
-        (None, _) => "Nothing was sent".into(),
+        (_, Some(late)) => match doc.generator_late.max {
+            Some(max) => {
+                format!("The generator was at most {} late, {} at p99", duration(max), super::value(late))
+            }
+            None => format!("The generator was {} late at p99", super::value(late)),
+        },
+        _ => "Nothing was sent".into(),
     };
-    title(finding, "Waiting between the intended time and the send, summed over all requests, by cause.")
+    title(finding, "How late the generator itself sent, apart from waiting for a connection.")
 }

@@ -26,7 +26,7 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
         .collect();
     let most = groups.iter().map(|group| group.1).max().unwrap_or(1).max(censored);
 
-    let mut labels: Vec<[String; 2]> = groups
+    let labels: Vec<[String; 2]> = groups
         .iter()
         .map(|&(from, _)| {
             let low = if from == 0 { 0 } else { edges[from] };
@@ -34,15 +34,12 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
             [clean(&format::duration(low)), clean(&high)]
         })
         .collect();
-    if censored > 0 {
-        labels.push(["unknown".into(), "too long".into()]);
-    }
     let count_width = clean(&format::count(most)).chars().count();
     let label_widths = [0, 1].map(|i| labels.iter().map(|l| l[i].chars().count()).max().unwrap_or(0));
-    let mark_width = if marks(doc, 0, u64::MAX).is_empty() { 0 } else { 2 + widest_mark(doc, &groups, per_row) };
-    // Indent, label, two gaps, the bar's own gap, the count and the marks.
-    let used = 2 + label_widths[0] + 3 + label_widths[1] + 2 + count_width + 2 + mark_width;
-    let bar_width = screen.width().saturating_sub(used + 2).max(8);
+    let mark_width = widest_mark(doc, &groups, per_row);
+    // Between them: indent, dash, and a gap on either side of the bar and before the marks.
+    let used = 2 + label_widths[0] + 3 + label_widths[1] + 2 + 2 + count_width + 2 + mark_width;
+    let bar_width = screen.width().saturating_sub(used).max(8);
 
     let align = [Align::Right, Align::Left, Align::Left];
     let rows: Vec<Vec<Span>> = groups
@@ -59,7 +56,7 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     screen.table(&align, &rows);
     if censored > 0 {
         let bound = doc.response_time.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min();
-        let label = bound.map_or("longer, not known".into(), |b| format!("> {}", format::duration(b)));
+        let label = bound.map_or("longer".into(), |b| format!("> {}", format::duration(b)));
         let label_width = label_widths[0] + 3 + label_widths[1];
         let hatched = "░".repeat(bar(censored, most, bar_width).chars().count());
         let right = format!("{:>count_width$}  {}", clean(&format::count(censored)), marks_beyond(doc));

@@ -83,7 +83,7 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     }
     if response.censored > 0 {
         let note = format!(
-            "means at least: {} are known only to be longer than that",
+            "longer than that: {} arrivals had not ended by then",
             format::count(response.censored)
         );
         screen.marked(2, Paint::Dim, ">", &note);

@@ -192,12 +192,28 @@ fn cut(text: &str, width: usize) -> String {
     cut
 }
 
+/// Words of a text. A unit stays with its number, whoever wrote the text.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let unit = matches!(word.trim_end_matches(['.', ',', ';', ':', ')']), "%" | "ns" | "µs" | "ms" | "s" | "min");
+        match words.last_mut() {
+            Some(last) if unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push('\u{a0}');
+                last.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
 /// Breaks at ordinary spaces; a word that is too long for a line is broken anywhere.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let mut word = clean(word);
+    for word in words(text) {
+        let mut word = clean(&word);
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(std::mem::take(&mut line));
         }
@@ -225,6 +241,7 @@ mod tests {
     fn wrapping_keeps_figures_together_and_breaks_long_words() {
         assert_eq!(wrap("waited 10\u{a0}ms longer", 12), ["waited 10 ms", "longer"]);
         assert_eq!(wrap("ab abcdefgh", 4), ["ab", "abcd", "efgh"]);
+        assert_eq!(wrap("them (4.78 %) waited", 11), ["them", "(4.78 %)", "waited"]);
         assert!(wrap("", 4).is_empty());
     }
 

@@ -1,0 +1,102 @@
+//! The frame of a page: style, script, embedded documents.
+
+use crate::svg::canvas::escape;
+use crate::svg::{COLORS, MARKS};
+use std::fmt::Write;
+use unblink_artifact::document::RunDocument;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// A page under construction.
+pub(crate) struct Page {
+    title: String,
+    pub(crate) body: String,
+    documents: String,
+}
+
+impl Page {
+    pub(crate) fn new(title: &str) -> Page {
+        Page { title: title.into(), body: String::new(), documents: String::new() }
+    }
+
+    /// Embeds a document, so that the page carries its numbers.
+    pub(crate) fn document(&mut self, name: &str, doc: &RunDocument) {
+        // Only a map with other keys than strings could fail, and a document has none.
+        let json = serde_json::to_string(doc).unwrap_or_else(|_| "null".into());
+        let _ = write!(
+            self.documents,
+            "<script type=\"application/json\" id=\"document-{name}\" data-document=\"{name}\">{}</script>\n",
+            inert(&json)
+        );
+    }
+
+    /// The whole page; the footer says where and with what the run was made.
+    pub(crate) fn finish(self, doc: &RunDocument) -> String {
+        let mut out = String::with_capacity(self.body.len() + self.documents.len() + 40_000);
+        let _ = write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\
+             <meta name=\"color-scheme\" content=\"light dark\"/>\
+             <title>{}</title><style>{COLORS}{MARKS}{STYLE}</style></head>\n<body><main>{}</main>",
+            escape(&self.title),
+            self.body
+        );
+        footer(&mut out, doc);
+        out.push_str(&self.documents);
+        let _ = write!(out, "<script>{SCRIPT}</script></body></html>\n");
+        out
+    }
+}
+
+fn footer(out: &mut String, doc: &RunDocument) {
+    let e = &doc.environment;
+    let command: Vec<String> = doc.command.iter().map(|word| shell_word(word)).collect();
+    let _ = write!(
+        out,
+        "<footer><p class=\"command\"><code>{}</code></p><p>{} · {} · {} · {} file descriptors · {} local ports</p>\
+         <p>Made by {} {}. The page holds its whole run document ({}) as JSON.</p></footer>",
+        super::breakable(&command.join(" ")),
+        escape(&e.kernel),
+        escape(&e.cpu),
+        if e.cores == 1 { "1 core".to_string() } else { format!("{} cores", e.cores) },
+        crate::format::count(e.file_descriptors_max),
+        crate::format::count(u64::from(e.local_ports)),
+        escape(&doc.tool.name),
+        escape(&doc.tool.version),
+        escape(&doc.schema),
+    );
+}
+
+/// Quoted for a POSIX shell where it needs to be.
+fn shell_word(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(safe) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// JSON that can't end its `script` element or open a comment: every `<` is inside a string, where
+/// `\u003c` means the same.
+pub(crate) fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_json_cannot_end_its_element_and_stays_the_same() {
+        let json = serde_json::to_string("</script><!--").expect("a string");
+        let inert = inert(&json);
+        assert!(!inert.contains('<'));
+        assert_eq!(serde_json::from_str::<String>(&inert).expect("still JSON"), "</script><!--");
+    }
+
+    #[test]
+    fn a_command_is_quoted_where_it_must_be() {
+        assert_eq!(shell_word("http://a/b?c"), "'http://a/b?c'");
+        assert_eq!(shell_word("-R"), "-R");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+    }
+}

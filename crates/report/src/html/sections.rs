@@ -1,0 +1,138 @@
+//! What comes before the pictures: validity with its findings, and the account of arrivals.
+
+use crate::svg::canvas::escape;
+use crate::{facts, format};
+use std::fmt::Write;
+use unblink_artifact::document::{Finding, RunDocument, Severity, ValidityStatus};
+
+/// Validity first, then what users felt in a sentence, then the findings.
+pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
+    let (class, icon) = match doc.validity.status {
+        ValidityStatus::Valid => ("valid", "✓"),
+        ValidityStatus::Degraded => ("degraded", "!"),
+        ValidityStatus::Invalid => ("invalid", "✕"),
+    };
+    let _ = write!(
+        out,
+        "<section class=\"verdict {class}\"><h{level}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}><p class=\"sentence\">{}</p>",
+        facts::validity_word(doc),
+        escape(&facts::validity_sentence(doc))
+    );
+    for line in facts::extent(doc) {
+        let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&line));
+    }
+    for finding in &doc.validity.findings {
+        write_finding(out, finding);
+    }
+    out.push_str("</section><section class=\"words\">");
+    if let Some(felt) = felt(doc) {
+        let _ = write!(out, "<p class=\"felt\">{felt}</p>");
+    }
+    match facts::closed_note(doc) {
+        Some(note) => {
+            let _ = write!(out, "<p class=\"closed\">{}</p>", escape(&note));
+        }
+        None => {
+            let _ = write!(out, "<p>{}</p>", escape(&facts::difference(doc)));
+        }
+    }
+    if let Some(note) = facts::invalid_note(doc) {
+        let _ = write!(out, "<p class=\"must-not\">{}</p>", escape(note));
+    }
+    out.push_str("</section>");
+}
+
+fn write_finding(out: &mut String, finding: &Finding) {
+    let class = match finding.severity {
+        Severity::Note => "note",
+        Severity::Degrades => "degrades",
+        Severity::Invalidates => "invalidates",
+    };
+    let _ = write!(
+        out,
+        "<article class=\"finding {class}\"><p class=\"message\">{}</p><p class=\"remedy\">{}</p><p class=\"evidence\"><span class=\"code\">{}</span> <span class=\"severity\">{}</span>",
+        escape(&finding.message),
+        escape(&finding.remedy),
+        escape(&finding.code),
+        facts::severity_word(finding.severity),
+    );
+    for (name, value) in &finding.evidence {
+        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(name), format::number(*value));
+    }
+    out.push_str("</p></article>");
+}
+
+/// The quantiles that people quote, in a sentence.
+fn felt(doc: &RunDocument) -> Option<String> {
+    let d = &doc.response_time;
+    let mut parts = Vec::new();
+    for q in [0.5, 0.99, 0.999] {
+        let quantile = facts::quantile(d, q)?;
+        let few = if quantile.few_samples && !quantile.censored { " (few samples)" } else { "" };
+        parts.push(format!(
+            "<span><b>{}</b> {}{few}</span>",
+            escape(&facts::value(quantile)),
+            format::quantile_label(q)
+        ));
+    }
+    parts.push(format!("<span><b>{}</b> max</span>", escape(&facts::max(d))));
+    Some(format!("<span class=\"lead\">Response time</span>{}", parts.join("")))
+}
+
+/// A bar of shares and a table that sums.
+pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
+    let scheduled = doc.arrivals.scheduled;
+    let _ = write!(
+        out,
+        "<section class=\"account\"><h{level}>{}</h{level}>",
+        escape(&account_finding(doc))
+    );
+    if scheduled > 0 {
+        out.push_str("<div class=\"bar\" role=\"img\" aria-label=\"Shares of the outcomes; the table below has the numbers\">");
+        for (class, name, n) in facts::account(doc) {
+            if n > 0 {
+                let _ = write!(
+                    out,
+                    "<i class=\"{class}\" style=\"flex-grow:{:.4}\" title=\"{name}: {}\"></i>",
+                    n as f64 / scheduled as f64 * 1_000.0,
+                    format::count(n)
+                );
+            }
+        }
+        out.push_str("</div>");
+    }
+    out.push_str("<div class=\"scroll\"><table class=\"sum\"><tbody>");
+    for (i, (class, name, n)) in facts::account(doc).into_iter().enumerate() {
+        let zero = if n == 0 { " class=\"zero\"" } else { "" };
+        let sign = if i == 0 { "" } else { "+" };
+        let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
+        let _ = write!(
+            out,
+            "<tr{zero}><th scope=\"row\"><i class=\"key {class}\"></i>{name}</th><td class=\"sign\">{sign}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"what\">{}</td></tr>",
+            format::count(n),
+            escape(&share),
+            escape(&facts::outcome_meaning(doc, name))
+        );
+    }
+    let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
+    let note = if facts::adds_up(doc) { "counted from the schedule" } else { "the sum is not the schedule" };
+    let _ = write!(
+        out,
+        "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></section>",
+        format::count(scheduled)
+    );
+}
+
+fn account_finding(doc: &RunDocument) -> String {
+    let a = &doc.arrivals;
+    let scheduled = format::count(a.scheduled);
+    if a.scheduled == 0 {
+        "No arrival was scheduled".into()
+    } else if !facts::adds_up(doc) {
+        format!("The account of {scheduled} arrivals does not add up")
+    } else if a.ok == a.scheduled {
+        format!("All {scheduled} arrivals were answered")
+    } else {
+        format!("{} of {scheduled} arrivals were answered as expected", format::share(a.ok, a.scheduled))
+    }
+}

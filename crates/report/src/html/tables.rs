@@ -1,0 +1,280 @@
+//! The tables below the pictures.
+
+use crate::svg::canvas::escape;
+use crate::{facts, format};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use unblink_artifact::document::{Distribution, RunDocument};
+
+/// Rows of operations and failures at the most; what is left is counted in a line.
+const ROWS_MAX: usize = 60;
+
+/// Every table that has something to say.
+pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
+    out.push_str("<section class=\"tables\">");
+    percentiles(out, doc, level);
+    phases(out, doc, level);
+    slowest(out, doc, level);
+    operations(out, doc, level);
+    counts(out, "Status codes", &doc.statuses, level);
+    counts(out, "Failures by kind", &doc.failures, level);
+    pairs(out, "Connections", level, &connections(doc));
+    pairs(out, "Throughput", level, &throughput(doc));
+    pairs(out, "Load generator", level, &generator(doc));
+    out.push_str("</section>");
+}
+
+struct Table {
+    html: String,
+
+}
+
+impl Table {
+    /// Opens a block; a leading `<` in a column's name marks text, which stands on the left.
+    fn new(class: &str, name: &str, columns: &[&str], level: u8) -> Table {
+        let mut html = format!(
+            "<div class=\"block {class}\"><h{level}>{name}</h{level}><div class=\"scroll\"><table>"
+        );
+        if !columns.is_empty() {
+            html.push_str("<thead><tr>");
+            for column in columns {
+                let _ = match column.strip_prefix('<') {
+                    Some(text) => write!(html, "<th scope=\"col\">{text}</th>"),
+                    None => write!(html, "<th scope=\"col\" class=\"n\">{column}</th>"),
+                };
+            }
+            html.push_str("</tr></thead>");
+        }
+        html.push_str("<tbody>");
+        Table { html }
+    }
+
+    /// Cells are HTML; the first one is the row's name.
+    fn row(&mut self, cells: &[(&str, String)]) {
+        self.html.push_str("<tr>");
+        for (i, (class, cell)) in cells.iter().enumerate() {
+            let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+            let _ = match i {
+                0 => write!(self.html, "<th scope=\"row\"{class}>{cell}</th>"),
+                _ => write!(self.html, "<td{class}>{cell}</td>"),
+            };
+        }
+        self.html.push_str("</tr>");
+    }
+
+    fn finish(mut self, out: &mut String, note: &str) {
+        self.html.push_str("</tbody></table></div>");
+        if !note.is_empty() {
+            let _ = write!(self.html, "<p class=\"foot\">{}</p>", escape(note));
+        }
+        self.html.push_str("</div>");
+        out.push_str(&self.html);
+    }
+}
+
+fn value(d: &Distribution, q: f64) -> String {
+    match facts::quantile(d, q) {
+        Some(quantile) => {
+            let mark = if quantile.few_samples && !quantile.censored { "~" } else { "" };
+            format!("{mark}{}", escape(&facts::value(quantile)))
+        }
+        None => "–".into(),
+    }
+}
+
+fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
+    let columns = [
+        ("n response-text", &doc.response_time),
+        ("n service-text", &doc.service_time),
+        ("n", &doc.send_lag),
+    ];
+    let mut table =
+        Table::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
+    let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());
+    for q in known.map(|d| d.quantiles.iter().map(|quantile| quantile.q)).into_iter().flatten() {
+        let mut cells = vec![("", format::quantile_label(q))];
+        cells.extend(columns.iter().map(|(class, d)| (*class, value(d, q))));
+        table.row(&cells);
+    }
+    for (name, of) in [("max", facts::max as fn(&Distribution) -> String), ("mean", facts::mean)] {
+        let mut cells = vec![("", name.to_string())];
+        cells.extend(columns.iter().map(|(class, d)| (*class, escape(&of(d)))));
+        table.row(&cells);
+    }
+    let mut cells = vec![("", "samples".to_string())];
+    cells.extend(columns.iter().map(|(_, d)| ("n", format::count(d.count))));
+    table.row(&cells);
+    let few = columns.iter().any(|(_, d)| d.quantiles.iter().any(|q| q.few_samples));
+    let mut note = String::new();
+    if few {
+        note.push_str("~ fewer than 10 samples lie above it. ");
+    }
+    if doc.response_time.censored > 0 {
+        let _ = write!(
+            note,
+            "> longer than that: {} arrivals had not ended by then. ",
+            format::count(doc.response_time.censored)
+        );
+    }
+    note.push_str(facts::invalid_note(doc).unwrap_or(""));
+    table.finish(out, note.trim());
+}
+
+fn phases(out: &mut String, doc: &RunDocument, level: u8) {
+    let parts = facts::parts(doc);
+    if parts.is_empty() {
+        return;
+    }
+    let mut table = Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count", "<"], level);
+    let mut row = |name: &str, what: &str, d: &Distribution| {
+        table.row(&[
+            ("", name.into()),
+            ("n", value(d, 0.5)),
+            ("n", value(d, 0.99)),
+            ("n", escape(&facts::max(d))),
+            ("n", format::count(d.count)),
+            ("what", what.into()),
+        ]);
+    };
+    row("send lag", "intended time to send", &doc.send_lag);
+    row("generator late", "part of it that the generator caused", &doc.generator_late);
+    for (name, what, d) in parts {
+        row(name, what, d);
+    }
+    if doc.failed_response_time.count > 0 {
+        row("until failure", "intended time to failure", &doc.failed_response_time);
+    }
+    let lag = &doc.lag_causes;
+    let mut note = String::new();
+    for (n, ns, why) in [
+        (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
+        (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
+    ] {
+        if n > 0 {
+            let each = format::duration(ns / n);
+            let _ = write!(note, "{} arrivals waited {why}, {each} on average. ", format::count(n));
+        }
+    }
+    table.finish(out, note.trim());
+}
+
+fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
+    if doc.slowest.is_empty() {
+        return;
+    }
+    let columns = ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
+    let mut table = Table::new("slowest wide-block", "Slowest arrivals", &columns, level);
+    for slow in doc.slowest.iter().take(20) {
+        let waited = slow.sent_ns.map_or("never sent".into(), |sent| {
+            format::duration(sent.saturating_sub(slow.intended_ns))
+        });
+        let took = format::duration(slow.response_ns);
+        let took = if slow.outcome == "timed_out" { format!("&gt; {took}") } else { took };
+        let outcome = match slow.outcome.as_str() {
+            "ok" => "ok".to_string(),
+            "timed_out" => "timed out".into(),
+            kind => format!("<span class=\"failure-text\">{}</span>", escape(kind)),
+        };
+        table.row(&[
+            ("", format::count(slow.index)),
+            ("n", format::moment(slow.intended_ns)),
+            ("n", waited),
+            ("n response-text", took),
+            ("", outcome),
+            ("n", slow.status.map_or("–".into(), |status| status.to_string())),
+            ("n", slow.connection.map_or("–".into(), |connection| connection.to_string())),
+            ("name", escape(&slow.operation)),
+        ]);
+    }
+    table.finish(out, "");
+}
+
+fn operations(out: &mut String, doc: &RunDocument, level: u8) {
+    if doc.operations.is_empty() {
+        return;
+    }
+    let columns = ["<operation", "arrivals", "failed", "p50", "p99", "p99.9", "max"];
+    let mut table = Table::new("operations wide-block", "Response time by operation", &columns, level);
+    for operation in doc.operations.iter().take(ROWS_MAX) {
+        let d = &operation.response_time;
+        let failed = if operation.failed > 0 { "n failure-text" } else { "n zero" };
+        table.row(&[
+            ("name", escape(&operation.name)),
+            ("n", format::count(d.count + operation.failed)),
+            (failed, format::count(operation.failed)),
+            ("n", value(d, 0.5)),
+            ("n", value(d, 0.99)),
+            ("n", value(d, 0.999)),
+            ("n", escape(&facts::max(d))),
+        ]);
+    }
+    table.finish(out, &more(doc.operations.len()));
+}
+
+fn counts(out: &mut String, name: &str, counts: &BTreeMap<String, u64>, level: u8) {
+    let total: u64 = counts.values().sum();
+    if total == 0 {
+        return;
+    }
+    let mut sorted: Vec<(&String, u64)> = counts.iter().map(|(name, n)| (name, *n)).collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let mut table = Table::new("counts", name, &[], level);
+    for (name, n) in sorted.iter().take(ROWS_MAX) {
+        table.row(&[
+            ("name", escape(name)),
+            ("n", format::count(*n)),
+            ("n zero", escape(&format::share(*n, total))),
+        ]);
+    }
+    table.finish(out, &more(sorted.len()));
+}
+
+fn more(rows: usize) -> String {
+    if rows > ROWS_MAX { format!("And {} more.", rows - ROWS_MAX) } else { String::new() }
+}
+
+fn pairs(out: &mut String, name: &str, level: u8, rows: &[(String, String)]) {
+    let mut table = Table::new("pairs", name, &[], level);
+    for (name, value) in rows {
+        table.row(&[("", escape(name)), ("n", escape(value))]);
+    }
+    table.finish(out, "");
+}
+
+fn connections(doc: &RunDocument) -> Vec<(String, String)> {
+    let mode = if doc.connections.mode == "fixed" { "a fixed pool" } else { "as needed" };
+    let mut rows = vec![("opened".to_string(), mode.to_string())];
+    rows.extend(facts::connections(doc).into_iter().map(|(name, n)| {
+        let name = if name == "opened" { "opened in all" } else { name };
+        (name.to_string(), format::count(n))
+    }));
+    if doc.connections.by_address.len() > 1 {
+        rows.extend(doc.connections.by_address.iter().map(|(a, n)| (format!("to {a}"), format::count(*n))));
+    }
+    rows
+}
+
+fn throughput(doc: &RunDocument) -> Vec<(String, String)> {
+    let r = &doc.rate;
+    vec![
+        ("offered".into(), r.offered.map_or("as fast as answers come".into(), format::rate)),
+        ("sent".into(), format::rate(r.sent)),
+        ("achieved".into(), format::rate(r.achieved)),
+        ("received".into(), format::bytes(doc.bytes_received)),
+    ]
+}
+
+fn generator(doc: &RunDocument) -> Vec<(String, String)> {
+    let g = &doc.generator;
+    let mut rows = vec![
+        ("busy".to_string(), format::percent(g.busy_share)),
+        ("busy, worst interval".into(), format::percent(g.busy_share_max)),
+        ("longest pause of its own".into(), format::duration(g.pause_max_ns)),
+        ("processor time stolen".into(), g.steal_share.map_or("not known".into(), format::percent)),
+        ("involuntary switches".into(), g.involuntary_switches.map_or("not known".into(), format::count)),
+    ];
+    if g.double_intervals > 0 {
+        rows.push(("intervals handed over late".into(), format::count(g.double_intervals)));
+    }
+    rows
+}

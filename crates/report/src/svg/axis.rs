@@ -1,0 +1,244 @@
+//! Scales and axes: positions from values, ticks that people expect, grid lines behind the data.
+
+use super::canvas::{Anchor, Canvas};
+use crate::format;
+
+/// The part of a drawing that holds data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plot {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
+}
+
+/// From a value to a position along one axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    kind: Kind,
+    from: f64,
+    to: f64,
+    start: f64,
+    end: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Linear,
+    Log,
+    /// log(1 + n): counts that may be 0.
+    LogFromZero,
+}
+
+impl Plot {
+    /// Leaves room for labels; `strips` more rows at the top.
+    pub(crate) fn of(canvas: &Canvas, left: f64) -> Plot {
+        Plot { left, top: 24.0, right: canvas.size.width - 14.0, bottom: canvas.size.height - 44.0 }
+    }
+
+    pub(crate) fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    pub(crate) fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+
+    /// A message instead of data.
+    pub(crate) fn message(&self, canvas: &mut Canvas, text: &str) {
+        canvas.rect("frame", self.left, self.top, self.width(), self.height());
+        let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0 + 4.0);
+        canvas.text("note", middle, Anchor::Middle, text);
+    }
+}
+
+impl Scale {
+    pub(crate) fn linear(domain: (f64, f64), range: (f64, f64)) -> Scale {
+        Scale::new(Kind::Linear, domain, range)
+    }
+
+    fn new(kind: Kind, (from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
+        let to = if to > from { to } else { from + 1.0 };
+        Scale { kind, from, to, start, end }
+    }
+
+    /// Covers `low..=high` nanoseconds between round numbers.
+    pub(crate) fn durations(low: u64, high: u64, range: (f64, f64)) -> Scale {
+        let low = low.max(1) as f64;
+        let high = (high as f64).max(low * 1.0001);
+        let (mut from, mut to) = (round_below(low), round_above(high));
+        // A value on the frame is hard to see; a narrow range would turn noise into mountains.
+        if low / from < 1.08 {
+            from = round_below(from * 0.99);
+        }
+        if to / high < 1.08 {
+            to = round_above(to * 1.01);
+        }
+        while to / from < 9.9 {
+            (from, to) = (round_below(from * 0.99), round_above(to * 1.01));
+        }
+        Scale::new(Kind::Log, (from, to), range)
+    }
+
+    pub(crate) fn counts(high: u64, range: (f64, f64)) -> Scale {
+        Scale::new(Kind::LogFromZero, (0.0, round_above(high.max(9) as f64 * 1.2)), range)
+    }
+
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let (from, to, value) = (self.project(self.from), self.project(self.to), self.project(value));
+        let share = ((value - from) / (to - from)).clamp(0.0, 1.0);
+        self.start + (self.end - self.start) * share
+    }
+
+    /// The domain, for the page's script.
+    pub(crate) fn domain(&self) -> String {
+        format!("{} {}", self.from, self.to)
+    }
+
+    fn project(&self, value: f64) -> f64 {
+        match self.kind {
+            Kind::Linear => value,
+            Kind::Log => value.max(1e-9).log10(),
+            Kind::LogFromZero => (value + 1.0).log10(),
+        }
+    }
+
+    /// Round values in the domain, about `target` of them.
+    fn ticks(&self, target: usize) -> Vec<f64> {
+        match self.kind {
+            Kind::Linear => {
+                let step = round_step((self.to - self.from) / target.max(1) as f64);
+                let first = (self.from / step).ceil() as i64;
+                let last = (self.to / step * 1.000_001).floor() as i64;
+                (first..=last).map(|i| i as f64 * step).collect()
+            }
+            Kind::Log => {
+                let decades = (self.to / self.from).log10();
+                let each: &[f64] = if decades * 3.0 <= target as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let lowest = self.from.log10().floor() as i32;
+                let highest = self.to.log10().ceil() as i32;
+                (lowest..=highest)
+                    .flat_map(|e| each.iter().map(move |m| m * 10f64.powi(e)))
+                    .filter(|v| *v >= self.from * 0.999 && *v <= self.to * 1.001)
+                    .collect()
+            }
+            Kind::LogFromZero => {
+                let mut ticks = vec![0.0];
+                let mut tick = 1.0;
+                while tick <= self.to * 1.001 {
+                    ticks.push(tick);
+                    tick *= 10.0;
+                }
+                ticks
+            }
+        }
+    }
+}
+
+/// Time from left to right, labelled below.
+pub(crate) fn time_axis(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
+    let span = scale.to - scale.from;
+    let step = time_step(span / (plot.width() / 84.0));
+    let first = (scale.from / step).ceil() as i64;
+    let last = (scale.to / step * 1.000_001).floor() as i64;
+    for i in first..=last {
+        let ns = i as f64 * step;
+        vertical(canvas, plot, scale.at(ns), &format::moment(ns.max(0.0) as u64));
+    }
+    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
+}
+
+/// A vertical grid line with its label below.
+pub(crate) fn vertical(canvas: &mut Canvas, plot: &Plot, x: f64, label: &str) {
+    canvas.line("grid", (x, plot.top), (x, plot.bottom));
+    // Labels at the edges lean inwards, so that none is cut off.
+    let half = label.chars().count() as f64 * 3.3;
+    if x + half > canvas.size.width - 1.0 {
+        canvas.text("tick", (canvas.size.width - 1.0, plot.bottom + 18.0), Anchor::End, label);
+    } else {
+        canvas.text("tick", (x, plot.bottom + 18.0), Anchor::Middle, label);
+    }
+}
+
+/// Horizontal grid lines with their labels on the left, and the axis's name above.
+pub(crate) fn value_axis(
+    canvas: &mut Canvas,
+    plot: &Plot,
+    scale: &Scale,
+    name: &str,
+    label: impl Fn(f64) -> String,
+) {
+    for tick in scale.ticks((plot.height() / 34.0) as usize) {
+        let y = scale.at(tick);
+        canvas.line("grid", (plot.left, y), (plot.right, y));
+        canvas.text("tick", (plot.left - 8.0, y + 4.0), Anchor::End, &label(tick));
+    }
+    canvas.text("axis", (2.0, 11.0), Anchor::Start, name);
+}
+
+/// Vertical grid lines for durations along x.
+pub(crate) fn duration_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
+    let ticks = scale.ticks((plot.width() / 70.0) as usize);
+    let every = ticks.len().div_ceil((plot.width() / 52.0) as usize).max(1);
+    for tick in ticks.into_iter().step_by(every) {
+        vertical(canvas, plot, scale.at(tick), &duration_tick(tick));
+    }
+    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
+}
+
+/// A round duration as a label.
+pub(crate) fn duration_tick(ns: f64) -> String {
+    format::duration(ns.round() as u64)
+}
+
+fn round_below(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    [5.0, 2.0, 1.0].iter().map(|m| m * decade).find(|v| *v <= value * 1.000_001).unwrap_or(decade)
+}
+
+fn round_above(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0].iter().map(|m| m * decade).find(|v| *v >= value * 0.999_999).unwrap_or(decade * 10.0)
+}
+
+fn round_step(value: f64) -> f64 {
+    if value > 0.0 { round_above(value) } else { 1.0 }
+}
+
+/// Steps of time that a clock would have.
+fn time_step(ns: f64) -> f64 {
+    const SECONDS: [f64; 18] = [
+        0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
+        14_400.0,
+    ];
+    let found = SECONDS.iter().map(|s| s * 1e9).find(|step| *step >= ns);
+    found.unwrap_or_else(|| (ns / 86_400e9).ceil() * 86_400e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_of_durations_ends_at_round_numbers_and_spans_a_decade() {
+        let scale = Scale::durations(10_100_000, 1_000_000_000, (0.0, 100.0));
+        assert_eq!(scale.domain(), "5000000 2000000000");
+        let flat = Scale::durations(7, 7, (0.0, 1.0));
+        assert!(flat.to / flat.from >= 9.9);
+    }
+
+    #[test]
+    fn positions_stay_inside() {
+        let scale = Scale::durations(1_000, 1_000_000, (100.0, 0.0));
+        for value in [0.0, 1.0, 1e12, f64::MAX] {
+            assert!((0.0..=100.0).contains(&scale.at(value)), "{value}");
+        }
+    }
+
+    #[test]
+    fn steps_of_time_are_those_of_a_clock() {
+        assert_eq!(time_step(8e9), 10e9);
+        assert_eq!(time_step(700e9), 900e9);
+        assert_eq!(time_step(200_000e9), 259_200e9);
+    }
+}

@@ -1,0 +1,48 @@
+//! The parts of a request's time as bars from the median to p99.
+
+use super::axis::{Plot, Scale, duration_axis_below};
+use super::canvas::{Anchor, Canvas};
+use crate::facts;
+use unblink_artifact::document::{Distribution, RunDocument};
+
+/// Draws one bar for each part that was measured, in the order in which a request meets them.
+pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
+    let mut plot = Plot::of(canvas, 104.0);
+    plot.top = 12.0;
+    let mut rows: Vec<(&str, &str, &Distribution)> = vec![("send lag", "lag", &doc.send_lag)];
+    rows.extend(facts::parts(doc).into_iter().map(|(name, _, d)| (name, "part", d)));
+    rows.push(("service time", "service", &doc.service_time));
+    rows.push(("response time", "response", &doc.response_time));
+    rows.retain(|(_, _, d)| d.count > 0 && !d.quantiles.is_empty());
+    let ends = |d: &Distribution| {
+        let value = |q| facts::quantile(d, q).map(|quantile| (quantile.value, quantile.censored));
+        Some((value(0.5)?, value(0.99)?))
+    };
+    let low = rows.iter().filter_map(|(_, _, d)| ends(d)).map(|((p50, _), _)| p50).min();
+    let high = rows.iter().filter_map(|(_, _, d)| Some(ends(d)?.1.0.max(d.max.unwrap_or(0)))).max();
+    let (Some(low), Some(high)) = (low, high) else {
+        plot.message(canvas, "Nothing was measured.");
+        return;
+    };
+    let x = Scale::durations(low, high, (plot.left, plot.right));
+    duration_axis_below(canvas, &plot, &x, "p50 to p99; the tick is the maximum");
+    canvas.hatching();
+    let pitch = plot.height() / rows.len() as f64;
+    let thick = (pitch * 0.5).min(20.0);
+    for (i, (name, class, d)) in rows.iter().enumerate() {
+        let middle = plot.top + pitch * (i as f64 + 0.5);
+        canvas.text("tick", (plot.left - 10.0, middle + 4.0), Anchor::End, name);
+        let Some(((p50, p50_censored), (p99, p99_censored))) = ends(d) else { continue };
+        let (from, to) = (x.at(p50 as f64), x.at(p99 as f64));
+        if p50_censored || p99_censored {
+            canvas.hatched(from, middle - thick / 2.0, plot.right - from, thick);
+        } else {
+            canvas.rect(&format!("bar {class}"), from, middle - thick / 2.0, (to - from).max(3.0), thick);
+        }
+        if let (Some(max), false) = (d.max, p99_censored) {
+            let at = x.at(max as f64);
+            canvas.line("reach", (to.max(from + 3.0), middle), (at, middle));
+            canvas.line("reach", (at, middle - thick / 2.0), (at, middle + thick / 2.0));
+        }
+    }
+}

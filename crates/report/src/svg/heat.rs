@@ -1,0 +1,202 @@
+//! Latency over time as cells of (intended time × log latency), so that an event shows as its wedge.
+
+use super::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
+use super::canvas::{Anchor, Canvas, n, polyline};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use unblink_artifact::document::{HeatColumn, RunDocument};
+
+/// Steps of colour from few to many arrivals.
+pub(crate) const LEVELS: usize = 8;
+/// Height of the strips above the cells.
+const STRIP: f64 = 14.0;
+
+/// Start and end of the pictures over time.
+pub(crate) fn span(doc: &RunDocument) -> Option<(u64, u64)> {
+    let heat = &doc.heatmap;
+    let rows = &doc.series.rows;
+    let from = rows.first().map(|row| row.start_ns).into_iter().chain(heat.columns.first().map(|c| c.start_ns)).min()?;
+    let row_end = rows.last().map(|row| row.start_ns + row.length_ns);
+    let heat_end = heat.columns.last().map(|column| column.start_ns + heat.column_ns);
+    let to = row_end.into_iter().chain(heat_end).max()?;
+    Some((from, to))
+}
+
+/// Draws cells, strips and percentile lines.
+pub(crate) fn draw(canvas: &mut Canvas, doc: &RunDocument) {
+    let mut plot = Plot::of(canvas, 62.0);
+    let heat = &doc.heatmap;
+    let bins = || heat.columns.iter().flat_map(|column| column.cells.iter().map(|cell| cell.0 as usize));
+    let censored = heat.columns.iter().any(|column| column.censored > 0);
+    let failed = heat.columns.iter().any(|column| column.failed > 0);
+    let Some(span) = span(doc).filter(|_| !heat.columns.is_empty()) else {
+        plot.message(canvas, "Nothing was measured.");
+        return;
+    };
+    let (strips_top, strips) = (plot.top, usize::from(censored) + usize::from(failed));
+    plot.top += strips as f64 * (STRIP + 4.0);
+    let x = Scale::linear((span.0 as f64, span.1 as f64), (plot.left, plot.right));
+    let known_edge = |bin: usize| heat.bin_edges_ns.get(bin).copied();
+    let low = bins().min().and_then(known_edge).unwrap_or(1_000_000);
+    let high = bins().max().and_then(|bin| known_edge(bin + 1).or(known_edge(bin))).unwrap_or(low * 10);
+    let y = Scale::durations(low.max(1), high, (plot.bottom, plot.top));
+
+    // One drawn column per pixel at the most: what lies closer is summed.
+    let per_column = (span.1 - span.0).div_ceil(heat.column_ns).max(1);
+    let merged = per_column.div_ceil((plot.width() / 2.0) as u64).max(1);
+    let columns = merge(&heat.columns, merged * heat.column_ns);
+    let width = x.at((span.0 + merged * heat.column_ns) as f64) - plot.left;
+    canvas.hatching();
+    warm_up(canvas, doc, &plot, &x, strips_top);
+    value_axis(canvas, &plot, &y, "response time", duration_tick);
+    time_axis(canvas, &plot, &x, "when the arrival was due");
+
+    let most = columns.values().flat_map(|column| column.cells.values()).copied().max().unwrap_or(1);
+    let mut levels = vec![String::new(); LEVELS];
+    for (start, column) in &columns {
+        for (&bin, &count) in &column.cells {
+            let top = known_edge(bin as usize + 1).map_or(plot.top, |edge| y.at(edge as f64));
+            // The first bin also holds everything below its edge.
+            let bottom = if bin == 0 { plot.bottom } else { known_edge(bin as usize).map_or(plot.bottom, |e| y.at(e as f64)) };
+            let left = x.at(*start as f64);
+            let right = (left + width).min(plot.right);
+            let (w, h) = (right - left + 0.15, bottom - top + 0.1);
+            let _ = write!(levels[level(count, most)], "M{} {}h{}v{}h-{}z", n(left), n(top), n2(w), n(h), n2(w));
+        }
+    }
+    for (i, d) in levels.iter().enumerate() {
+        canvas.path(&format!("c{i}"), d);
+    }
+    draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
+    percentiles(canvas, doc, &x, &y);
+    canvas.data = vec![
+        ("hover", "heat".into()),
+        ("plot", format!("{} {} {} {}", plot.left, strips_top, plot.right, plot.bottom)),
+        ("x", x.domain()),
+        ("y", y.domain()),
+        ("y0", n(plot.top)),
+    ];
+}
+
+struct Merged {
+    cells: BTreeMap<u32, u64>,
+    censored: u64,
+    failed: u64,
+}
+
+fn merge(columns: &[HeatColumn], width_ns: u64) -> BTreeMap<u64, Merged> {
+    let mut merged: BTreeMap<u64, Merged> = BTreeMap::new();
+    for column in columns {
+        let sum = merged
+            .entry(column.start_ns / width_ns.max(1) * width_ns)
+            .or_insert_with(|| Merged { cells: BTreeMap::new(), censored: 0, failed: 0 });
+        for &(bin, count) in &column.cells {
+            *sum.cells.entry(bin).or_default() += u64::from(count);
+        }
+        sum.censored += u64::from(column.censored);
+        sum.failed += u64::from(column.failed);
+    }
+    merged
+}
+
+/// Level of colour, by the logarithm of the count.
+fn level(count: u64, most: u64) -> usize {
+    if most <= 1 {
+        return LEVELS / 2;
+    }
+    let share = (count.max(1) as f64).ln() / (most as f64).ln();
+    ((share * LEVELS as f64) as usize).min(LEVELS - 1)
+}
+
+/// Censored arrivals hatched on top, failed ones in magenta below them.
+fn draw_strips(
+    canvas: &mut Canvas,
+    columns: &BTreeMap<u64, Merged>,
+    plot: &Plot,
+    x: &Scale,
+    (top, width): (f64, f64),
+    (censored, failed): (bool, bool),
+) {
+    let mut y = top;
+    let mut strip = |canvas: &mut Canvas, name: &str, of: &dyn Fn(&Merged) -> u64, hatched: bool| {
+        canvas.rect("strip", plot.left, y, plot.width(), STRIP);
+        canvas.text("tick", (plot.left - 8.0, y + STRIP - 3.0), Anchor::End, name);
+        let mut run: Option<(f64, f64)> = None;
+        let mut flush = |canvas: &mut Canvas, run: Option<(f64, f64)>| {
+            if let Some((from, to)) = run {
+                let to = to.max(from + 1.5);
+                if hatched {
+                    canvas.hatched(from, y, to - from, STRIP);
+                } else {
+                    canvas.rect("failure", from, y, to - from, STRIP);
+                }
+            }
+        };
+        for (start, column) in columns {
+            if of(column) == 0 {
+                continue;
+            }
+            let from = x.at(*start as f64);
+            let to = (from + width).min(plot.right);
+            match &mut run {
+                Some((_, end)) if from <= *end + 0.2 => *end = to,
+                _ => flush(canvas, run.replace((from, to))),
+            }
+        }
+        flush(canvas, run);
+        y += STRIP + 4.0;
+    };
+    if censored {
+        strip(canvas, "longer", &|column| column.censored, true);
+    }
+    if failed {
+        strip(canvas, "failed", &|column| column.failed, false);
+    }
+}
+
+/// Median and p99 of every column, to the width of a bin; broken where they are not known.
+fn percentiles(canvas: &mut Canvas, doc: &RunDocument, x: &Scale, y: &Scale) {
+    let heat = &doc.heatmap;
+    // A quantile is given by its bin's lower edge: draw it in the middle of the bin.
+    let middle = |edge: u64| {
+        let bin = heat.bin_edges_ns.partition_point(|&e| e <= edge).saturating_sub(1);
+        match heat.bin_edges_ns.get(bin + 1) {
+            Some(&next) => (heat.bin_edges_ns[bin] as f64 * next as f64).sqrt(),
+            None => edge as f64,
+        }
+    };
+    for (class, of) in [
+        ("p50", (|column: &HeatColumn| column.p50_ns) as fn(&HeatColumn) -> Option<u64>),
+        ("p99", |column: &HeatColumn| column.p99_ns),
+    ] {
+        let mut expected = None;
+        let mut points = Vec::new();
+        for column in &heat.columns {
+            if expected.is_some_and(|start| column.start_ns > start) {
+                points.push(None);
+            }
+            let at = column.start_ns as f64 + heat.column_ns as f64 / 2.0;
+            points.push(of(column).map(|value| (x.at(at), y.at(middle(value)))));
+            expected = Some(column.start_ns + heat.column_ns);
+        }
+        let d = polyline(points);
+        canvas.path(&format!("halo {class}"), &d);
+        canvas.path(&format!("over {class}"), &d);
+    }
+}
+
+/// Shades the warm-up, which enters no other figure.
+pub(crate) fn warm_up(canvas: &mut Canvas, doc: &RunDocument, plot: &Plot, x: &Scale, top: f64) {
+    if doc.load.warmup_ns > 0 && doc.warmup.is_some() {
+        let end = x.at(doc.load.warmup_ns as f64);
+        if end > plot.left {
+            canvas.rect("warm-up", plot.left, top, end - plot.left, plot.bottom - top);
+            canvas.text("tick", (plot.left + 4.0, plot.bottom - 6.0), Anchor::Start, "warm-up");
+        }
+    }
+}
+
+/// Two decimals: the widths of hundreds of columns must not add up to gaps.
+fn n2(value: f64) -> String {
+    format!("{}", (value * 100.0).round() / 100.0)
+}
