@@ -57,6 +57,25 @@ pub struct Row {
     pub backlog: u64,
 }
 
+impl Row {
+    /// End, after t = 0.
+    pub fn end(&self) -> Nanos {
+        self.start + self.length
+    }
+
+    /// Arrivals without an answer at the end.
+    pub fn level(&self) -> u64 {
+        self.in_flight + self.backlog
+    }
+}
+
+impl Evidence<'_> {
+    /// How long the measured load was offered.
+    pub fn load_length(&self) -> Nanos {
+        self.load_to - self.load_from
+    }
+}
+
 /// Everything that one run, or a part of one, says about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {

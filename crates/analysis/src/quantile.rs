@@ -10,6 +10,7 @@
 //! Observations", 1958. Ties follow its convention: within a bin completions come before censorings.
 
 use crate::thresholds::SAMPLES_ABOVE_MIN;
+use hdrhistogram::Counter;
 use unblink_core::record::Track;
 
 /// The quantiles that every table prints.
@@ -51,16 +52,15 @@ impl Survival {
         let mut ages = censored.bins().peekable();
         let (mut steps, mut at_risk, mut remaining) = (Vec::new(), count, count as f64);
         for (value_ns, completions) in completed.bins() {
-            // The exact maximum stands for the last bin on either side, which may swap two neighbours
-            // inside one bin; comparing bins instead keeps ties ties.
             while let Some((_, n)) = ages.next_if(|&(age, _)| is_bin_below(completed, age, value_ns)) {
                 at_risk -= n;
             }
-            if remaining == at_risk as f64 {
-                remaining = (at_risk - completions) as f64;
+            // Whole numbers as long as nothing was censored below.
+            remaining = if remaining == at_risk as f64 {
+                (at_risk - completions) as f64
             } else {
-                remaining *= (at_risk - completions) as f64 / at_risk as f64;
-            }
+                remaining * ((at_risk - completions) as f64 / at_risk as f64)
+            };
             at_risk -= completions;
             steps.push(Step { value_ns, cumulative: count as f64 - remaining });
         }
@@ -70,6 +70,16 @@ impl Survival {
             censored: censored.count(),
             largest_known_ns: completed.max_ns.max(censored.max_ns),
         }
+    }
+
+    /// The same when nothing is censored.
+    pub fn known<C: Counter>(completed: &Track<C>) -> Survival {
+        let (mut steps, mut below) = (Vec::new(), 0);
+        for (value_ns, completions) in completed.bins() {
+            below += completions;
+            steps.push(Step { value_ns, cumulative: below as f64 });
+        }
+        Survival { steps, count: completed.count(), censored: 0, largest_known_ns: completed.max_ns }
     }
 
     /// Samples, the censored included.
@@ -87,9 +97,11 @@ impl Survival {
         if self.count == 0 {
             return None;
         }
-        let rank = self.rank(q);
-        let few_samples = self.count - (rank.ceil() as u64).min(self.count) < SAMPLES_ABOVE_MIN;
-        let place = self.steps.partition_point(|step| step.cumulative < rank);
+        // Where sums are whole, reaching q·n is reaching the rank ⌈q·n⌉.
+        let needed = self.needed(q);
+        let rank = (needed.ceil() as u64).clamp(1, self.count);
+        let few_samples = self.count - rank < SAMPLES_ABOVE_MIN;
+        let place = self.steps.partition_point(|step| step.cumulative < needed);
         Some(match self.steps.get(place) {
             Some(step) => QuantileValue { value_ns: step.value_ns, censored: false, few_samples },
             None => QuantileValue { value_ns: self.largest_known_ns, censored: true, few_samples },
@@ -142,16 +154,16 @@ impl Survival {
         self.steps.iter().map(|step| (step.value_ns, step.cumulative / self.count as f64))
     }
 
-    /// The rank of `q`, a whole number of samples, less what rounding may have added to it.
-    fn rank(&self, q: f64) -> f64 {
+    /// q·n, less what rounding may have added to it.
+    fn needed(&self, q: f64) -> f64 {
         let exact = q * self.count as f64;
         // 1e-9 as in the oracle; beyond 10⁶ samples the product itself is rounded by more.
-        let slack = 1e-9 + exact * 1e-15;
-        (exact - slack).ceil().max(1.0) - slack
+        exact - 1e-9 - exact * 1e-15
     }
 }
 
-/// Is `age` in a bin below that of `value`? Both are tops of bins, or exact maxima within one.
+/// Is `age` in a bin below that of `value`? Both are tops of bins, or exact maxima within one, so that
+/// bins have to be compared: two maxima may differ within a bin, and a tie must stay one.
 fn is_bin_below(track: &Track<u64>, age: u64, value: u64) -> bool {
     age < value && !track.histogram.equivalent(age, value)
 }

@@ -1,9 +1,86 @@
-//! The checks themselves, by what they look at.
+//! The checks themselves, by what they look at. Each raises at most one finding.
+
+mod account;
+mod generator;
+mod percentiles;
+mod pool;
+mod saturation;
+#[cfg(test)]
+mod tests;
 
 use crate::evidence::Evidence;
-use crate::finding::Finding;
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::quantile::{QuantileValue, Survival};
+use unblink_core::record::{Outcomes, Series};
+
+/// Evidence, and what several checks derive from it.
+struct Case<'a> {
+    evidence: &'a Evidence<'a>,
+    /// The printed percentiles of response time.
+    printed: Vec<(f64, QuantileValue)>,
+}
 
 /// Every finding, in no particular order.
-pub(crate) fn all(_evidence: &Evidence<'_>) -> Vec<Finding> {
-    Vec::new()
+pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let totals = evidence.totals;
+    let response = Survival::new(totals.track(Series::Response), totals.track(Series::ResponseCensored));
+    let case = Case { evidence, printed: response.table() };
+    if let Some(nothing) = account::nothing_measured(&case) {
+        return vec![nothing];
+    }
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 20] = [
+        account::accounting,
+        account::no_answers,
+        account::cut_off,
+        account::killed,
+        account::interrupted,
+        account::double_intervals,
+        account::closed_loop,
+        generator::sent_below_offered,
+        generator::late,
+        generator::busy,
+        generator::paused,
+        generator::cpu_steal,
+        percentiles::failures_shape,
+        percentiles::timeouts_shape,
+        percentiles::few_samples,
+        pool::never_connected,
+        pool::client_shed_load,
+        pool::local_limit,
+        pool::limit_reached,
+        saturation::saturated,
+    ];
+    checks.iter().filter_map(|check| check(&case)).collect()
+}
+
+impl Case<'_> {
+    fn measured(&self) -> &Outcomes {
+        &self.evidence.totals.counters.measured
+    }
+
+    /// Printed percentiles that rest on enough samples and are known.
+    fn supported(&self) -> impl Iterator<Item = (f64, QuantileValue)> + '_ {
+        self.printed.iter().copied().filter(|(_, value)| !value.few_samples && !value.censored)
+    }
+}
+
+/// Puts a finding together.
+fn found(
+    code: FindingCode,
+    severity: Severity,
+    message: String,
+    remedy: impl Into<String>,
+    evidence: Vec<(&'static str, f64)>,
+) -> Option<Finding> {
+    Some(Finding { code, severity, message, remedy: remedy.into(), evidence })
+}
+
+/// `part / whole`; 0 of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// `worse` when `is_worse`, `else_` otherwise.
+fn severity(is_worse: bool, worse: Severity, else_: Severity) -> Severity {
+    if is_worse { worse } else { else_ }
 }

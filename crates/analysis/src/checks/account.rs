@@ -1,0 +1,186 @@
+//! Is every arrival accounted for, and how did the run end?
+
+use super::{Case, found, severity, share};
+use crate::evidence::{End, Model};
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::text;
+use crate::thresholds::CUT_OFF_SHARE_DEGRADES;
+
+pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
+    let (evidence, measured) = (case.evidence, case.measured());
+    if evidence.scheduled > 0 || measured.ended() > 0 || (measured.due > 0 && !evidence.is_part) {
+        return None;
+    }
+    let (message, remedy) = if evidence.is_part {
+        ("No arrival ended in this part of the run.", "Choose a longer part.")
+    } else {
+        (
+            "No arrival fell into the measured part of the run.",
+            "Run for longer than the warm-up, and at a rate that makes at least one arrival due.",
+        )
+    };
+    found(
+        FindingCode::NothingMeasured,
+        Severity::Invalidates,
+        message.to_string(),
+        remedy,
+        vec![("due", measured.due as f64)],
+    )
+}
+
+pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
+    let (evidence, measured) = (case.evidence, case.measured());
+    let ended = measured.ended() + evidence.without_ending;
+    if evidence.is_part || (ended == evidence.scheduled && measured.due == evidence.scheduled) {
+        return None;
+    }
+    found(
+        FindingCode::Accounting,
+        Severity::Invalidates,
+        format!(
+            "The account does not close: {} were scheduled, {} fell due and {} ended.",
+            text::arrivals(evidence.scheduled),
+            text::count(measured.due),
+            text::count(ended)
+        ),
+        "This is a defect of unblink or a damaged run folder, not the target's doing: keep the folder and \
+         report it.",
+        vec![("scheduled", evidence.scheduled as f64), ("due", measured.due as f64), ("ended", ended as f64)],
+    )
+}
+
+pub(super) fn no_answers(case: &Case<'_>) -> Option<Finding> {
+    let measured = case.measured();
+    if measured.ok > 0 {
+        return None;
+    }
+    let largest = (0..measured.failed.len()).max_by_key(|&i| measured.failed[i]).unwrap_or(0);
+    let failed = measured.failed_total();
+    let cause = if failed > measured.timed_out {
+        format!("{} failed", text::count(failed))
+    } else {
+        format!("{} timed out", text::count(measured.timed_out))
+    };
+    found(
+        FindingCode::NoAnswers,
+        Severity::Invalidates,
+        format!(
+            "None of {} got the answer that was expected ({cause}).",
+            text::arrivals(case.evidence.scheduled)
+        ),
+        "See the failures by kind, try one request by hand, and check the URL and what is expected of an answer.",
+        vec![
+            ("failed", failed as f64),
+            ("timed_out", measured.timed_out as f64),
+            ("failed_largest_kind", measured.failed[largest] as f64),
+        ],
+    )
+}
+
+pub(super) fn cut_off(case: &Case<'_>) -> Option<Finding> {
+    let measured = case.measured();
+    let cut = measured.unfinished + measured.unsent;
+    if cut == 0 {
+        return None;
+    }
+    let cut_share = share(cut, case.evidence.scheduled);
+    found(
+        FindingCode::CutOff,
+        severity(cut_share > CUT_OFF_SHARE_DEGRADES, Severity::Degrades, Severity::Note),
+        format!(
+            "{} arrivals were under way when the run ended ({} in flight, {} waiting); they enter the \
+             percentiles as lower bounds.",
+            text::of(cut, case.evidence.scheduled),
+            text::count(measured.unfinished),
+            text::count(measured.unsent)
+        ),
+        "Give the run a longer --drain (by default it is the timeout), and see whether the target falls behind.",
+        vec![
+            ("unfinished", measured.unfinished as f64),
+            ("unsent", measured.unsent as f64),
+            ("share", cut_share),
+        ],
+    )
+}
+
+pub(super) fn killed(case: &Case<'_>) -> Option<Finding> {
+    let evidence = case.evidence;
+    if evidence.end != End::Open {
+        return None;
+    }
+    let lost = if evidence.is_part || evidence.without_ending == 0 {
+        String::new()
+    } else {
+        format!(
+            " {} under way then {} no ending and enter{} no percentile.",
+            text::arrivals(evidence.without_ending),
+            if evidence.without_ending == 1 { "has" } else { "have" },
+            if evidence.without_ending == 1 { "s" } else { "" }
+        )
+    };
+    found(
+        FindingCode::Killed,
+        Severity::Degrades,
+        format!(
+            "The run has no end: it still goes on, or it was killed after {} of measured load.{lost}",
+            text::duration(evidence.load_length())
+        ),
+        "Wait for its end, or run it again: what was slow at the end is missing here.",
+        vec![
+            ("without_ending", evidence.without_ending as f64),
+            ("load_s", evidence.load_length().as_secs_f64()),
+        ],
+    )
+}
+
+pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
+    let evidence = case.evidence;
+    if evidence.end != End::Interrupted {
+        return None;
+    }
+    found(
+        FindingCode::Interrupted,
+        Severity::Note,
+        format!(
+            "The run was ended early, after {} of measured load; {} had fallen due by then.",
+            text::duration(evidence.load_length()),
+            text::arrivals(evidence.scheduled)
+        ),
+        "Run it to its end before you compare it with others.",
+        vec![("load_s", evidence.load_length().as_secs_f64())],
+    )
+}
+
+pub(super) fn double_intervals(case: &Case<'_>) -> Option<Finding> {
+    let n = case.evidence.double_intervals;
+    if n == 0 {
+        return None;
+    }
+    found(
+        FindingCode::DoubleIntervals,
+        Severity::Note,
+        format!(
+            "{} handed over late and hold{} what belongs to two; nothing is lost, but figures over time are \
+             coarser there.",
+            text::plural(n, "interval was", "intervals were"),
+            if n == 1 { "s" } else { "" }
+        ),
+        "Give the machine more headroom if you need every second of the picture.",
+        vec![("intervals", n as f64)],
+    )
+}
+
+pub(super) fn closed_loop(case: &Case<'_>) -> Option<Finding> {
+    if case.evidence.model != Model::Closed {
+        return None;
+    }
+    found(
+        FindingCode::ClosedLoop,
+        Severity::Note,
+        "The load was closed: while the target stalls its users wait instead of arriving, so that the tail is \
+         not what an open population feels."
+            .to_string(),
+        "Offer a rate with -R to see what users feel who do not wait for each other.",
+        Vec::new(),
+    )
+}

@@ -1,0 +1,141 @@
+//! Did the load generator itself keep to the schedule, and had it headroom?
+
+use super::{Case, found, severity, share};
+use crate::evidence::{End, Model};
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::quantile::Survival;
+use crate::text;
+use crate::thresholds::{
+    BUSY_SHARE_DEGRADES, BUSY_SHARE_INVALIDATES, LATE_FLOOR, LATE_QUANTILE_MAX, LATE_SHARE_DEGRADES,
+    LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_SHARE_DEGRADES, SENT_MISSING_MIN, SENT_SHARE_DEGRADES,
+    SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES, STEAL_SHARE_INVALIDATES,
+};
+use unblink_core::record::Series;
+use unblink_core::time::Nanos;
+
+const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
+
+/// Arrivals that should have been sent while the load lasted and weren't, when the generator is why.
+/// What could not be sent for want of a connection is told by other findings, and so is what failed or
+/// timed out before it could be sent.
+pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
+    let (evidence, measured) = (case.evidence, case.measured());
+    let lag = evidence.totals.counters.lag;
+    let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
+    if evidence.model == Model::Closed || evidence.is_part || evidence.end == End::Open || !is_own {
+        return None;
+    }
+    let missing = measured.sent.saturating_sub(evidence.sent_in_load) + measured.unsent;
+    let sent_share = 1.0 - share(missing, evidence.scheduled);
+    if missing < SENT_MISSING_MIN || sent_share >= SENT_SHARE_DEGRADES {
+        return None;
+    }
+    found(
+        FindingCode::SentBelowOffered,
+        severity(sent_share < SENT_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
+        format!(
+            "The generator did not keep up: {} arrivals, {}, were not sent before the load ended.",
+            text::of(missing, evidence.scheduled),
+            text::percent(share(missing, evidence.scheduled))
+        ),
+        HEADROOM,
+        vec![("missing", missing as f64), ("sent_share", sent_share)],
+    )
+}
+
+/// Compares percentile by percentile: the own lateness is a part of the same response times.
+pub(super) fn late(case: &Case<'_>) -> Option<Finding> {
+    let lateness = Survival::known(case.evidence.totals.track(Series::GeneratorLate));
+    let mut worst: Option<(Severity, f64, Nanos, Nanos)> = None;
+    for (q, response) in case.supported() {
+        let own = Nanos(lateness.quantile(q)?.value_ns);
+        let own_share = share(own.0, response.value_ns);
+        let is_tail = q > LATE_QUANTILE_MAX;
+        let severity = match own_share {
+            _ if own <= LATE_FLOOR => continue,
+            s if s > LATE_SHARE_INVALIDATES && !is_tail => Severity::Invalidates,
+            s if s > LATE_SHARE_INVALIDATES || (s > LATE_SHARE_DEGRADES && !is_tail) => Severity::Degrades,
+            _ => continue,
+        };
+        // Of equals the lowest percentile: it touches the most arrivals.
+        if worst.is_none_or(|(so_far, ..)| severity > so_far) {
+            worst = Some((severity, q, own, Nanos(response.value_ns)));
+        }
+    }
+    let (severity, q, own, response) = worst?;
+    let p = text::percentile(q);
+    found(
+        FindingCode::GeneratorLate,
+        severity,
+        format!(
+            "The generator itself sent late: its own lateness is {} at {p}, where the response time is {}.",
+            text::duration(own),
+            text::duration(response)
+        ),
+        HEADROOM,
+        vec![
+            ("quantile", q),
+            ("late_ns", own.0 as f64),
+            ("response_ns", response.0 as f64),
+            ("share", share(own.0, response.0)),
+        ],
+    )
+}
+
+/// How little headroom was left. What it did to the figures is for `generator_late` to say.
+pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
+    let (all, max) = (case.evidence.busy_share, case.evidence.busy_share_max);
+    let invalid = all > BUSY_SHARE_INVALIDATES;
+    if !invalid && max <= BUSY_SHARE_DEGRADES {
+        return None;
+    }
+    found(
+        FindingCode::GeneratorBusy,
+        severity(invalid, Severity::Invalidates, Severity::Degrades),
+        format!(
+            "The generator had little headroom: its loops worked {} of the time, and {} of the busiest interval.",
+            text::percent(all),
+            text::percent(max.max(all))
+        ),
+        HEADROOM,
+        vec![("busy_share", all), ("busy_share_max", max)],
+    )
+}
+
+/// One pause touches at most the share of arrivals that fall due in it.
+pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
+    let pause = case.evidence.totals.counters.own.pause_max;
+    if pause < PAUSE_MIN {
+        return None;
+    }
+    let reach = share(pause.0, case.evidence.load_length().0);
+    let decided = case
+        .supported()
+        .find(|(q, value)| reach > 1.0 - q && pause.0 as f64 > PAUSE_SHARE_DEGRADES * value.value_ns as f64);
+    let tail = match decided {
+        Some((q, value)) => format!(
+            " That is long enough to decide {} ({}).",
+            text::percentile(q),
+            text::duration(Nanos(value.value_ns))
+        ),
+        None => " It is too short to decide a printed percentile.".to_string(),
+    };
+    found(
+        FindingCode::GeneratorPaused,
+        severity(decided.is_some(), Severity::Degrades, Severity::Note),
+        format!("The generator itself was away for {} at the longest.{tail}", text::duration(pause)),
+        "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such pauses.",
+        vec![("pause_ns", pause.0 as f64), ("reach_share", reach)],
+    )
+}
+
+pub(super) fn cpu_steal(case: &Case<'_>) -> Option<Finding> {
+    let steal = case.evidence.steal_share.filter(|&s| s > STEAL_SHARE_DEGRADES)?;
+    found(
+        FindingCode::CpuSteal,
+        severity(steal > STEAL_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
+        format!("The hypervisor took {} of the processor time from this machine.", text::percent(steal)),
+        "Measure from a machine that does not share its processors, or at another time.",
+        vec![("steal_share", steal)],
+    )
+}

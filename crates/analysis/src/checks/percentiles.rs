@@ -1,0 +1,95 @@
+//! What do the printed percentiles rest on?
+
+use super::{Case, found, severity, share};
+use crate::evidence::Model;
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::quantile::QUANTILES;
+use crate::text;
+use crate::thresholds::{CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN};
+use unblink_core::record::Series;
+use unblink_core::time::Nanos;
+
+/// Rounding of `1 − q` must not make a share of exactly that exceed it.
+const ROUNDING: f64 = 1e-12;
+
+/// Failed arrivals are in no percentile; had they been slow, every percentile above their share would be
+/// another.
+pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
+    let measured = case.measured();
+    let (failed, all) = (measured.failed_total(), measured.ended());
+    let failed_share = share(failed, all);
+    let q = QUANTILES.into_iter().find(|q| failed_share > 1.0 - q + ROUNDING)?;
+    let supported = case.printed.iter().any(|(p, value)| *p == q && !value.few_samples);
+    let otherwise = severity(supported, Severity::Degrades, Severity::Note);
+    found(
+        FindingCode::FailuresShapePercentile,
+        severity(failed_share > FAILED_SHARE_INVALIDATES, Severity::Invalidates, otherwise),
+        format!(
+            "{} arrivals failed, {}; they are in no percentile, and from {} on the result depends on how one \
+             counts them.",
+            text::of(failed, all),
+            text::percent(failed_share),
+            text::percentile(q)
+        ),
+        "See the failures by kind. If they are the target's limit, lower the rate; if such answers are fine, \
+         say so with --expect.",
+        vec![("failed", failed as f64), ("share", failed_share), ("quantile", q)],
+    )
+}
+
+pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
+    let (q, bound) = case.printed.iter().copied().find(|(_, value)| value.censored)?;
+    let totals = case.evidence.totals;
+    let censored = totals.track(Series::ResponseCensored).count();
+    let all = censored + totals.track(Series::Response).count();
+    found(
+        FindingCode::TimeoutsShapePercentile,
+        severity(q <= CENSORED_QUANTILE_DEGRADES, Severity::Degrades, Severity::Note),
+        format!(
+            "From {} on the response time is only known to be longer than {}: {} arrivals timed out (after {}) \
+             or were cut off.",
+            text::percentile(q),
+            text::duration(Nanos(bound.value_ns)),
+            text::of(censored, all),
+            text::duration(case.evidence.timeout)
+        ),
+        "Raise --timeout (and --drain) to learn how long they take, or lower the rate if the target can't keep up.",
+        vec![
+            ("censored", censored as f64),
+            ("share", share(censored, all)),
+            ("quantile", q),
+            ("bound_ns", bound.value_ns as f64),
+        ],
+    )
+}
+
+pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
+    let few: Vec<f64> = case.printed.iter().filter(|(_, v)| v.few_samples).map(|(q, _)| *q).collect();
+    let (&first, &last) = (few.first()?, few.last()?);
+    let names: Vec<String> = few.iter().map(|&q| text::percentile(q)).collect();
+    let names = match names.split_last() {
+        Some((only, [])) => format!("{only} rests"),
+        Some((last, others)) => format!("{} and {last} rest", others.join(", ")),
+        None => return None,
+    };
+    let totals = case.evidence.totals;
+    let count = totals.track(Series::Response).count() + totals.track(Series::ResponseCensored).count();
+    let needed = (SAMPLES_ABOVE_MIN as f64 / (1.0 - last)).round() as u64;
+    let length = case.evidence.load_length();
+    let at_this_rate = if case.evidence.model == Model::Open && case.evidence.scheduled > 0 {
+        let seconds = needed as f64 * length.as_secs_f64() / case.evidence.scheduled as f64;
+        format!(", about {} at this rate", text::duration(Nanos((seconds * 1e9) as u64)))
+    } else {
+        String::new()
+    };
+    found(
+        FindingCode::FewSamples,
+        Severity::Note,
+        format!(
+            "{names} on too little: of {} fewer than {SAMPLES_ABOVE_MIN} lie above.",
+            text::plural(count, "sample", "samples")
+        ),
+        format!("Measure longer: {} takes {}{at_this_rate}.", text::percentile(last), text::arrivals(needed)),
+        vec![("samples", count as f64), ("first_quantile", first), ("needed", needed as f64)],
+    )
+}

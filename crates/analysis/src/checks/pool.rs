@@ -1,0 +1,113 @@
+//! Connections: were there any, and did the client's own limits shape the result?
+
+use super::{Case, found, severity, share};
+use crate::evidence::Pool;
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::text;
+use crate::thresholds::{LOCAL_LIMIT_SHARE_INVALIDATES, POOL_WAITED_SHARE_DEGRADES, SHED_SHARE_INVALIDATES};
+use unblink_core::failure::FailureKind;
+use unblink_core::time::Nanos;
+
+pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
+    let counts = case.evidence.totals.counters.connections;
+    // In a part, connections may have been opened before.
+    if case.evidence.is_part || counts.opened > 0 || counts.attempted == 0 {
+        return None;
+    }
+    found(
+        FindingCode::NeverConnected,
+        Severity::Invalidates,
+        format!(
+            "No connection could be opened in {}; {} refused by the target.",
+            text::plural(counts.attempted, "attempt", "attempts"),
+            text::plural(counts.refused, "was", "were")
+        ),
+        "Check that the target listens on this address and port, and that nothing between blocks it.",
+        vec![("attempted", counts.attempted as f64), ("refused", counts.refused as f64)],
+    )
+}
+
+pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
+    let shed = case.measured().timed_out_pool_full;
+    if shed == 0 {
+        return None;
+    }
+    let shed_share = share(shed, case.evidence.scheduled);
+    found(
+        FindingCode::ClientShedLoad,
+        severity(shed_share > SHED_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
+        format!(
+            "{} arrivals timed out waiting for one of the client's own {}: the target never saw them.",
+            text::of(shed, case.evidence.scheduled),
+            connections(case)
+        ),
+        "Allow more connections, or lower the rate to what these can carry.",
+        vec![("timed_out_pool_full", shed as f64), ("share", shed_share)],
+    )
+}
+
+pub(super) fn local_limit(case: &Case<'_>) -> Option<Finding> {
+    let attempts = case.evidence.totals.counters.connections.local_limit;
+    if attempts == 0 {
+        return None;
+    }
+    let measured = case.measured();
+    let failed = measured.failed[FailureKind::NO_LOCAL_PORT.index()]
+        + measured.failed[FailureKind::NO_FILE_DESCRIPTOR.index()];
+    let failed_share = share(failed, case.evidence.scheduled);
+    found(
+        FindingCode::LocalLimit,
+        severity(failed_share > LOCAL_LIMIT_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
+        format!(
+            "This machine had no port or file descriptor left for {}; {} arrivals failed of it.",
+            text::plural(attempts, "connection", "connections"),
+            text::of(failed, case.evidence.scheduled)
+        ),
+        "Raise `ulimit -n`, widen `net.ipv4.ip_local_port_range`, let the target keep connections open, or use \
+         fewer connections (-c).",
+        vec![("attempts", attempts as f64), ("failed", failed as f64), ("share", failed_share)],
+    )
+}
+
+pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
+    let lag = case.evidence.totals.counters.lag;
+    if lag.no_connection == 0 {
+        return None;
+    }
+    let sent = case.measured().sent;
+    let waited_share = share(lag.no_connection, sent);
+    let mean = Nanos(lag.no_connection_ns / lag.no_connection);
+    let (is_worse, remedy) = match case.evidence.pool {
+        Pool::Fixed { .. } => (
+            false,
+            "Nothing, if this number of connections is what you want to test: their queue belongs to the result. \
+             Otherwise raise -c, or leave it out.",
+        ),
+        Pool::Auto { .. } => (
+            waited_share > POOL_WAITED_SHARE_DEGRADES,
+            "Allow more connections, so that every arrival is sent when it is due, or find out why the target \
+             needs so many.",
+        ),
+    };
+    found(
+        FindingCode::PoolLimitReached,
+        severity(is_worse, Severity::Degrades, Severity::Note),
+        format!(
+            "{} arrivals waited for one of the {}, {} on average; response time includes it.",
+            text::of(lag.no_connection, sent),
+            connections(case),
+            text::duration(mean)
+        ),
+        remedy,
+        vec![
+            ("waited", lag.no_connection as f64),
+            ("waited_share", waited_share),
+            ("waited_mean_ns", mean.0 as f64),
+        ],
+    )
+}
+
+fn connections(case: &Case<'_>) -> String {
+    let (Pool::Auto { max: n } | Pool::Fixed { n }) = case.evidence.pool;
+    text::plural(n, "connection", "connections")
+}
