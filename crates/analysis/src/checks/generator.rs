@@ -1,6 +1,6 @@
 //! Did the load generator itself keep to the schedule, and had it headroom?
 
-use super::{Case, found, severity, share};
+use super::{Case, exceeds_tail, found, severity, share};
 use crate::evidence::{End, Model};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::Survival;
@@ -109,9 +109,9 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let reach = share(pause.0, case.evidence.load_length().0);
-    let decided = case
-        .supported()
-        .find(|(q, value)| reach > 1.0 - q && pause.0 as f64 > PAUSE_SHARE_DEGRADES * value.value_ns as f64);
+    let decided = case.supported().find(|(q, value)| {
+        exceeds_tail(reach, *q) && pause.0 as f64 > PAUSE_SHARE_DEGRADES * value.value_ns as f64
+    });
     let tail = match decided {
         Some((q, value)) => format!(
             " That is long enough to decide {} ({}).",

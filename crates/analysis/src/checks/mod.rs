@@ -80,6 +80,11 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
+/// Is `share` more than what lies above the quantile `q`? Rounding of `1 − q` must not decide it.
+fn exceeds_tail(share: f64, q: f64) -> bool {
+    share > 1.0 - q + 1e-12
+}
+
 /// `worse` when `is_worse`, `else_` otherwise.
 fn severity(is_worse: bool, worse: Severity, else_: Severity) -> Severity {
     if is_worse { worse } else { else_ }

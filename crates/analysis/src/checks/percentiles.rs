@@ -1,6 +1,6 @@
 //! What do the printed percentiles rest on?
 
-use super::{Case, found, severity, share};
+use super::{Case, exceeds_tail, found, severity, share};
 use crate::evidence::Model;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::QUANTILES;
@@ -9,16 +9,13 @@ use crate::thresholds::{CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_INVALIDATES, SA
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
-/// Rounding of `1 − q` must not make a share of exactly that exceed it.
-const ROUNDING: f64 = 1e-12;
-
 /// Failed arrivals are in no percentile; had they been slow, every percentile above their share would be
 /// another.
 pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
     let measured = case.measured();
     let (failed, all) = (measured.failed_total(), measured.ended());
     let failed_share = share(failed, all);
-    let q = QUANTILES.into_iter().find(|q| failed_share > 1.0 - q + ROUNDING)?;
+    let q = QUANTILES.into_iter().find(|&q| exceeds_tail(failed_share, q))?;
     let supported = case.printed.iter().any(|(p, value)| *p == q && !value.few_samples);
     let otherwise = severity(supported, Severity::Degrades, Severity::Note);
     found(

@@ -1,1 +1,429 @@
+//! Each finding at its threshold and just below it.
 
+use crate::evidence::{End, Evidence, Model, Pool, Row};
+use crate::finding::{Finding, FindingCode as Code, Severity};
+use crate::thresholds::*;
+use crate::validity::{Status, assess};
+use unblink_core::failure::FailureKind;
+use unblink_core::record::{Bank, Outcomes, Series};
+use unblink_core::time::{Nanos, SECOND_NS};
+
+const RATE: u64 = 1_000;
+const SECONDS: u64 = 100;
+const N: u64 = RATE * SECONDS;
+const RESPONSE: Nanos = Nanos::from_millis(10);
+
+/// 100 s at 1,000/s in which all was well: every arrival sent at once and answered after 10 ms.
+struct World {
+    bank: Bank<u64>,
+    rows: Vec<Row>,
+    evidence: Evidence<'static>,
+}
+
+impl World {
+    fn healthy() -> World {
+        let mut bank = Bank::new(1);
+        for _ in 0..N {
+            bank.track_mut(Series::Response).record(RESPONSE);
+            bank.track_mut(Series::GeneratorLate).record(Nanos::from_micros(5));
+        }
+        let measured = Outcomes { due: N, sent: N, ok: N, ..Outcomes::default() };
+        bank.counters.measured = measured;
+        bank.counters.connections.attempted = 10;
+        bank.counters.connections.opened = 10;
+        bank.counters.lag.generator_ns = N * 5_000;
+        let rows = (0..SECONDS).map(|i| Row {
+            start: Nanos::from_secs(i),
+            length: Nanos::from_secs(1),
+            due: RATE,
+            answered: RATE,
+            in_flight: 10,
+            ..Row::default()
+        });
+        World {
+            bank,
+            rows: rows.collect(),
+            evidence: Evidence {
+                model: Model::Open,
+                is_hold: true,
+                end: End::Complete,
+                is_part: false,
+                scheduled: N,
+                without_ending: 0,
+                sent_in_load: N,
+                totals: empty_bank(),
+                rows: &[],
+                load_from: Nanos::ZERO,
+                load_to: Nanos::from_secs(SECONDS),
+                timeout: Nanos::from_secs(5),
+                pool: Pool::Auto { max: 1_000 },
+                busy_share: 0.1,
+                busy_share_max: 0.2,
+                steal_share: Some(0.0),
+                double_intervals: 0,
+            },
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut World)) -> World {
+        let mut world = World::healthy();
+        change(&mut world);
+        world
+    }
+
+    fn measured(&mut self) -> &mut Outcomes {
+        &mut self.bank.counters.measured
+    }
+
+    /// `n` arrivals that were `ok` end in another way: `count` says which, their ages are `age`.
+    fn censor(&mut self, n: u64, age: Nanos, count: impl FnOnce(&mut Outcomes)) {
+        self.measured().ok -= n;
+        count(&mut self.bank.counters.measured);
+        *self.bank.track_mut(Series::Response) = Default::default();
+        let known = self.bank.counters.measured.ok;
+        (0..known).for_each(|_| self.bank.track_mut(Series::Response).record(RESPONSE));
+        (0..n).for_each(|_| self.bank.track_mut(Series::ResponseCensored).record(age));
+    }
+
+    fn findings(&self) -> (Status, Vec<Finding>) {
+        let evidence = Evidence { totals: &self.bank, rows: &self.rows, ..self.evidence };
+        let assessment = assess(&evidence);
+        (assessment.status, assessment.findings)
+    }
+
+    /// What `code` does to this run; `None` when it is not raised.
+    fn severity(&self, code: Code) -> Option<Severity> {
+        self.finding(code).map(|f| f.severity)
+    }
+
+    fn finding(&self, code: Code) -> Option<Finding> {
+        self.findings().1.into_iter().find(|f| f.code == code)
+    }
+}
+
+fn empty_bank() -> &'static Bank<u64> {
+    static EMPTY: std::sync::LazyLock<Bank<u64>> = std::sync::LazyLock::new(|| Bank::new(1));
+    &EMPTY
+}
+
+const NOTE: Option<Severity> = Some(Severity::Note);
+const DEGRADES: Option<Severity> = Some(Severity::Degrades);
+const INVALIDATES: Option<Severity> = Some(Severity::Invalidates);
+
+#[test]
+fn all_well() {
+    let (status, findings) = World::healthy().findings();
+    assert_eq!(status, Status::Valid);
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn the_worst_comes_first_and_decides() {
+    let world = World::with(|w| {
+        w.evidence.double_intervals = 1;
+        w.evidence.steal_share = Some(0.05);
+        w.evidence.scheduled += 1;
+    });
+    let (status, findings) = world.findings();
+    let codes: Vec<&str> = findings.iter().map(|f| f.code.code()).collect();
+    assert_eq!(status, Status::Invalid);
+    assert_eq!(codes, ["accounting", "cpu_steal", "double_intervals"]);
+    assert_eq!(World::with(|w| w.evidence.steal_share = Some(0.05)).findings().0, Status::Degraded);
+    assert_eq!(World::with(|w| w.evidence.double_intervals = 1).findings().0, Status::Valid);
+}
+
+#[test]
+fn accounts() {
+    let accounting = |change: fn(&mut World)| World::with(change).severity(Code::Accounting);
+    assert_eq!(accounting(|w| w.measured().ok -= 1), INVALIDATES);
+    assert_eq!(accounting(|w| w.measured().due -= 1), INVALIDATES);
+    assert_eq!(accounting(|w| w.evidence.scheduled -= 1), INVALIDATES);
+    let killed = World::with(|w| {
+        w.evidence.end = End::Open;
+        w.evidence.without_ending = 7;
+        w.measured().ok -= 7;
+    });
+    assert_eq!(killed.severity(Code::Accounting), None);
+    assert_eq!(killed.severity(Code::Killed), DEGRADES);
+    assert_eq!(accounting(|w| (w.evidence.is_part, w.evidence.scheduled) = (true, N + 5)), None);
+
+    let interrupted = World::with(|w| w.evidence.end = End::Interrupted);
+    assert_eq!(interrupted.severity(Code::Interrupted), NOTE);
+    assert_eq!(World::with(|w| w.evidence.model = Model::Closed).severity(Code::ClosedLoop), NOTE);
+}
+
+#[test]
+fn nothing_measured_says_only_that() {
+    let world = World::with(|w| {
+        w.bank = Bank::new(1);
+        w.evidence.scheduled = 0;
+    });
+    let (status, findings) = world.findings();
+    assert_eq!((status, findings.len()), (Status::Invalid, 1));
+    assert_eq!(findings[0].code, Code::NothingMeasured);
+    let lost = World::with(|w| w.evidence.scheduled = 0);
+    assert_eq!(lost.severity(Code::Accounting), INVALIDATES);
+}
+
+#[test]
+fn no_answers_and_no_connection() {
+    let refused = World::with(|w| {
+        *w.measured() = Outcomes { due: N, ..Outcomes::default() };
+        w.measured().failed[FailureKind::CONNECT_REFUSED.index()] = N;
+        w.bank.counters.connections.opened = 0;
+        *w.bank.track_mut(Series::Response) = Default::default();
+    });
+    assert_eq!(refused.severity(Code::NoAnswers), INVALIDATES);
+    assert_eq!(refused.severity(Code::NeverConnected), INVALIDATES);
+    assert_eq!(refused.severity(Code::SentBelowOffered), None, "the target refused them");
+    assert_eq!(World::healthy().severity(Code::NeverConnected), None);
+}
+
+#[test]
+fn sent_below_offered() {
+    let late = |n: u64| World::with(|w| w.evidence.sent_in_load = N - n);
+    let degrades = ((1.0 - SENT_SHARE_DEGRADES) * N as f64).round() as u64;
+    let invalidates = ((1.0 - SENT_SHARE_INVALIDATES) * N as f64).round() as u64;
+    assert_eq!(late(degrades).severity(Code::SentBelowOffered), None);
+    assert_eq!(late(degrades + 1).severity(Code::SentBelowOffered), DEGRADES);
+    assert_eq!(late(invalidates).severity(Code::SentBelowOffered), DEGRADES);
+    assert_eq!(late(invalidates + 1).severity(Code::SentBelowOffered), INVALIDATES);
+
+    let mut pool_is_why = late(invalidates + 1);
+    pool_is_why.bank.counters.lag.no_connection_ns = N * 5_000;
+    assert_eq!(pool_is_why.severity(Code::SentBelowOffered), None);
+
+    let few = |n: u64| {
+        World::with(|w| {
+            (w.evidence.scheduled, w.evidence.sent_in_load) = (100, 100 - n);
+            *w.measured() = Outcomes { due: 100, sent: 100, ok: 100, ..Outcomes::default() };
+        })
+    };
+    assert_eq!(few(SENT_MISSING_MIN - 1).severity(Code::SentBelowOffered), None);
+    assert_eq!(few(SENT_MISSING_MIN).severity(Code::SentBelowOffered), INVALIDATES);
+}
+
+/// Of 100,000 arrivals, `n` were sent `late` because of the generator.
+fn late(n: u64, late: Nanos) -> World {
+    World::with(|w| {
+        let track = w.bank.track_mut(Series::GeneratorLate);
+        track.clear();
+        (0..N - n).for_each(|_| track.record(Nanos(1)));
+        (0..n).for_each(|_| track.record(late));
+    })
+}
+
+#[test]
+fn generator_late() {
+    let p99 = N / 100 + 1;
+    let just_above = |share: f64| Nanos((share * RESPONSE.0 as f64 * 1.01) as u64);
+    let just_below = |share: f64| Nanos((share * RESPONSE.0 as f64 * 0.99) as u64);
+    assert_eq!(late(p99, just_below(LATE_SHARE_DEGRADES)).severity(Code::GeneratorLate), None);
+    assert_eq!(late(p99, just_above(LATE_SHARE_DEGRADES)).severity(Code::GeneratorLate), DEGRADES);
+    assert_eq!(late(p99, just_below(LATE_SHARE_INVALIDATES)).severity(Code::GeneratorLate), DEGRADES);
+    let invalid = late(p99, just_above(LATE_SHARE_INVALIDATES)).finding(Code::GeneratorLate);
+    assert!(invalid.is_some_and(|f| f.severity == Severity::Invalidates && f.message.contains(" at p99,")));
+
+    let tail = N / 1_000 + 1;
+    assert_eq!(late(tail, just_below(LATE_SHARE_INVALIDATES)).severity(Code::GeneratorLate), None);
+    assert_eq!(late(tail, just_above(LATE_SHARE_INVALIDATES)).severity(Code::GeneratorLate), DEGRADES);
+
+    // A target that answers in 100 µs: lateness below the floor is never held against the generator.
+    let fast = |own: Nanos| {
+        let mut world = late(N / 2 + 1, own);
+        world.bank.track_mut(Series::Response).clear();
+        (0..N).for_each(|_| world.bank.track_mut(Series::Response).record(Nanos::from_micros(1_100)));
+        world.severity(Code::GeneratorLate)
+    };
+    assert_eq!((fast(LATE_FLOOR), fast(LATE_FLOOR + Nanos::from_micros(2))), (None, INVALIDATES));
+}
+
+#[test]
+fn generator_headroom() {
+    let busy = |all: f64, max: f64| {
+        World::with(|w| (w.evidence.busy_share, w.evidence.busy_share_max) = (all, max))
+            .severity(Code::GeneratorBusy)
+    };
+    assert_eq!(busy(0.5, BUSY_SHARE_DEGRADES), None);
+    assert_eq!(busy(0.5, BUSY_SHARE_DEGRADES + 0.001), DEGRADES);
+    assert_eq!(busy(BUSY_SHARE_INVALIDATES, 1.0), DEGRADES);
+    assert_eq!(busy(BUSY_SHARE_INVALIDATES + 0.001, 1.0), INVALIDATES);
+
+    let steal = |share: f64| World::with(|w| w.evidence.steal_share = Some(share)).severity(Code::CpuSteal);
+    assert_eq!(steal(STEAL_SHARE_DEGRADES), None);
+    assert_eq!(steal(STEAL_SHARE_DEGRADES + 0.001), DEGRADES);
+    assert_eq!(steal(STEAL_SHARE_INVALIDATES), DEGRADES);
+    assert_eq!(steal(STEAL_SHARE_INVALIDATES + 0.001), INVALIDATES);
+    assert_eq!(World::with(|w| w.evidence.steal_share = None).severity(Code::CpuSteal), None);
+}
+
+#[test]
+fn generator_paused() {
+    let paused =
+        |pause: Nanos| World::with(|w| w.bank.counters.own.pause_max = pause).severity(Code::GeneratorPaused);
+    assert_eq!(paused(PAUSE_MIN - Nanos(1)), None);
+    // 10 ms of 100 s reach a share of 10⁻⁴: not more than what lies above p99.99.
+    assert_eq!(paused(PAUSE_MIN), NOTE);
+    assert_eq!(paused(Nanos::from_millis(11)), DEGRADES);
+    // As long, but a tenth of the slow target's percentiles.
+    let slow = World::with(|w| {
+        w.bank.counters.own.pause_max = Nanos::from_millis(11);
+        w.bank.track_mut(Series::Response).clear();
+        (0..N).for_each(|_| w.bank.track_mut(Series::Response).record(Nanos::from_millis(100)));
+    });
+    assert_eq!(slow.severity(Code::GeneratorPaused), NOTE);
+}
+
+/// From `from_s` on the target answers `answered` a second; what is older than the timeout is given up.
+fn overloaded(from_s: usize, to_s: usize, answered: u64) -> World {
+    World::with(|w| {
+        let mut level = 10;
+        let timeout_s = w.evidence.timeout.0 / SECOND_NS;
+        for row in &mut w.rows[from_s..to_s] {
+            row.answered = answered;
+            level += RATE - answered;
+            row.timed_out = level.saturating_sub(RATE * timeout_s);
+            level -= row.timed_out;
+            row.in_flight = level;
+        }
+        for row in &mut w.rows[to_s..] {
+            row.answered = RATE + level - 10;
+            level = 10;
+            row.in_flight = level;
+        }
+    })
+}
+
+#[test]
+fn saturated() {
+    let seconds = SECONDS as usize;
+    let limit = (SATURATED_ANSWERED_SHARE * RATE as f64) as u64;
+    assert_eq!(overloaded(0, seconds, limit).severity(Code::Saturated), None);
+    assert_eq!(overloaded(0, seconds, limit - 1).severity(Code::Saturated), INVALIDATES);
+    // The seed's own: 500 of 1,000/s with a timeout of 5 s, so that nothing grows after 10 s.
+    assert_eq!(overloaded(0, seconds, 500).severity(Code::Saturated), INVALIDATES);
+    assert_eq!(overloaded(50, seconds, 500).severity(Code::Saturated), INVALIDATES);
+    // A stall at the end has the same balance but no growth before.
+    assert_eq!(overloaded(97, seconds, 0).severity(Code::Saturated), None);
+    assert_eq!(overloaded(50, 90, 500).severity(Code::Saturated), None, "it recovers");
+    assert_eq!(overloaded(10, 40, 500).severity(Code::Saturated), None, "over before the last half");
+
+    // One in twenty is lost at any rate: not a queue.
+    let lossy = World::with(|w| {
+        for row in &mut w.rows {
+            (row.answered, row.timed_out, row.in_flight) = (950, 50, 260);
+        }
+    });
+    assert_eq!(lossy.severity(Code::Saturated), None);
+
+    let mut ramp = overloaded(0, seconds, 500);
+    ramp.evidence.is_hold = false;
+    assert_eq!(ramp.severity(Code::Saturated), None, "a ramp grows on purpose");
+    let mut closed = overloaded(0, seconds, 500);
+    closed.evidence.model = Model::Closed;
+    assert_eq!(closed.severity(Code::Saturated), None);
+    let mut short = overloaded(0, 2, 500);
+    (short.evidence.load_to, short.rows) = (Nanos::from_secs(2), short.rows[..2].to_vec());
+    assert_eq!(short.severity(Code::Saturated), None, "one row shows no growth");
+}
+
+#[test]
+fn own_limits() {
+    let waited = |n: u64, pool: Pool| {
+        World::with(|w| {
+            w.evidence.pool = pool;
+            w.bank.counters.lag.no_connection = n;
+            w.bank.counters.lag.no_connection_ns = n * 1_000;
+        })
+        .severity(Code::PoolLimitReached)
+    };
+    let limit = (POOL_WAITED_SHARE_DEGRADES * N as f64) as u64;
+    assert_eq!(waited(0, Pool::Fixed { n: 10 }), None);
+    assert_eq!(waited(N, Pool::Fixed { n: 10 }), NOTE);
+    assert_eq!(waited(limit, Pool::Auto { max: 10 }), NOTE);
+    assert_eq!(waited(limit + 1, Pool::Auto { max: 10 }), DEGRADES);
+
+    let shed = |n: u64| World::with(|w| w.measured().timed_out_pool_full = n).severity(Code::ClientShedLoad);
+    let limit = (SHED_SHARE_INVALIDATES * N as f64) as u64;
+    assert_eq!((shed(0), shed(1), shed(limit), shed(limit + 1)), (None, DEGRADES, DEGRADES, INVALIDATES));
+
+    let local = |attempts: u64, failed: u64| {
+        World::with(|w| {
+            w.bank.counters.connections.local_limit = attempts;
+            w.measured().failed[FailureKind::NO_LOCAL_PORT.index()] = failed;
+        })
+        .severity(Code::LocalLimit)
+    };
+    let limit = (LOCAL_LIMIT_SHARE_INVALIDATES * N as f64) as u64;
+    assert_eq!((local(0, 0), local(1, 0), local(1, limit)), (None, DEGRADES, DEGRADES));
+    assert_eq!(local(1, limit + 1), INVALIDATES);
+}
+
+#[test]
+fn failures_shape() {
+    let failed = |n: u64| {
+        World::with(|w| {
+            w.measured().ok -= n;
+            w.measured().failed[FailureKind::RESET.index()] = n;
+        })
+        .finding(Code::FailuresShapePercentile)
+    };
+    let severity = |n: u64| failed(n).map(|f| f.severity);
+    assert_eq!(severity(N / 10_000), None);
+    assert!(failed(N / 10_000 + 1).is_some_and(|f| f.message.contains("from p99.99 on")));
+    assert!(failed(N / 100 + 1).is_some_and(|f| f.message.contains("from p99 on")));
+    assert_eq!(severity(N / 100 + 1), DEGRADES);
+    assert_eq!(severity((FAILED_SHARE_INVALIDATES * N as f64) as u64), DEGRADES);
+    assert_eq!(severity((FAILED_SHARE_INVALIDATES * N as f64) as u64 + 1), INVALIDATES);
+
+    // One failure in a hundred arrivals touches only percentiles that rest on nothing anyway.
+    let few = World::with(|w| {
+        *w.measured() = Outcomes { due: 500, sent: 500, ok: 499, ..Outcomes::default() };
+        w.measured().failed[0] = 1;
+        w.evidence.scheduled = 500;
+        w.bank.track_mut(Series::Response).clear();
+        (0..499).for_each(|_| w.bank.track_mut(Series::Response).record(RESPONSE));
+    });
+    assert_eq!(few.severity(Code::FailuresShapePercentile), NOTE);
+}
+
+#[test]
+fn timeouts_shape() {
+    let timed_out =
+        |n: u64| World::with(|w| w.censor(n, w.evidence.timeout, |outcomes| outcomes.timed_out = n));
+    assert_eq!(timed_out(N / 10_000).severity(Code::TimeoutsShapePercentile), None);
+    assert_eq!(timed_out(N / 10_000 + 1).severity(Code::TimeoutsShapePercentile), NOTE);
+    assert_eq!(timed_out(N / 100).severity(Code::TimeoutsShapePercentile), NOTE);
+    let shaped = timed_out(N / 100 + 1).finding(Code::TimeoutsShapePercentile).expect("raised");
+    assert_eq!(shaped.severity, Severity::Degrades);
+    assert_eq!(
+        shaped.message.replace(['\u{a0}', '\u{202f}'], " "),
+        "From p99 on the response time is only known to be longer than 5 s: 1 001 of 100 000 arrivals timed \
+         out (after 5 s) or were cut off."
+    );
+
+    let cut = |n: u64| World::with(|w| w.censor(n, RESPONSE, |outcomes| outcomes.unfinished = n));
+    let limit = (CUT_OFF_SHARE_DEGRADES * N as f64) as u64;
+    assert_eq!(cut(0).severity(Code::CutOff), None);
+    assert_eq!(cut(limit).severity(Code::CutOff), NOTE);
+    assert_eq!(cut(limit + 1).severity(Code::CutOff), DEGRADES);
+}
+
+#[test]
+fn few_samples() {
+    assert_eq!(World::healthy().severity(Code::FewSamples), None);
+    let one_less = World::with(|w| {
+        w.bank.track_mut(Series::Response).clear();
+        (0..N - 1).for_each(|_| w.bank.track_mut(Series::Response).record(RESPONSE));
+    });
+    let few = one_less.finding(Code::FewSamples).expect("raised");
+    assert_eq!(few.severity, Severity::Note);
+    assert_eq!(
+        few.message.replace(['\u{a0}', '\u{202f}'], " "),
+        "p99.99 rests on too little: of 99 999 samples fewer than 10 lie above."
+    );
+    assert_eq!(
+        few.remedy.replace(['\u{a0}', '\u{202f}'], " "),
+        "Measure longer: p99.99 takes 100 000 arrivals, about 100 s at this rate."
+    );
+}
