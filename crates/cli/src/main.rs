@@ -1,2 +1,45 @@
 //! The `unblink` command: arguments to a plan, wiring, exit codes; the only printer.
-fn main() {}
+
+// The only crate that prints.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod args;
+mod clock;
+mod config;
+mod demo;
+mod environment;
+mod exit;
+mod lab;
+mod live;
+mod output;
+mod report;
+mod run;
+mod secrets;
+mod signals;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Demo(args) => demo::demo(args),
+        Command::Report(args) => report::report(args),
+        Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
+        Command::Schema => print_schema(),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+fn print_schema() -> anyhow::Result<u8> {
+    output::print(&(output::to_json(&0)? + "\n"))?;
+    Ok(exit::OK)
+}

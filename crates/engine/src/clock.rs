@@ -2,6 +2,9 @@
 
 use unblink_core::time::{Instant, Nanos};
 
+/// A time of day, for names and time stamps only.
+pub type WallTime = std::time::SystemTime;
+
 /// A monotone clock that starts at 0. Copies agree with each other. Reading it costs about 20 ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -21,8 +24,8 @@ impl Clock {
     }
 
     /// The wall-clock time at `at`.
-    pub fn wall(&self, at: Instant) -> std::time::SystemTime {
-        let (now, wall) = (self.now(), std::time::SystemTime::now());
+    pub fn wall(&self, at: Instant) -> WallTime {
+        let (now, wall) = (self.now(), WallTime::now());
         wall + std::time::Duration::from_nanos(at.since(now).0)
             - std::time::Duration::from_nanos(now.since(at).0)
     }

@@ -1,6 +1,6 @@
 //! A run from the outside: start it, take an interval a second, stop it, see how it ended.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WallTime};
 use crate::job::Job;
 use crate::merge::Merger;
 use crate::worker::{Channels, Handed, Worker, WorkerEnd};
@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::SystemTime;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Interval};
 use unblink_core::time::{Instant, Nanos};
@@ -241,7 +240,7 @@ impl Running {
     }
 
     /// Wall-clock time of the schedule's zero.
-    pub fn started_at(&self) -> SystemTime {
+    pub fn started_at(&self) -> WallTime {
         self.clock.wall(self.start)
     }
 

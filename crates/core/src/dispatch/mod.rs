@@ -134,6 +134,8 @@ pub struct Dispatch<L> {
     max: u32,
     slab: Slab,
     idle: List,
+    /// Since when a connection has been idle at every moment.
+    idle_from: Instant,
     opening: List,
     flights: List,
     resend: VecDeque<Flight>,
@@ -159,6 +161,7 @@ impl<L: Load> Dispatch<L> {
             max,
             slab: Slab::new(max as usize),
             idle: List::EMPTY,
+            idle_from: Instant(0),
             opening: List::EMPTY,
             flights: List::EMPTY,
             resend: VecDeque::with_capacity(max as usize),
@@ -456,7 +459,8 @@ impl<L: Load> Dispatch<L> {
         let slot = self.idle.head;
         self.slab.unlink(&mut self.idle, slot);
         let conn = self.slab.at_mut(slot);
-        flight.ready = conn.since;
+        // Any idle connection would have done: only the time without one is time waited for one.
+        flight.ready = conn.since.min(self.idle_from);
         conn.state = State::Busy;
         conn.flight = flight;
         self.slab.insert_by_intended(&mut self.flights, slot);
@@ -543,6 +547,9 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn make_idle(&mut self, slot: u32, now: Instant) {
+        if self.idle.len == 0 {
+            self.idle_from = now;
+        }
         let conn = self.slab.at_mut(slot);
         conn.state = State::Idle;
         conn.since = now;

@@ -67,7 +67,7 @@ impl<C: Counter> Track<C> {
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.histogram
             .iter_recorded()
-            .map(|bin| (bin.value_iterated_to().min(self.max_ns.max(1)), bin.count_at_value().as_u64()))
+            .map(|bin| (bin.value_iterated_to().min(self.max_ns), bin.count_at_value().as_u64()))
     }
 }
 

@@ -1,0 +1,133 @@
+//! `unblink lab`: its flags.
+
+use super::value;
+use clap::{Args, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use unblink_core::time::Nanos;
+
+#[derive(Subcommand, Debug)]
+pub enum LabCommand {
+    /// Serve a scenario until Ctrl-C
+    Serve(Box<ServeArgs>),
+}
+
+const HELP: &str = "\
+SCENARIOS (made for 60 s at 1,000/s)
+  healthy      every answer after 10 ms
+  stall        no answer for 1 s from 30 s on
+  ramp         the delay goes from 10 ms to 100 ms between 20 s and 50 s
+  pauses       no answer for 200 ms every 10 s, first at 9.5 s, six times
+  saturation   5 requests are served at once, the others wait
+
+Every path is answered the same way; /healthy always answers at once.
+
+EXAMPLES
+  unblink lab serve --scenario stall
+  unblink lab serve --scenario healthy --baseline 2ms --stall-at 5s --stall-for 500ms
+  unblink lab serve --scenario saturation --max-concurrency 20 --truth truth.csv
+
+EXIT STATUS
+  0 stopped   2 wrong usage";
+
+/// An HTTP server whose misbehaviour is known to the nanosecond, to check load testers with.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub struct ServeArgs {
+    /// What to do to the requests
+    #[arg(long, value_name = "NAME", default_value = "stall",
+          value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::NAMES))]
+    pub scenario: String,
+
+    /// Where to listen; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+
+    /// Delay of each answer
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub baseline: Option<Nanos>,
+
+    /// When to stall, on the clock of events
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub stall_at: Option<Nanos>,
+
+    /// How long to stall
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub stall_for: Option<Nanos>,
+
+    /// Delay after the ramp; the one before it is the baseline
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub ramp_to: Option<Nanos>,
+
+    /// When the ramp begins
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub ramp_start: Option<Nanos>,
+
+    /// When the ramp ends
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub ramp_end: Option<Nanos>,
+
+    /// When the first pause begins
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub pause_first: Option<Nanos>,
+
+    /// From one pause to the next
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub pause_every: Option<Nanos>,
+
+    /// How long each pause lasts
+    #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
+    pub pause_for: Option<Nanos>,
+
+    /// How many pauses
+    #[arg(long, value_name = "COUNT", help_heading = "Numbers of the scenario", value_parser = value::positive)]
+    pub pause_count: Option<u32>,
+
+    /// Requests served at once; the others wait in order
+    #[arg(long, value_name = "COUNT", help_heading = "Numbers of the scenario", value_parser = value::positive)]
+    pub max_concurrency: Option<u32>,
+
+    /// What starts the clock of events: the first request of a run (a lone one before it is taken for a
+    /// probe), the start of the process, or POST /_lab/arm
+    #[arg(long, value_enum, default_value_t = Clock::First, help_heading = "Server")]
+    pub clock: Clock,
+
+    /// Write what happened to each request to this CSV file
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    pub truth: Option<PathBuf>,
+
+    /// Size of an answer's body
+    #[arg(long, value_name = "BYTES", default_value = "16", help_heading = "Server", value_parser = value::bytes)]
+    pub body_size: u64,
+
+    /// Speak TLS with a certificate made at the start
+    #[arg(long, help_heading = "Server")]
+    pub tls: bool,
+
+    /// Speak TLS with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Server")]
+    pub cert: Option<PathBuf>,
+
+    /// Key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Server")]
+    pub key: Option<PathBuf>,
+
+    /// Write the server's certificate to this file, for a client's --cacert
+    #[arg(long, value_name = "FILE", requires = "tls", help_heading = "Server")]
+    pub write_cert: Option<PathBuf>,
+
+    /// Print where it listens, and the summary at the end, as JSON
+    #[arg(long, help_heading = "Server")]
+    pub json: bool,
+}
+
+/// What starts the clock of events.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// The first request of a run
+    First,
+    /// The start of the process
+    Process,
+    /// POST /_lab/arm
+    Arm,
+}

@@ -1,0 +1,106 @@
+//! The command line: what can be asked for, and nothing about how it is done.
+
+pub mod lab;
+pub mod run;
+pub mod value;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// The load tester that does not look away when the server stalls.
+///
+/// It offers load on a schedule that nothing the target does can move, measures each response from the
+/// moment it should have started, accounts for every arrival, and says so when a run can't be trusted.
+#[derive(Parser, Debug)]
+#[command(name = "unblink", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Offer load to a target and report what its users would feel
+    Run(Box<run::RunArgs>),
+    /// See in a minute what a closed-loop tool hides: a stalling server, measured both ways
+    Demo(DemoArgs),
+    /// Rebuild the report of a run from its folder
+    Report(ReportArgs),
+    /// The misbehaving server, whose truth is known
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
+    /// Print the JSON Schema of the run document
+    Schema,
+}
+
+const DEMO_HELP: &str = "\
+EXAMPLES
+  unblink demo            a stall of 1 s in 12 s, twice: closed loop, then open loop
+  unblink demo --full     60 s at 1,000/s with the stall at 30 s, as published
+
+EXIT STATUS
+  0 shown   2 wrong usage   3 a run was invalid   130 interrupted";
+
+/// Start the lab server on a free loopback port, run its stall closed-loop with 10 users and open-loop
+/// at 1,000/s, and show both beside the exact value from theory.
+#[derive(clap::Args, Debug)]
+#[command(after_help = DEMO_HELP)]
+pub struct DemoArgs {
+    /// The published numbers: 60 s, the stall at 30 s
+    #[arg(long)]
+    pub full: bool,
+    /// Where to write the page and both runs [default: unblink-demo/<time> here]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print both run documents and the truth as one JSON object instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const REPORT_HELP: &str = "\
+EXAMPLES
+  unblink report unblink-runs/2026-01-31T12-00-00Z
+  unblink report DIR --from 10s --to 50s
+  unblink report DIR --json | jq .response_time.quantiles
+
+EXIT STATUS
+  0 the run is valid or degraded   2 wrong usage   3 the run is invalid";
+
+/// Everything is computed anew from what was written while the run went on, so this also works for a run
+/// that was killed.
+#[derive(clap::Args, Debug)]
+#[command(after_help = REPORT_HELP)]
+pub struct ReportArgs {
+    /// Folder of the run
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Only what was recorded from here on, after the start
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub from: Option<unblink_core::time::Nanos>,
+    /// Only what was recorded before this, after the start
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub to: Option<unblink_core::time::Nanos>,
+    #[command(flatten)]
+    pub exports: Exports,
+    /// Write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// Forms of the result, shared by every command that has one.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct Exports {
+    /// Print the run document as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+    /// Write the figures over time as CSV, a row per interval
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write the percentiles of response time in HdrHistogram's text form
+    #[arg(long, value_name = "FILE")]
+    pub hgrm: Option<PathBuf>,
+    /// Write every picture as an SVG file into this folder
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+}

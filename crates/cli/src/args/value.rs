@@ -1,0 +1,290 @@
+//! Values on the command line: rates, times, sizes. Each error says what was expected.
+
+use unblink_core::schedule::{Phase, RATE_MAX_PER_S, Rate};
+use unblink_core::time::Nanos;
+use unblink_engine::expect::Needle;
+
+/// The rate over time, before its length is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Shape {
+    Hold(Rate),
+    Ramp(Rate, Rate),
+    Steps(Vec<Rate>),
+}
+
+impl Shape {
+    /// The shape over `duration`. Equal steps; what division leaves over goes to the last.
+    pub fn over(&self, duration: Nanos) -> Vec<Phase> {
+        match self {
+            Shape::Hold(rate) => vec![Phase::hold(*rate, duration)],
+            Shape::Ramp(from, to) => vec![Phase { from: *from, to: *to, duration }],
+            Shape::Steps(rates) => {
+                let each = Nanos(duration.0 / rates.len() as u64);
+                let rest = Nanos(duration.0 - each.0 * (rates.len() as u64 - 1));
+                let last = rates.len() - 1;
+                let length = |i| if i == last { rest } else { each };
+                rates.iter().enumerate().map(|(i, &rate)| Phase::hold(rate, length(i))).collect()
+            }
+        }
+    }
+}
+
+/// How many connections there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connections {
+    Auto(Option<u32>),
+    Fixed(u32),
+}
+
+/// One `--expect`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Expectation {
+    Statuses(Vec<std::ops::RangeInclusive<u16>>),
+    Size(std::ops::RangeInclusive<u64>),
+    Contains(Needle),
+}
+
+/// `5000`, `5k`, `50/s`, `10/m`, `100..5000`, `100,200,400`.
+pub fn shape(text: &str) -> Result<Shape, String> {
+    let (amounts, unit) = split_unit(text)?;
+    let one = |amount: &str| milli_rate(amount, unit, text);
+    if let Some((from, to)) = amounts.split_once("..") {
+        return Ok(Shape::Ramp(one(from)?, one(to)?));
+    }
+    if amounts.contains(',') {
+        return Ok(Shape::Steps(amounts.split(',').map(one).collect::<Result<_, _>>()?));
+    }
+    let rate = one(amounts)?;
+    if rate.milli_per_s == 0 {
+        return Err("the rate is 0: nothing would be sent (give a rate above 0, such as 50/s)".into());
+    }
+    Ok(Shape::Hold(rate))
+}
+
+/// A single rate above 0.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    match shape(text)? {
+        Shape::Hold(rate) => Ok(rate),
+        _ => Err("a single rate is expected, such as 5000 or 50/s".into()),
+    }
+}
+
+/// Splits `50/1s` into the amount and the length of its unit in milliseconds.
+fn split_unit(text: &str) -> Result<(&str, u64), String> {
+    let Some((amounts, unit)) = text.split_once('/') else { return Ok((text, 1000)) };
+    let ms = match unit {
+        "s" | "sec" | "second" => 1000,
+        "m" | "min" | "minute" => 60_000,
+        "h" | "hour" => 3_600_000,
+        other => duration(other)?.0 / 1_000_000,
+    };
+    if ms == 0 {
+        return Err(format!("{unit:?} is too short for the unit of a rate (use /s, /m, /h or such as /10s)"));
+    }
+    Ok((amounts, ms))
+}
+
+fn milli_rate(amount: &str, unit_ms: u64, whole: &str) -> Result<Rate, String> {
+    let expected =
+        || format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 10/m");
+    let (digits, factor) = match amount.trim().to_ascii_lowercase() {
+        a if a.ends_with('k') => (a[..a.len() - 1].to_string(), 1e3),
+        a => (a, 1.0),
+    };
+    let number = plain_number(&digits).ok_or_else(expected)? * factor;
+    let milli_per_s = number * 1e6 / unit_ms as f64;
+    if milli_per_s > RATE_MAX_PER_S as f64 * 1000.0 {
+        return Err(format!("{whole:?} is above the highest possible rate, {RATE_MAX_PER_S}/s"));
+    }
+    let rounded = milli_per_s.round();
+    if number > 0.0 && rounded == 0.0 {
+        return Err(format!("{whole:?} is below the lowest possible rate, one request in 1,000 s"));
+    }
+    Ok(Rate { milli_per_s: rounded as u64 })
+}
+
+/// Digits with at most one point: no sign, no exponent, no `nan`, no `inf`.
+fn plain_number(text: &str) -> Option<f64> {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_');
+    if !plain { None } else { text.replace('_', "").parse().ok() }
+}
+
+/// `200ms`, `30s`, `5m`, `1h30m`, `1.5s`; a bare number is seconds.
+pub fn duration(text: &str) -> Result<Nanos, String> {
+    let expected =
+        || format!("{text:?} is not a time: expected a number with a unit, such as 200ms, 30s, 5m, 1h30m");
+    if let Some(seconds) = plain_number(text) {
+        return nanos(seconds * 1e9, text);
+    }
+    let mut rest = text;
+    let mut total = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let letters = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |i| digits + i);
+        let amount = plain_number(&rest[..digits]).ok_or_else(expected)?;
+        let unit = match &rest[digits..letters] {
+            "ns" => 1.0,
+            "us" | "µs" | "μs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "m" | "min" => 60e9,
+            "h" => 3600e9,
+            _ => return Err(expected()),
+        };
+        total += amount * unit;
+        rest = &rest[letters..];
+    }
+    if text.is_empty() { Err(expected()) } else { nanos(total, text) }
+}
+
+fn nanos(ns: f64, text: &str) -> Result<Nanos, String> {
+    // Far above any limit that a plan has; below it, f64 is exact enough and u64 does not overflow.
+    if ns > 1e18 { Err(format!("{text:?} is too long")) } else { Ok(Nanos(ns.round() as u64)) }
+}
+
+/// `auto`, `auto:5000` or a number.
+pub fn connections(text: &str) -> Result<Connections, String> {
+    let expected =
+        || format!("{text:?} is not a number of connections: expected auto, auto:MAX or a number above 0");
+    match text.strip_prefix("auto") {
+        Some("") => Ok(Connections::Auto(None)),
+        Some(max) => {
+            let max = max.strip_prefix(':').ok_or_else(expected)?;
+            positive(max).map(|n| Connections::Auto(Some(n))).map_err(|_| expected())
+        }
+        None => positive(text).map(Connections::Fixed).map_err(|_| expected()),
+    }
+}
+
+/// A whole number above 0, `k` allowed.
+pub fn positive(text: &str) -> Result<u32, String> {
+    let n = count(text)?;
+    u32::try_from(n).map_err(|_| format!("{text:?} is too large"))
+}
+
+/// A whole number above 0, `k` and `m` allowed.
+pub fn count(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, factor) = match lower.as_bytes().last() {
+        Some(b'k') => (&lower[..lower.len() - 1], 1000),
+        Some(b'm') => (&lower[..lower.len() - 1], 1_000_000),
+        _ => (&lower[..], 1),
+    };
+    match digits.replace('_', "").parse::<u64>().ok().and_then(|n| n.checked_mul(factor)) {
+        Some(0) => Err("0 would do nothing: expected a number above 0".into()),
+        Some(n) => Ok(n),
+        None => Err(format!("{text:?} is not a whole number above 0")),
+    }
+}
+
+/// `512`, `64k`, `10m`, `1g`: binary multiples.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: Option<u64> = match &lower[digits.len()..] {
+        "" | "b" => Some(1),
+        "k" | "kb" | "kib" => Some(1 << 10),
+        "m" | "mb" | "mib" => Some(1 << 20),
+        "g" | "gb" | "gib" => Some(1 << 30),
+        _ => None,
+    };
+    let bytes = digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
+    bytes.ok_or_else(|| format!("{text:?} is not a size: expected a number of bytes, such as 512, 64k, 10m"))
+}
+
+/// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`.
+pub fn expectation(text: &str) -> Result<Expectation, String> {
+    let expected = || {
+        format!(
+            "{text:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"
+        )
+    };
+    let (name, value) = text.split_once('=').ok_or_else(expected)?;
+    match name {
+        "status" => {
+            let statuses = value.split(',').map(status_range).collect::<Option<Vec<_>>>();
+            statuses.map(Expectation::Statuses).ok_or_else(expected)
+        }
+        "size" => {
+            let (min, max) = value.split_once("..").unwrap_or((value, value));
+            let max = if max.is_empty() { Ok(u64::MAX) } else { bytes(max) };
+            let min = if min.is_empty() { Ok(0) } else { bytes(min) };
+            match (min, max) {
+                (Ok(min), Ok(max)) if min <= max => Ok(Expectation::Size(min..=max)),
+                _ => Err(expected()),
+            }
+        }
+        "contains" => Needle::new(value.as_bytes()).map(Expectation::Contains).ok_or_else(expected),
+        _ => Err(expected()),
+    }
+}
+
+fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
+    if let Some(class) = text.strip_suffix("xx") {
+        let class: u16 = class.parse().ok().filter(|c| (1..=5).contains(c))?;
+        return Some(class * 100..=class * 100 + 99);
+    }
+    let status: u16 = text.parse().ok().filter(|s| (100..=599).contains(s))?;
+    Some(status..=status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn milli(n: u64) -> Rate {
+        Rate { milli_per_s: n }
+    }
+
+    #[test]
+    fn rates() {
+        let hold = |n| Ok(Shape::Hold(milli(n)));
+        assert_eq!(shape("5000"), hold(5_000_000));
+        assert_eq!(shape("5k"), hold(5_000_000));
+        assert_eq!(shape("1.5k/s"), hold(1_500_000));
+        assert_eq!(shape("50/1s"), hold(50_000));
+        assert_eq!(shape("10/m"), hold(167));
+        assert_eq!(shape("3/10s"), hold(300));
+        assert_eq!(shape("100..5000"), Ok(Shape::Ramp(milli(100_000), milli(5_000_000))));
+        assert_eq!(shape("0..60/m"), Ok(Shape::Ramp(milli(0), milli(1000))));
+        assert_eq!(shape("1,2,3"), Ok(Shape::Steps(vec![milli(1000), milli(2000), milli(3000)])));
+        for bad in
+            ["", "0", "-5", "nan", "inf", "1e5", "5x", "5/x", "1..", "1,,2", "2000k", "0.000001", "5/0s"]
+        {
+            assert!(shape(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(duration("200ms"), Ok(Nanos::from_millis(200)));
+        assert_eq!(duration("30"), Ok(Nanos::from_secs(30)));
+        assert_eq!(duration("1.5s"), Ok(Nanos::from_millis(1500)));
+        assert_eq!(duration("1h30m"), Ok(Nanos::from_secs(5400)));
+        assert_eq!(duration("1m30s500ms"), Ok(Nanos::from_millis(90_500)));
+        for bad in ["", "s", "5 s", "-1s", "nan", "inf", "5x", "1s5", "99999999999999h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn steps_fill_the_duration() {
+        let phases = Shape::Steps(vec![milli(1), milli(2), milli(3)]).over(Nanos(100));
+        assert_eq!(phases.iter().map(|p| p.duration.0).collect::<Vec<_>>(), [33, 33, 34]);
+    }
+
+    #[test]
+    fn other_values() {
+        assert_eq!(connections("auto"), Ok(Connections::Auto(None)));
+        assert_eq!(connections("auto:5k"), Ok(Connections::Auto(Some(5000))));
+        assert_eq!(connections("64"), Ok(Connections::Fixed(64)));
+        assert!(["0", "-1", "auto:", "auto:0", "automatic", "x"].iter().all(|t| connections(t).is_err()));
+        assert_eq!(bytes("64k"), Ok(65536));
+        assert!(["", "k", "-1", "1x", "99999999999g"].iter().all(|t| bytes(t).is_err()));
+        assert_eq!(expectation("status=2xx,404"), Ok(Expectation::Statuses(vec![200..=299, 404..=404])));
+        assert_eq!(expectation("size=10.."), Ok(Expectation::Size(10..=u64::MAX)));
+        for bad in ["", "status", "status=", "status=99", "status=6xx", "size=5..1", "contains=", "body=x"] {
+            assert!(expectation(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `unblink demo`: the same stall, measured closed-loop and open-loop, beside the exact value.
+
+use crate::args::{Cli, Command, DemoArgs};
+use crate::{clock, exit, output, run, signals};
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use std::path::Path;
+use std::time::Duration;
+use unblink_analysis::quantile::QUANTILES;
+use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_lab::{Gate, Scenario, ServerConfig, oracle};
+use unblink_report::demo::{self, Demo};
+
+const RATE_PER_S: u64 = 1000;
+const USERS: u32 = 10;
+
+struct Length {
+    seconds: u64,
+    stall_at_seconds: u64,
+}
+
+/// As published: 60 s with the stall in the middle.
+const FULL: Length = Length { seconds: 60, stall_at_seconds: 30 };
+const SHORT: Length = Length { seconds: 12, stall_at_seconds: 5 };
+
+/// Shows what a closed loop hides.
+pub fn demo(args: &DemoArgs) -> Result<u8> {
+    let length = if args.full { FULL } else { SHORT };
+    let scenario = scenario(&length)?;
+    let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-demo").join(clock::folder_name()));
+    output::check_folder(&folder)?;
+    let interruptions = signals::listen()?;
+    let measure =
+        |load: &[&str], name: &str| measure(&scenario, &length, load, &folder.join(name), &interruptions);
+
+    eprintln!("A server that answers in 10 ms, and once not at all for 1 s. Twice {} s:", length.seconds);
+    eprintln!("  1/2  closed loop: {USERS} users, each waits for its answer (as ab, hey, wrk, Locust do)");
+    let users = USERS.to_string();
+    let closed = measure(&["--closed", &users], "closed")?;
+    let mut code = exit::of_run(&closed);
+    if code == exit::INTERRUPTED {
+        return Ok(code);
+    }
+    eprintln!("  2/2  open loop: {RATE_PER_S} arrivals a second, whatever the server does");
+    let rate = RATE_PER_S.to_string();
+    let open = measure(&["-R", &rate], "open")?;
+    code = code.max(exit::of_run(&open));
+
+    let demo = Demo { closed, open, truth: truth(&scenario, &length), scenario: scenario.describe() };
+    output::write_html(&folder.join("demo.html"), &demo::html(&demo));
+    if args.json {
+        let truth: Vec<_> =
+            demo.truth.iter().map(|(q, ns)| serde_json::json!({ "q": q, "value": ns })).collect();
+        let all = serde_json::json!({
+            "scenario": demo.scenario,
+            "closed": demo.closed,
+            "open": demo.open,
+            "truth": { "unit": "ns", "quantiles": truth },
+        });
+        output::print(&(output::to_json(&all)? + "\n"))?;
+        eprintln!("Page  {}/demo.html", folder.display());
+    } else {
+        output::print(&demo::terminal(&demo, &output::style()))?;
+        output::print(&format!("\nPage  {0}/demo.html\nRuns  {0}/closed  {0}/open\n", folder.display()))?;
+    }
+    Ok(code)
+}
+
+fn scenario(length: &Length) -> Result<Scenario> {
+    let mut scenario = Scenario::preset("stall").context("the lab has no scenario \"stall\"")?;
+    scenario.gates = vec![Gate::once(length.stall_at_seconds * 1_000_000_000, 1_000_000_000)];
+    Ok(scenario)
+}
+
+/// One run against a server of its own, so that its clock of events starts anew.
+fn measure(
+    scenario: &Scenario,
+    length: &Length,
+    load: &[&str],
+    folder: &Path,
+    interruptions: &signals::Interruptions,
+) -> Result<RunDocument> {
+    let mut config = ServerConfig::new(scenario.clone());
+    config.listen.set_port(0);
+    let server = unblink_lab::spawn(config)?;
+    let url = format!("http://{}/", server.local_addr());
+    let duration = format!("{}s", length.seconds);
+    let command = ["unblink", "run", &url, "--duration", &duration].into_iter().chain(load.iter().copied());
+    let Command::Run(args) = Cli::try_parse_from(command)?.command else { bail!("not a run") };
+    let prepared = run::prepare(&args)?;
+    let document = run::execute(prepared, folder, false, false, interruptions)?;
+    server.stop()?;
+    let page = unblink_report::html::render(&document);
+    output::write_html(&folder.join("report.html"), &page);
+    if document.status == RunStatus::Interrupted {
+        eprintln!("interrupted; what was recorded is in {}", folder.display());
+    }
+    Ok(document)
+}
+
+/// Exact percentiles of response time by the scenario's model.
+fn truth(scenario: &Scenario, length: &Length) -> Vec<(f64, u64)> {
+    let mut exact = oracle::open_loop(scenario, RATE_PER_S, Duration::from_secs(length.seconds), None);
+    exact.sort_unstable();
+    let quantiles = QUANTILES.into_iter().chain([1.0]);
+    quantiles.filter_map(|q| Some((q, oracle::percentile(&exact, q)?))).collect()
+}

@@ -1,0 +1,137 @@
+//! `unblink lab serve`.
+
+use crate::args::lab::{Clock, ServeArgs};
+use crate::{exit, output};
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use unblink_core::time::Nanos;
+use unblink_lab::{Baseline, ClockStart, Gate, Scenario, Server, ServerConfig, Summary, Tls};
+use unblink_report::format;
+
+/// Serves until a signal comes.
+pub fn serve(args: &ServeArgs) -> Result<u8> {
+    let scenario = scenario(args)?;
+    let line = scenario.describe();
+    let mut config = ServerConfig::new(scenario);
+    config.listen = args.listen;
+    config.clock = match args.clock {
+        Clock::First => ClockStart::FirstRequest,
+        Clock::Process => ClockStart::ProcessStart,
+        Clock::Arm => ClockStart::Arm,
+    };
+    config.truth_log = args.truth.clone();
+    config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
+    config.tls = match (args.tls, args.cert.clone().zip(args.key.clone())) {
+        (_, Some((certificates, key))) => Some(Tls::Files { certificates, key }),
+        (true, None) => Some(Tls::SelfSigned),
+        (false, None) => None,
+    };
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let server = Server::bind(config)?;
+    if let Some(path) = &args.write_cert {
+        output::write(path, server.certificate_pem().unwrap_or_default())?;
+    }
+    let url = format!("{scheme}://{}/", server.local_addr());
+    if args.json {
+        output::print(&format!("{}\n", serde_json::json!({ "url": url, "scenario": line })))?;
+    } else {
+        output::print(&format!("{line}\nlistening on {url} until Ctrl-C\n"))?;
+    }
+    let stopper = server.stopper();
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(|_| stopper.stop()))
+        .context("can't listen for Ctrl-C")?;
+    let summary = server.run()?;
+    print_summary(&summary, args)?;
+    Ok(exit::OK)
+}
+
+fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {
+    let late = &summary.lateness;
+    if args.json {
+        let text = serde_json::json!({
+            "requests": summary.requests,
+            "served": summary.served,
+            "abandoned": summary.abandoned,
+            "unserved": summary.unserved,
+            "bad_requests": summary.bad_requests,
+            "connections": summary.connections,
+            "connections_peak": summary.connections_peak,
+            "lateness": {
+                "unit": "ns", "count": late.count,
+                "p50": late.p50_ns, "p99": late.p99_ns, "p999": late.p999_ns, "max": late.max_ns,
+            },
+            "truth_rows": summary.truth_rows,
+            "truth_rows_lost": summary.truth_rows_lost,
+        });
+        output::print(&format!("{text}\n"))?;
+    } else {
+        output::print(&format!(
+            "\n{} requests on {} connections (at most {} at once), {} abandoned, {} malformed\n\
+             own lateness: p50 {}, p99 {}, max {}\n",
+            format::count(summary.requests),
+            format::count(summary.connections),
+            format::count(summary.connections_peak),
+            format::count(summary.abandoned),
+            format::count(summary.bad_requests),
+            format::duration(late.p50_ns),
+            format::duration(late.p99_ns),
+            format::duration(late.max_ns),
+        ))?;
+    }
+    if let Some(error) = &summary.truth_error {
+        eprintln!("warning: the truth log is not whole: {error} ({} rows lost)", summary.truth_rows_lost);
+    }
+    Ok(())
+}
+
+/// The preset with the numbers that were given.
+fn scenario(args: &ServeArgs) -> Result<Scenario> {
+    let mut scenario = Scenario::preset(&args.scenario).context("unknown scenario")?;
+    if let Baseline::Constant { delay_ns } = &mut scenario.baseline {
+        set(delay_ns, args.baseline);
+    }
+    if args.ramp_to.or(args.ramp_start).or(args.ramp_end).is_some() || args.scenario == "ramp" {
+        let preset = Scenario::preset("ramp").map(|s| s.baseline);
+        let Some(Baseline::Ramp { mut from_ns, mut to_ns, mut start_ns, mut end_ns }) = preset else {
+            bail!("the preset of the ramp has none");
+        };
+        set(&mut from_ns, args.baseline);
+        set(&mut to_ns, args.ramp_to);
+        set(&mut start_ns, args.ramp_start);
+        set(&mut end_ns, args.ramp_end);
+        scenario.baseline = Baseline::Ramp { from_ns, to_ns, start_ns, end_ns };
+    }
+    if args.stall_at.or(args.stall_for).is_some() {
+        let mut stall = gate(&mut scenario, "stall")?;
+        set(&mut stall.first_at_ns, args.stall_at);
+        set(&mut stall.duration_ns, args.stall_for);
+        scenario.gates.push(stall);
+    }
+    if args.pause_first.or(args.pause_every).or(args.pause_for).is_some() || args.pause_count.is_some() {
+        let mut pauses = gate(&mut scenario, "pauses")?;
+        set(&mut pauses.first_at_ns, args.pause_first);
+        set(&mut pauses.period_ns, args.pause_every);
+        set(&mut pauses.duration_ns, args.pause_for);
+        pauses.count = args.pause_count.unwrap_or(pauses.count);
+        scenario.gates.push(pauses);
+    }
+    scenario.max_concurrency = args.max_concurrency.or(scenario.max_concurrency);
+    Ok(scenario)
+}
+
+fn set(place: &mut u64, value: Option<Nanos>) {
+    if let Some(value) = value {
+        *place = value.0;
+    }
+}
+
+/// The preset's gate, taken out of the scenario if it is there, so that its numbers can be changed.
+fn gate(scenario: &mut Scenario, preset: &str) -> Result<Gate> {
+    let gate = Scenario::preset(preset).and_then(|s| s.gates.first().copied()).context("no such gate")?;
+    scenario.gates.retain(|g| g != &gate);
+    Ok(gate)
+}

@@ -1,0 +1,90 @@
+//! Results: on stdout for people or as JSON, and into files.
+
+pub use crate::args::Exports;
+use anyhow::{Context, Result, bail};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use unblink_artifact::document::RunDocument;
+use unblink_report::terminal::Style;
+
+/// How text is drawn on stdout.
+pub fn style() -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let width = terminal_size::terminal_size().filter(|_| terminal).map_or(80, |(width, _)| width.0);
+    // https://no-color.org: any non-empty value.
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+    Style { width, color: terminal && !no_color && !dumb }
+}
+
+/// Prints a result and writes what was asked for beside it.
+pub fn present(document: &RunDocument, exports: &Exports) -> Result<()> {
+    if exports.json {
+        print(&(to_json(document)? + "\n"))?;
+    } else {
+        print(&unblink_report::terminal::render(document, &style()))?;
+    }
+    if let Some(path) = &exports.csv {
+        write(path, &unblink_report::csv::series(document))?;
+    }
+    if let Some(path) = &exports.hgrm {}
+    if let Some(folder) = &exports.svg {
+        std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
+        for (name, picture) in unblink_report::svg::all(document) {
+            write(&folder.join(format!("{name}.svg")), &picture)?;
+        }
+    }
+    Ok(())
+}
+
+/// The document, indented.
+pub fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string_pretty(value).context("can't write the document as JSON")
+}
+
+/// Writes to stdout; a reader that has gone away is no error.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("can't write to standard output"),
+    }
+}
+
+/// Writes a file that was asked for.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
+}
+
+/// Writes the page; without it the run is still whole.
+pub fn write_html(path: &Path, page: &str) {
+    if let Err(error) = std::fs::write(path, page) {
+        eprintln!("warning: can't write {path:?}: {error}");
+    }
+}
+
+/// Says where the record is.
+pub fn say_where(folder: &Path, quietly: bool) {
+    let text = format!("Record  {0}\nReport  {0}/report.html", folder.display());
+    if quietly { eprintln!("{text}") } else { println!("\n{text}") }
+}
+
+/// Can a run be recorded here? Known before anything is sent.
+pub fn check_folder(folder: &Path) -> Result<()> {
+    let missing = !folder.exists();
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("can't create the folder {folder:?} (-o names another)"))?;
+    let probe = folder.join(".unblink-probe");
+    let written = std::fs::write(&probe, b"");
+    let _ = std::fs::remove_file(&probe);
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("can't read the folder {folder:?}"))?.count();
+    if missing {
+        let _ = std::fs::remove_dir(folder);
+    }
+    written.with_context(|| format!("can't write into the folder {folder:?} (-o names another)"))?;
+    if entries > 0 {
+        bail!("the folder {folder:?} is not empty: name another with -o, so that no run overwrites one");
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! `unblink report`: everything anew from a run's folder.
+
+use crate::args::ReportArgs;
+use crate::{exit, output};
+use anyhow::{Result, bail};
+use unblink_artifact::folder::report_part;
+
+/// Reads the folder and presents what it holds.
+pub fn report(args: &ReportArgs) -> Result<u8> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from >= to
+    {
+        bail!("--from {} s is not before --to {} s", from.as_secs_f64(), to.as_secs_f64());
+    }
+    let document = report_part(&args.dir, args.from, args.to)?;
+    if let Some(path) = &args.html {
+        output::write(path, &unblink_report::html::render(&document))?;
+    }
+    output::present(&document, &args.exports)?;
+    let invalid = document.validity.status == unblink_artifact::document::ValidityStatus::Invalid;
+    Ok(if invalid { exit::INVALID } else { exit::OK })
+}

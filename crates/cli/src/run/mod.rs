@@ -1,0 +1,127 @@
+//! `unblink run`.
+
+mod prepare;
+mod request;
+mod target_file;
+mod url;
+
+use crate::args::run::RunArgs;
+use crate::environment::StealMeter;
+use crate::live::LiveLine;
+use crate::output::{self, Exports};
+use crate::{clock, exit, signals};
+use anyhow::{Context, Result};
+pub(crate) use prepare::{Prepared, prepare};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::time::Nanos;
+use unblink_engine::job::Job;
+use unblink_engine::preflight::preflight;
+use unblink_engine::run::Summary;
+
+/// Pre-flight requests at the most: a long target file is not gone through twice.
+const PREFLIGHTS_MAX: usize = 32;
+/// A pre-flight request that takes longer than this is given up, whatever the timeout.
+const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs and reports. Gives the exit code.
+pub fn run(args: &RunArgs) -> Result<u8> {
+    let prepared = prepare(args)?;
+    let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-runs").join(clock::folder_name()));
+    let interruptions = signals::listen()?;
+    if !args.quiet && std::io::stderr().is_terminal() {
+        eprintln!("{}: {}", prepared.target_line, prepared.header.load.summary);
+    }
+    let document = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
+    output::write_html(&folder.join("report.html"), &unblink_report::html::render(&document));
+    output::present(&document, &args.exports)?;
+    output::say_where(&folder, args.exports.json);
+    Ok(exit::of_run(&document))
+}
+
+/// One whole run, recorded into `folder`.
+pub(crate) fn execute(
+    prepared: Prepared,
+    folder: &Path,
+    no_preflight: bool,
+    quiet: bool,
+    interruptions: &signals::Interruptions,
+) -> Result<RunDocument> {
+    let Prepared { job, mut header, .. } = prepared;
+    // A folder that can't be written must be known before any load is offered.
+    output::check_folder(folder)?;
+    if !no_preflight {
+        preflight_all(&job)?;
+    }
+    let plan = job.plan.clone();
+    let steal = StealMeter::now();
+    let mut running = unblink_engine::run::start(job)?;
+    let _listening = interruptions.attach(running.controls());
+    header.started_at = clock::rfc3339(running.started_at());
+    let mut writer = match FolderWriter::create(folder, &header) {
+        Ok(writer) => writer,
+        Err(error) => {
+            running.controls().abort();
+            return Err(error.into());
+        }
+    };
+    let mut tally = Tally::new(header);
+    let mut live = LiveLine::new(quiet, plan.load_length());
+    while let Some(interval) = running.next_interval() {
+        tally.add(interval);
+        live.show(interval);
+        if let Err(error) = writer.interval(interval) {
+            live.clear();
+            eprintln!("warning: {error}");
+        }
+    }
+    live.clear();
+    let summary = running.finish()?;
+    let steal_share = steal.and_then(StealMeter::share_since);
+    let document = tally.document(&ending(&plan, summary, steal_share, tally.end()));
+    if let Err(error) = writer.finish(&document) {
+        eprintln!("warning: {error}");
+    }
+    Ok(document)
+}
+
+/// What the schedule says of the run that has ended.
+fn ending(
+    plan: &unblink_core::plan::Plan,
+    summary: Summary,
+    steal_share: Option<f64>,
+    recorded_to: Nanos,
+) -> Ending {
+    let length = plan.load_length();
+    // A stop that came after the load's own end cut nothing short.
+    let stopped = summary.stopped_at.filter(|&at| at < length || recorded_to <= at);
+    let ended_after = stopped.map_or(length, |at| at.min(length));
+    let warmup = plan.spec().warmup;
+    let before = |end: Nanos| plan.schedule().map(|s| s.count_before(end.min(ended_after)));
+    let all = before(ended_after);
+    let scheduled_warmup = before(warmup);
+    Ending {
+        status: if summary.stopped_at.is_some() { RunStatus::Interrupted } else { RunStatus::Complete },
+        scheduled: all.zip(scheduled_warmup).map(|(all, warm)| all - warm),
+        scheduled_warmup: scheduled_warmup.filter(|_| warmup > Nanos::ZERO),
+        ended_after,
+        last_completion: summary.last_ok,
+        steal_share,
+        involuntary_switches: summary.involuntary_switches,
+        by_address: summary.by_address,
+    }
+}
+
+fn preflight_all(job: &Job) -> Result<()> {
+    let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PREFLIGHT_PATIENCE);
+    for number in 0..job.operations.len().min(PREFLIGHTS_MAX) {
+        preflight(job, number, patience).context(
+            "the request before the run failed, so nothing was measured (--no-preflight starts anyway)",
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,334 @@
+//! From flags to a job: everything is checked here, before anything is sent.
+
+use super::request::{RequestSpec, requests};
+use crate::args::run::{Arrivals, RunArgs};
+use crate::args::value::{Connections, Expectation};
+use crate::{config, environment, secrets};
+use anyhow::{Context, Result, anyhow, bail};
+use unblink_artifact::document::{self, LoadModel, LoadPhase};
+use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::schedule::{PHASE_MAX, Process, Rate};
+use unblink_core::time::Nanos;
+use unblink_engine::expect::Expect;
+use unblink_engine::job::{Job, protocol_names};
+use unblink_engine::limits::{Limits, RESERVED_DESCRIPTORS};
+use unblink_engine::target::{Address, Target, resolve, unix};
+use unblink_engine::tls::{self, TlsOptions};
+use unblink_report::format;
+
+const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
+/// `auto` opens no more than this unless told to: more would take every local port there is.
+const AUTO_CONNECTIONS_MAX: u32 = 20_000;
+/// From this rate on one thread is not enough.
+const RATE_PER_THREAD: u64 = 50_000;
+
+/// A run that can start.
+pub struct Prepared {
+    pub job: Job,
+    /// Without the start time, which the engine sets.
+    pub header: RunHeader,
+    /// One plain line each, to print before the run.
+    pub target_line: String,
+}
+
+/// Checks `args` and turns them into a job.
+pub fn prepare(args: &RunArgs) -> Result<Prepared> {
+    let requests = requests(args)?;
+    let limits = unblink_engine::limits::raise();
+    let target = target(args, &requests[0])?;
+    let plan = plan(args, &requests, &limits, &target)?;
+    let operations = requests.iter().map(render).collect::<Result<Vec<_>>>()?;
+    let job = Job {
+        plan,
+        target,
+        operations,
+        expect: expect(&args.expect),
+        limits: unblink_wire::Limits { body_bytes_max: args.max_body_size, ..Default::default() },
+    };
+    let header = header(args, &job, &requests, &limits);
+    let target_line = match requests.len() {
+        1 => format!("{} {}", requests[0].method(), header.targets[0].url),
+        n => format!("{n} targets at {}, in turn", requests[0].url.origin),
+    };
+    Ok(Prepared { job, header, target_line })
+}
+
+fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
+    request.render().with_context(|| format!("can't send {}", request.target().name))
+}
+
+fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
+    let origin = &request.url.origin;
+    let addresses = match (&args.unix_socket, &args.connect_to) {
+        (Some(path), _) => vec![unix(path.clone())?],
+        (None, Some(rule)) => {
+            let (from, to) = connect_to(rule)?;
+            // As in curl, an empty part matches anything.
+            let host_fits = from.0.is_empty() || from.0.eq_ignore_ascii_case(&origin.host);
+            if !host_fits || from.1.is_some_and(|port| port != origin.port) {
+                bail!("--connect-to {rule}: it does not apply to {origin}, and nothing else is requested");
+            }
+            let host = if to.0.is_empty() { &origin.host } else { &to.0 };
+            resolve(host, to.1.unwrap_or(origin.port))?
+        }
+        (None, None) => resolve(&origin.host, origin.port)?,
+    };
+    let options = TlsOptions {
+        insecure: args.insecure,
+        ca_file: args.cacert.clone(),
+        client: args.cert.clone().zip(args.key.clone()),
+    };
+    let asked_for_tls = options != TlsOptions::default();
+    if asked_for_tls && !origin.tls {
+        bail!("{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https");
+    }
+    let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
+    Ok(Target { addresses, tls })
+}
+
+type HostPort = (String, Option<u16>);
+
+/// `HOST1:PORT1:HOST2:PORT2`, with IPv6 addresses in brackets.
+fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
+    let mut parts = Vec::new();
+    let mut rest = Some(rule);
+    while let Some(text) = rest {
+        let end = if text.starts_with('[') { text.find(']').map(|i| i + 1) } else { None };
+        let end = end.unwrap_or(text.find(':').unwrap_or(text.len()));
+        let (part, tail) = text.split_at(end);
+        parts.push(part.trim_start_matches('[').trim_end_matches(']'));
+        rest = tail.strip_prefix(':');
+        if rest.is_none() && !tail.is_empty() {
+            parts.clear();
+            break;
+        }
+    }
+    let wrong = || anyhow!("--connect-to {rule:?}: expected HOST1:PORT1:HOST2:PORT2");
+    let &[host1, port1, host2, port2] = parts.as_slice() else { return Err(wrong()) };
+    let port = |text: &str| match text {
+        "" => Ok(None),
+        text => text.parse::<u16>().ok().filter(|&p| p > 0).map(Some).ok_or_else(wrong),
+    };
+    Ok(((host1.to_string(), port(port1)?), (host2.to_string(), port(port2)?)))
+}
+
+fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Target) -> Result<Plan> {
+    let load = load(args)?;
+    let rate_max = match &load {
+        LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
+        LoadSpec::Closed { .. } => Rate::default(),
+    };
+    let pool = pool(args, limits, target)?;
+    let threads = args.threads.unwrap_or_else(|| threads(rate_max, pool, &load));
+    let plan = Plan::new(PlanSpec {
+        load,
+        warmup: args.warmup,
+        limit: args.requests,
+        timeout: args.timeout,
+        drain: args.drain,
+        pool,
+        threads,
+        idempotent: requests.iter().map(RequestSpec::is_idempotent).collect(),
+        rate_cap: smaller(args.max_rate, config::max_rate()?),
+    })?;
+    Ok(plan)
+}
+
+fn smaller(a: Option<Rate>, b: Option<Rate>) -> Option<Rate> {
+    [a, b].into_iter().flatten().min()
+}
+
+fn load(args: &RunArgs) -> Result<LoadSpec> {
+    match (&args.rate, args.closed) {
+        (Some(_), Some(_)) => bail!(
+            "-R and --closed exclude each other: -R offers load by schedule (open), --closed by users who wait"
+        ),
+        (None, None) => bail!(
+            "how much load? Add -R RATE for a rate that nothing the target does can change (such as -R 100), \
+             or --closed USERS for users who each wait for their answer"
+        ),
+        (None, Some(users)) => {
+            if args.arrivals == Arrivals::Poisson {
+                bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
+            }
+            // Without a length, -n ends the run; the longest phase is the bound.
+            let default = if args.requests.is_some() { PHASE_MAX } else { DURATION_DEFAULT };
+            let duration = args.duration.unwrap_or(default);
+            Ok(LoadSpec::Closed { users, think: args.think.unwrap_or(Nanos::ZERO), duration })
+        }
+        (Some(shape), None) => {
+            let endless = args.requests.is_some() && args.duration.is_none();
+            if endless && !matches!(shape, crate::args::value::Shape::Hold(_)) {
+                bail!("a ramp or steps need a length: add -d TIME");
+            }
+            let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
+            let phases = shape.over(args.duration.unwrap_or(default));
+            let process = match args.arrivals {
+                Arrivals::Even => Process::Even,
+                Arrivals::Poisson => Process::Poisson { seed: args.seed },
+            };
+            Ok(LoadSpec::Open { phases, process })
+        }
+    }
+}
+
+fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
+    let by_ports: u64 = match target.addresses[0] {
+        Address::Tcp(_) => u64::from(limits.ports) * target.addresses.len() as u64,
+        Address::Unix(_) => u64::MAX,
+    };
+    let possible = limits.connections().min(by_ports).min(u64::from(u32::MAX)) as u32;
+    let (asked, pool) = match args.connections {
+        Connections::Auto(None) => {
+            // A closed population can't use more connections than it has users.
+            let useful = args.closed.unwrap_or(AUTO_CONNECTIONS_MAX).min(AUTO_CONNECTIONS_MAX);
+            let max = useful.min(possible).max(args.threads.unwrap_or(1));
+            return Ok(Pool::Auto { max });
+        }
+        Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
+        Connections::Fixed(n) => (n, Pool::Fixed { n }),
+    };
+    if u64::from(asked) > limits.connections() {
+        bail!(
+            "{asked} connections need more file descriptors than this process may have: {} ({RESERVED_DESCRIPTORS} \
+             of them kept back); raise the hard limit (ulimit -Hn) or ask for at most {} connections",
+            limits.descriptors,
+            limits.connections()
+        );
+    }
+    if u64::from(asked) > by_ports {
+        bail!(
+            "{asked} connections need more local ports than there are for this target: {by_ports}; widen \
+             net.ipv4.ip_local_port_range or ask for fewer connections"
+        );
+    }
+    Ok(pool)
+}
+
+fn threads(rate: Rate, pool: Pool, load: &LoadSpec) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let wanted = (rate.milli_per_s / 1000 / RATE_PER_THREAD).max(1).min(cores) as u32;
+    let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
+    match load {
+        LoadSpec::Open { .. } => wanted.min(max),
+        LoadSpec::Closed { users, .. } => wanted.min(max).min(*users),
+    }
+}
+
+fn expect(conditions: &[Expectation]) -> Expect {
+    let mut expect = Expect::default();
+    for condition in conditions {
+        match condition.clone() {
+            Expectation::Statuses(ranges) => expect.statuses.extend(ranges),
+            Expectation::Size(range) => expect.size = Some(range),
+            Expectation::Contains(needle) => expect.contains = Some(needle),
+        }
+    }
+    expect
+}
+
+fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {
+    let targets: Vec<document::Target> = requests.iter().map(RequestSpec::target).collect();
+    let (mode, limit) = match job.plan.spec().pool {
+        Pool::Auto { max } => (ConnectionMode::Auto, max),
+        Pool::Fixed { n } => (ConnectionMode::Fixed, n),
+    };
+    let apart = job.plan.operations_apart();
+    let mut operations: Vec<String> = targets.iter().take(apart).map(|t| t.name.clone()).collect();
+    if targets.len() > apart {
+        operations[apart - 1] = "(others)".to_string();
+    }
+    RunHeader {
+        tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        started_at: String::new(),
+        command: secrets::mask_command(std::env::args()),
+        environment: environment::describe(limits),
+        load: describe_load(args, &job.plan),
+        targets,
+        connections: ConnectionPlan { mode, limit: u64::from(limit) },
+        protocol_failures: protocol_names().into_iter().map(String::from).collect(),
+        operations: if apart > 1 { operations } else { Vec::new() },
+    }
+}
+
+fn describe_load(args: &RunArgs, plan: &Plan) -> document::Load {
+    let spec = plan.spec();
+    let length = plan.load_length() - spec.warmup;
+    let until = match (spec.limit, args.duration) {
+        (Some(n), None) => format!("until {} requests are sent", format::count(n)),
+        (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
+        (None, _) => format!("for {}", format::moment(length.0)),
+    };
+    let mut load = document::Load {
+        model: LoadModel::Open,
+        summary: String::new(),
+        process: None,
+        seed: None,
+        phases: Vec::new(),
+        users: None,
+        think_ns: None,
+        warmup_ns: spec.warmup.0,
+        duration_ns: length.0,
+        timeout_ns: spec.timeout.0,
+        drain_ns: plan.drain().0,
+        threads: spec.threads,
+        requests_max: spec.limit,
+    };
+    match &spec.load {
+        LoadSpec::Open { phases, process } => {
+            let name = match process {
+                Process::Even => "even",
+                Process::Poisson { seed } => {
+                    load.seed = Some(*seed);
+                    "poisson"
+                }
+            };
+            let rate = |r: Rate| format::rate(r.as_per_s());
+            let shape = match phases.as_slice() {
+                [hold] if hold.from == hold.to => rate(hold.from),
+                [ramp] => format!("{} to {}", rate(ramp.from), rate(ramp.to)),
+                steps => steps.iter().map(|p| rate(p.from)).collect::<Vec<_>>().join(", "),
+            };
+            load.summary = format!("open, {shape}, {name} arrivals, {until}");
+            load.process = Some(name.into());
+            load.phases = phases
+                .iter()
+                .map(|p| LoadPhase {
+                    from_per_s: p.from.as_per_s(),
+                    to_per_s: p.to.as_per_s(),
+                    duration_ns: p.duration.0,
+                })
+                .collect();
+        }
+        LoadSpec::Closed { users, think, .. } => {
+            let people = if *users == 1 { "user" } else { "users" };
+            let thinking =
+                if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
+            load.model = LoadModel::Closed;
+            load.summary = format!("closed, {users} {people}{thinking}, {until}");
+            load.users = Some(*users);
+            load.think_ns = Some(think.0);
+        }
+    }
+    if spec.warmup.0 > 0 {
+        load.summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
+    }
+    load
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connect_to_rules() {
+        let parsed = connect_to("a:80:[::1]:8080").unwrap();
+        assert_eq!(parsed, (("a".into(), Some(80)), ("::1".into(), Some(8080))));
+        assert_eq!(connect_to("::b:").unwrap(), (("".into(), None), ("b".into(), None)));
+        for bad in ["", "a", "a:80", "a:80:b", "a:x:b:1", "a:80:b:99999", "a:80:b:1:2", "[::1]x:1:b:2"] {
+            assert!(connect_to(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Requests as asked for on the command line or in a target file, and rendered for the engine.
+
+use super::url::Url;
+use crate::args::run::RunArgs;
+use crate::secrets;
+use anyhow::{Context, Result, bail};
+use unblink_artifact::document;
+use unblink_engine::job::Operation;
+use unblink_wire::{RequestBuilder, RequestKind, parse_header};
+
+/// A request before it is rendered.
+#[derive(Clone, Debug)]
+pub struct RequestSpec {
+    pub method: Option<String>,
+    pub url: Url,
+    /// As given, for the report.
+    pub url_text: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+}
+
+impl RequestSpec {
+    pub fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
+        let parsed = Url::parse(url)?;
+        Ok(RequestSpec { method, url: parsed, url_text: url.to_string(), headers: Vec::new(), body: None })
+    }
+
+    pub fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or(if self.body.is_some() { "POST" } else { "GET" })
+    }
+
+    /// May be sent twice (RFC 9110 §9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+    }
+
+    pub fn render(&self) -> Result<Operation> {
+        let mut headers = self.headers.clone();
+        let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
+            headers.push(("Authorization".into(), format!("Basic {}", base64(userinfo.as_bytes()))));
+        }
+        let builder = RequestBuilder {
+            method: self.method(),
+            target: &self.url.target,
+            host: &self.url.authority,
+            headers: &headers,
+            body: self.body.as_deref().unwrap_or_default(),
+        };
+        if self.method() == "CONNECT" {
+            bail!("CONNECT opens a tunnel, which can't be measured as a request");
+        }
+        Ok(Operation {
+            request: builder.render()?,
+            kind: RequestKind::of_method(self.method()),
+            closes: builder.asks_to_close(),
+        })
+    }
+
+    /// As the report names it, secrets masked.
+    pub fn target(&self) -> document::Target {
+        let url = secrets::mask_url(&self.url_text);
+        let path = secrets::mask_url(&self.url.target);
+        document::Target { name: format!("{} {path}", self.method()), method: self.method().to_string(), url }
+    }
+}
+
+/// Every request of the run, in turn. All share one origin.
+pub fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
+    let mut requests = match &args.targets {
+        Some(file) => super::target_file::read(file)?,
+        None => args.urls.iter().map(|url| RequestSpec::new(None, url)).collect::<Result<_>>()?,
+    };
+    let Some(first) = requests.first() else {
+        bail!("nothing to request: give a URL, or --targets FILE");
+    };
+    let origin = first.url.origin.clone();
+    if let Some(other) = requests.iter().find(|r| r.url.origin != origin) {
+        bail!(
+            "{origin} and {} can't share connections: give the targets of one run the same scheme, host and port",
+            other.url.origin
+        );
+    }
+    let headers = headers(&args.headers)?;
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => Some(text.clone().into_bytes()),
+        (None, Some(path)) => {
+            Some(std::fs::read(path).with_context(|| format!("can't read the body file {path:?}"))?)
+        }
+        (None, None) => None,
+    };
+    for request in &mut requests {
+        request.method = request.method.take().or_else(|| args.method.clone());
+        request.body = request.body.take().or_else(|| body.clone());
+        // A target's own header wins over one for all.
+        let mut all: Vec<_> = headers
+            .iter()
+            .filter(|(name, _)| !request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)))
+            .cloned()
+            .collect();
+        all.append(&mut request.headers);
+        request.headers = all;
+    }
+    Ok(requests)
+}
+
+fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
+    let parse =
+        |line: &String| parse_header(line).with_context(|| format!("-H {:?}", secrets::mask_header(line)));
+    lines.iter().map(parse).collect()
+}
+
+/// RFC 4648 §4, for basic authorisation (RFC 7617).
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0u32, |bits, &b| bits << 8 | u32::from(b)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63] as char;
+            out.push(if place <= group.len() { digit } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_rfc_4648() {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn userinfo_becomes_basic_authorisation() {
+        let spec = RequestSpec::new(None, "http://user:pass@h/").unwrap();
+        let request = String::from_utf8(spec.render().unwrap().request).unwrap();
+        assert!(request.contains("Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
+        assert!(!spec.target().url.contains("pass"));
+    }
+}

@@ -1,0 +1,120 @@
+//! URLs: what is connected to, and what stands in the request line.
+
+use anyhow::{Context, Result, bail};
+use http::Uri;
+use std::fmt;
+
+/// Scheme, host and port: what a connection can be shared for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    pub tls: bool,
+    /// Without brackets.
+    pub host: String,
+    pub port: u16,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
+        write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
+    }
+}
+
+/// A URL that can be requested.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Url {
+    pub origin: Origin,
+    /// For the Host header: with the port unless it is the scheme's own.
+    pub authority: String,
+    /// Path and query; never empty.
+    pub target: String,
+    /// `user:password` of the URL, for basic authorisation.
+    pub userinfo: Option<String>,
+}
+
+impl Url {
+    /// Reads an absolute `http` or `https` URL.
+    pub fn parse(text: &str) -> Result<Url> {
+        // A fragment is the reader's own; it is never sent.
+        let sent = text.split('#').next().unwrap_or(text);
+        let uri: Uri = sent.parse().map_err(|e| anyhow::anyhow!("{e}")).with_context(|| {
+            format!(
+                "{text:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
+            )
+        })?;
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            Some(other) => bail!("{text:?} has the scheme {other:?}: only http and https are supported"),
+            None => bail!("{text:?} has no scheme: write http://{text} or https://{text}"),
+        };
+        let authority = uri.authority().with_context(|| format!("{text:?} has no host"))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            bail!("{text:?} has no host");
+        }
+        let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
+            (Some(0), _) => bail!("{text:?} has the port 0"),
+            (Some(port), _) => port,
+            // A port that is there but does not fit, such as :99999 or an empty one.
+            (None, Some((_, port))) if !authority.as_str().ends_with(']') && !port.contains(']') => {
+                bail!("{text:?} has the port {port:?}: expected a number from 1 to 65535")
+            }
+            (None, _) => {
+                if tls {
+                    443
+                } else {
+                    80
+                }
+            }
+        };
+        let (userinfo, host_and_port) = match authority.as_str().rsplit_once('@') {
+            Some((userinfo, rest)) => (Some(userinfo.to_string()), rest),
+            None => (None, authority.as_str()),
+        };
+        let default_port = format!(":{}", if tls { 443 } else { 80 });
+        Ok(Url {
+            origin: Origin { tls, host: host.to_string(), port },
+            authority: host_and_port.strip_suffix(&default_port).unwrap_or(host_and_port).to_string(),
+            target: uri.path_and_query().map_or("/", |p| p.as_str()).to_string(),
+            userinfo,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_url() {
+        let url = Url::parse("https://u:p@example.test:443/a/b?c=d#e").unwrap();
+        assert_eq!(url.origin, Origin { tls: true, host: "example.test".into(), port: 443 });
+        assert_eq!((url.authority.as_str(), url.target.as_str()), ("example.test", "/a/b?c=d"));
+        assert_eq!(url.userinfo.as_deref(), Some("u:p"));
+        let six = Url::parse("http://[::1]:8080").unwrap();
+        assert_eq!(six.origin.host, "::1");
+        assert_eq!((six.authority.as_str(), six.target.as_str()), ("[::1]:8080", "/"));
+        assert_eq!(Url::parse("http://h?x=1").unwrap().target, "/?x=1");
+        assert_eq!(Url::parse("http://[::1]/").unwrap().origin.port, 80);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, part) in [
+            ("", "not a URL"),
+            ("localhost:8080", "scheme"),
+            ("ftp://h/", "only http and https"),
+            ("http://", "not a URL"),
+            ("http://h:99999/", "port"),
+            ("http://h:0/", "port"),
+            ("http://h:/", "port"),
+            ("http://h/a b", "not a URL"),
+            ("http:///x", "not a URL"),
+        ] {
+            let error = format!("{:#}", Url::parse(text).expect_err(text));
+            assert!(error.contains(part), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Ctrl-C: the first ends the load and waits for what is under way, the second quits at once.
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::{Arc, Mutex, PoisonError};
+use unblink_engine::run::Controls;
+
+/// Where interruptions go.
+#[derive(Clone, Default)]
+pub struct Interruptions {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    count: u32,
+    controls: Option<Arc<Controls>>,
+}
+
+/// A run that hears of interruptions as long as this lives.
+pub struct Listening(Interruptions);
+
+/// Takes SIGINT and SIGTERM over.
+pub fn listen() -> Result<Interruptions> {
+    let interruptions = Interruptions::default();
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
+    let heard = interruptions.clone();
+    let thread = std::thread::Builder::new().name("signals".into());
+    thread
+        .spawn(move || signals.forever().for_each(|_| heard.interrupt()))
+        .context("can't listen for Ctrl-C")?;
+    Ok(interruptions)
+}
+
+impl Interruptions {
+    /// True once the user has interrupted.
+    pub fn any(&self) -> bool {
+        self.lock().count > 0
+    }
+
+    /// Interruptions go to this run from now on.
+    pub fn attach(&self, controls: Arc<Controls>) -> Listening {
+        let mut state = self.lock();
+        if state.count > 0 {
+            controls.stop();
+        }
+        state.controls = Some(controls);
+        Listening(self.clone())
+    }
+
+    fn interrupt(&self) {
+        let mut state = self.lock();
+        state.count += 1;
+        match (&state.controls, state.count) {
+            // Nothing is being measured yet or any more: there is nothing to wait for.
+            (None, _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
+            (Some(controls), 1) => {
+                controls.stop();
+                eprintln!("\nstopping: waiting for outstanding answers (Ctrl-C again to quit at once)");
+            }
+            (Some(controls), 2) => controls.abort(),
+            // A third time: whatever still hangs, the user wants out. What was recorded is on disk.
+            (Some(_), _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.lock().controls = None;
+    }
+}
