@@ -1,7 +1,15 @@
 //! `unblink demo`: the same server, asked in two ways, beside what theory says.
 
+mod page;
+mod story;
+mod text;
+
+use crate::facts;
 use crate::terminal::Style;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{Distribution, RunDocument};
+
+/// Quantiles of the table; 1 is the maximum.
+const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0];
 
 /// One column of figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +18,7 @@ pub struct DemoColumn {
     pub title: String,
     /// How it was measured.
     pub subtitle: String,
-    /// (q, nanoseconds); `None` where it is not known.
+    /// (q, nanoseconds), q = 1 for the maximum; `None` where it is not known.
     pub values: Vec<(f64, Option<u64>)>,
     /// Requests behind the figures; 0 for theory.
     pub samples: u64,
@@ -23,12 +31,81 @@ pub struct Demo {
     pub closed: RunDocument,
     /// Arrivals on a schedule that the server can't move.
     pub open: RunDocument,
-    /// Exact, from theory: (q, nanoseconds), ascending; q = 1 is the maximum.
+    /// Exact, from theory: (q, nanoseconds), ascending; q = 1 is the maximum. The quantiles of the table
+    /// should be among them; more make a smoother line.
     pub truth: Vec<(f64, u64)>,
     /// What the server does, in a sentence.
     pub scenario: String,
 }
-/// Stub.
-pub fn terminal(_demo: &Demo, _style: &Style) -> String { String::new() }
-/// Stub.
-pub fn html(_demo: &Demo) -> String { String::new() }
+
+/// The story for a terminal: three columns and the sentences that explain them.
+pub fn terminal(demo: &Demo, style: &Style) -> String {
+    text::render(demo, style)
+}
+
+/// The story as one self-contained page, with both full reports.
+pub fn html(demo: &Demo) -> String {
+    page::render(demo)
+}
+
+/// What a closed-loop tool reports, what users feel, and the exact values.
+pub fn columns(demo: &Demo) -> [DemoColumn; 3] {
+    let truth = QUANTILES.map(|q| {
+        let exact = demo.truth.iter().find(|(at, _)| (at - q).abs() < 1e-9);
+        (q, exact.map(|(_, ns)| *ns))
+    });
+    [
+        measured("What a closed-loop tool reports", &demo.closed, &demo.closed.service_time),
+        measured("What users feel", &demo.open, &demo.open.response_time),
+        DemoColumn {
+            title: "Exact, from theory".into(),
+            subtitle: "what users must feel".into(),
+            values: truth.to_vec(),
+            samples: 0,
+        },
+    ]
+}
+
+fn measured(title: &str, doc: &RunDocument, d: &Distribution) -> DemoColumn {
+    let value = |q: f64| {
+        if q == 1.0 {
+            return d.max.filter(|_| d.censored == 0);
+        }
+        facts::quantile(d, q).filter(|quantile| !quantile.censored).map(|quantile| quantile.value)
+    };
+    DemoColumn {
+        title: title.into(),
+        subtitle: doc.load.summary.clone(),
+        values: QUANTILES.map(|q| (q, value(q))).to_vec(),
+        samples: d.count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_story_in_a_terminal() {
+        let demo = fixture::demo();
+        for width in [60, 80] {
+            let text = terminal(&demo, &Style { width, color: false });
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+            insta::assert_snapshot!(format!("demo-{width}"), text);
+        }
+    }
+
+    #[test]
+    fn without_data_nothing_is_claimed() {
+        let demo = Demo {
+            closed: fixture::empty(),
+            open: fixture::empty(),
+            truth: Vec::new(),
+            scenario: "Nothing happens.".into(),
+        };
+        let text = terminal(&demo, &Style::default());
+        assert!(!text.contains("never asked"), "{text}");
+        assert!(html(&demo).contains("Two ways to ask"));
+    }
+}

@@ -8,8 +8,8 @@ use unblink_artifact::document::{HeatColumn, RunDocument};
 pub(crate) enum Tail {
     /// The heat map can't tell.
     Unknown,
-    /// One short stretch holds nine in ten of them; it starts here.
-    Event { from_ns: u64 },
+    /// One short stretch holds nine in ten of them.
+    Event { from_ns: u64, to_ns: u64 },
     /// A few short stretches do; the first of them starts here.
     Events { number: usize, first_ns: u64 },
     /// One long stretch does.
@@ -58,6 +58,18 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
     classify(clusters, span)
 }
 
+/// A moment as exact as a title needs it: the first slow arrivals of an event stand in the column that the
+/// event begins in, which may start before it.
+pub(crate) fn about(doc: &RunDocument, at_ns: u64) -> u64 {
+    const STEPS_NS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+    let heat = &doc.heatmap;
+    let span = heat.columns.last().map_or(0, |last| last.start_ns + heat.column_ns);
+    let least = heat.column_ns.max(span / 200);
+    let step = STEPS_NS.iter().map(|ms| ms * 1_000_000).find(|step| *step >= least);
+    let step = step.unwrap_or(least.div_ceil(1_000_000_000) * 1_000_000_000).max(1);
+    (at_ns + step / 2) / step * step
+}
+
 fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
     let total: u64 = clusters.iter().map(|cluster| cluster.arrivals).sum();
     clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.arrivals));
@@ -76,7 +88,7 @@ fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
     let from_ns = clusters.iter().map(|cluster| cluster.from_ns).min().unwrap_or(0);
     match clusters.as_slice() {
         [] => Tail::Unknown,
-        [_] if share < EVENT_SHARE_MAX => Tail::Event { from_ns },
+        [one] if share < EVENT_SHARE_MAX => Tail::Event { from_ns, to_ns: one.to_ns },
         [one] if share < 0.9 => Tail::Stretch { from_ns, to_ns: one.to_ns },
         [_] => Tail::Throughout,
         some if some.len() <= EVENTS_MAX && share < 2.0 * EVENT_SHARE_MAX => {
@@ -93,7 +105,9 @@ mod tests {
 
     #[test]
     fn the_stall_is_one_event_at_30_s() {
-        assert_eq!(tail(&fixture::stall(), 410_000_000), Tail::Event { from_ns: 30_000_000_000 });
+        let doc = fixture::stall();
+        let Tail::Event { from_ns, .. } = tail(&doc, 410_000_000) else { panic!("not an event") };
+        assert_eq!(about(&doc, from_ns), 30_000_000_000);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod titles;
 
-pub(crate) use titles::{Title, flight, heat, lateness, phases, rates, spectrum};
+pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 
 use crate::format;
 use unblink_artifact::document::{
@@ -163,10 +163,13 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
             cause(doc)
         ),
         (_, Some(lag)) if lag < DIFFERENCE_NS_MIN => {
-            format!("No difference: every request was sent within {} of its time.", format::duration(lag))
+            format!(
+                "Response and service time agree: every request was sent within {} of its time.",
+                format::duration(lag)
+            )
         }
         (Some(_), _) => {
-            "No difference that matters: requests were sent on time, as far as percentiles show.".into()
+            "Response and service time agree as far as percentiles show.".into()
         }
         (None, _) => "How the two differ is not known: too much is beyond the timeout.".into(),
     }

@@ -39,6 +39,10 @@ pub(crate) struct Picture {
 /// The pictures of a page. `scope` keeps ids apart when a page shows several runs.
 pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Vec<Picture> {
     let mut all = vec![run_spectrum(doc, scope, truth), heat(doc, scope)];
+    if let Some((title, from, to)) = facts::close(doc) {
+        let legend = heat_legend(doc);
+        all.push(sized("event", scope, title, legend, true, |canvas| heat::draw_close(canvas, doc, (from, to), None)));
+    }
     let mut rates = vec![("truth", "offered"), ("sent", "sent"), ("ok", "achieved")];
     if doc.rate.offered.is_none() {
         rates.remove(0);
@@ -59,12 +63,12 @@ fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) ->
     let measured = spectrum::measured;
     let mut lines = Vec::new();
     let mut legend = vec![("response", "response time: what users feel"), ("service", "service time: send to answer")];
+    lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
+    lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
     if let Some(truth) = truth {
         lines.push(truth_line(truth));
         legend.push(("truth", "exact, from theory"));
     }
-    lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
-    lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
     if doc.response_time.censored > 0 {
         legend.push(("unknown", "longer than is known"));
     }
@@ -80,15 +84,13 @@ pub(crate) fn comparison(
 ) -> Picture {
     let (closed_time, open_time) = (&closed.service_time, &open.response_time);
     let lines = [
-        spectrum::measured("closed loop", "service", &closed.spectrum.service_time, closed_time),
         spectrum::measured("what users feel", "response", &open.spectrum.response_time, open_time),
+        spectrum::measured("a closed loop", "service", &closed.spectrum.service_time, closed_time),
+        truth_line(truth),
     ];
     let legend =
         vec![("response", "what users feel"), ("service", "what a closed loop shows"), ("truth", "exact, from theory")];
-    // The truth lies on what users feel: drawn below it, it would not be seen.
-    let mut picture_lines = vec![truth_line(truth)];
-    picture_lines.extend(lines);
-    spectrum_picture("demo", title, legend, &picture_lines)
+    spectrum_picture("demo", title, legend, &lines)
 }
 
 fn truth_line(truth: &[(f64, u64)]) -> spectrum::Line<'static> {
@@ -103,21 +105,48 @@ fn spectrum_picture(
 ) -> Picture {
     let mut picture = sized("spectrum", scope, title, legend, true, |canvas| spectrum::draw(canvas, lines));
     let named: Vec<(&str, &str, &[(f64, u64)])> =
-        lines.iter().rev().map(|line| (line.name, line.class, line.points.as_slice())).collect();
+        lines.iter().map(|line| (line.name, line.class, line.points.as_slice())).collect();
     picture.lines = serde_json::to_string(&named).ok();
     picture
 }
 
 /// The heat map of a run.
 pub(crate) fn heat(doc: &RunDocument, scope: &str) -> Picture {
-    let mut legend = vec![("ramp", "few to many arrivals"), ("p99", "p99"), ("p50", "p50")];
+    sized("heatmap", scope, facts::heat(doc), heat_legend(doc), true, |canvas| heat::draw(canvas, doc))
+}
+
+/// The same stretch of two runs, with some time around it, as half pictures on the same axes.
+pub(crate) fn close_pair(
+    docs: [(&RunDocument, &str, Title); 2],
+    from_ns: u64,
+    to_ns: u64,
+) -> [Picture; 2] {
+    let column = docs.iter().map(|(doc, ..)| doc.heatmap.column_ns).max().unwrap_or(1).max(1);
+    let around = ((to_ns - from_ns) / 2).max(2 * column);
+    let from = from_ns.saturating_sub(around) / column * column;
+    let to = (to_ns + around).div_ceil(column) * column;
+    let values = docs
+        .iter()
+        .filter_map(|(doc, ..)| heat::values(&heat::part(&doc.heatmap, from, to)))
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    docs.map(|(doc, scope, title)| {
+        half("event", scope, title, heat_legend(doc), |canvas| heat::draw_close(canvas, doc, (from, to), values))
+    })
+}
+
+fn heat_legend(doc: &RunDocument) -> Vec<(&'static str, &'static str)> {
+    let mut legend = vec![("ramp", "few to many arrivals")];
+    if heat::has_p99(doc) {
+        legend.push(("p99", "p99"));
+    }
+    legend.push(("p50", "median"));
     if doc.heatmap.columns.iter().any(|column| column.censored > 0) {
         legend.push(("unknown", "longer than is known"));
     }
     if doc.heatmap.columns.iter().any(|column| column.failed > 0) {
         legend.push(("failure", "failed"));
     }
-    sized("heatmap", scope, facts::heat(doc), legend, true, |canvas| heat::draw(canvas, doc))
+    legend
 }
 
 fn half(

@@ -3,7 +3,7 @@
 
 use super::{cause, quantile};
 use crate::event::{self, Tail};
-use crate::format::{self, duration, moment};
+use crate::format::{self, duration};
 use unblink_artifact::document::{LoadModel, RunDocument, SeriesRow};
 
 /// What a picture says and what it shows.
@@ -80,10 +80,11 @@ fn heat_finding(doc: &RunDocument) -> String {
             below = Some(is);
             continue;
         }
+        let moment = |at| format::moment(event::about(doc, at));
         let is = below.map_or(is.clone(), |below| format!("{below}, but {is}"));
         return match event::tail(doc, high.value) {
             Tail::Unknown => is,
-            Tail::Event { from_ns } => format!("{is} because of one event at {}", moment(from_ns)),
+            Tail::Event { from_ns, .. } => format!("{is} because of one event at {}", moment(from_ns)),
             Tail::Events { number, first_ns } => {
                 format!("{is} because of {number} events, the first at {}", moment(first_ns))
             }
@@ -97,6 +98,45 @@ fn heat_finding(doc: &RunDocument) -> String {
         Some(is) => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
         None => format!("The median is {}; the run is too short to judge its tail", super::value(p50)),
     }
+}
+
+/// Of the event that makes p99 or p99.9, seen closer: its title and its stretch of time. `None` where there
+/// is no such event or where the whole run already shows it.
+pub(crate) fn close(doc: &RunDocument) -> Option<(Title, u64, u64)> {
+    let heat = &doc.heatmap;
+    let span = heat.columns.last()?.start_ns + heat.column_ns - heat.columns.first()?.start_ns;
+    let p50 = quantile(&doc.response_time, 0.5)?.value;
+    let high = [0.99, 0.999].iter().find_map(|q| {
+        quantile(&doc.response_time, *q)
+            .filter(|high| !high.few_samples && !high.censored && high.value >= TAIL_RATIO * p50)
+    })?;
+    let Tail::Event { from_ns, to_ns } = event::tail(doc, high.value) else { return None };
+    let length = (to_ns - from_ns).max(4 * heat.column_ns);
+    let (from, to) = (from_ns.saturating_sub(length / 2), to_ns + length);
+    let from = from / heat.column_ns * heat.column_ns;
+    let to = to.div_ceil(heat.column_ns) * heat.column_ns;
+    if (to - from) * 4 > span {
+        return None;
+    }
+    let at = format::moment(event::about(doc, from_ns));
+    let longest = doc.response_time.max.filter(|_| doc.response_time.censored == 0);
+    let finding = match longest {
+        Some(max) if slowest_due(doc).is_some_and(|due| (from..to).contains(&due)) => {
+            format!("The event at {at}, closer: who came first waited longest, {}", duration(max))
+        }
+        _ => format!("The event at {at}, closer"),
+    };
+    let plotted = "The same cells, stretched: the earlier an arrival was due in the event, the longer it waited.";
+    let plotted = if finding.contains("first") { plotted } else { "The same cells, stretched." };
+    Some((title(finding, plotted), from, to))
+}
+
+/// When the slowest arrival was due, if it came before the other slow ones.
+fn slowest_due(doc: &RunDocument) -> Option<u64> {
+    let first = doc.slowest.first()?;
+    // As in a queue that stands still: the earlier due, the slower. Checked, not assumed.
+    let ordered = doc.slowest.iter().take(5).all(|slow| slow.intended_ns >= first.intended_ns);
+    ordered.then_some(first.intended_ns)
 }
 
 /// Of the rates.
@@ -126,12 +166,18 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
     let peak =
         |of: fn(&SeriesRow) -> u64| rows.iter().max_by_key(|row| of(row)).map(|row| (of(row), row.start_ns));
     let finding = match (peak(|row| row.backlog), peak(|row| row.in_flight)) {
-        (Some((backlog, at)), _) if backlog > 0 => {
-            format!("{} arrivals waited to be sent near {}", format::count(backlog), moment(at))
+        (Some((backlog, at)), _) if backlog >= 10 => {
+            format!("{} arrivals waited to be sent near {}", format::count(backlog), format::moment(at))
         }
         (_, Some((0, _))) => "Nothing was in flight when counted".into(),
-        (_, Some((flight, at))) => {
-            format!("{} requests in flight near {}, none waiting to be sent", format::count(flight), moment(at))
+        (Some((backlog, _)), Some((flight, at))) => {
+            let requests = if flight == 1 { "request" } else { "requests" };
+            let waiting = if backlog == 0 { "none".into() } else { format!("at most {backlog}") };
+            format!(
+                "{} {requests} in flight near {}, {waiting} waiting to be sent",
+                format::count(flight),
+                format::moment(at)
+            )
         }
         _ => "Nothing was in flight".into(),
     };

@@ -25,7 +25,7 @@ pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
         return;
     };
     let x = Scale::durations(low, high, (plot.left, plot.right));
-    duration_axis_below(canvas, &plot, &x, "p50 to p99; the tick is the maximum");
+    duration_axis_below(canvas, &plot, &x, "time");
     canvas.hatching();
     let pitch = plot.height() / rows.len() as f64;
     let thick = (pitch * 0.5).min(20.0);

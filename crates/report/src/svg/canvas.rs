@@ -32,11 +32,6 @@ impl Canvas {
         Canvas { size, id: id.into(), body: String::new(), data: Vec::new() }
     }
 
-    /// Whether the drawing is for a narrow screen.
-    pub(crate) fn narrow(&self) -> bool {
-        self.size.width < 400.0
-    }
-
     pub(crate) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         let (x, y, w, h) = (n(x), n(y), n(width.max(0.0)), n(height.max(0.0)));
         let _ = write!(self.body, r#"<rect class="{class}" x="{x}" y="{y}" width="{w}" height="{h}"/>"#);

@@ -4,7 +4,7 @@ use super::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
 use super::canvas::{Anchor, Canvas, n, polyline};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use unblink_artifact::document::{HeatColumn, RunDocument};
+use unblink_artifact::document::{HeatColumn, Heatmap, RunDocument};
 
 /// Steps of colour from few to many arrivals.
 pub(crate) const LEVELS: usize = 8;
@@ -22,24 +22,67 @@ pub(crate) fn span(doc: &RunDocument) -> Option<(u64, u64)> {
     Some((from, to))
 }
 
-/// Draws cells, strips and percentile lines.
+/// Fewest arrivals in a column whose p99 is drawn: below it, p99 is no more than the maximum.
+const P99_ARRIVALS_MIN: u64 = 100;
+/// The same for the median.
+const P50_ARRIVALS_MIN: u64 = 5;
+
+/// Whether a column's p99 may be drawn anywhere in the picture.
+pub(crate) fn has_p99(doc: &RunDocument) -> bool {
+    doc.heatmap.columns.iter().any(|column| arrivals(column) >= P99_ARRIVALS_MIN && column.p99_ns.is_some())
+}
+
+fn arrivals(column: &HeatColumn) -> u64 {
+    column.cells.iter().map(|cell| u64::from(cell.1)).sum::<u64>() + u64::from(column.censored)
+}
+
+/// Draws cells, strips and percentile lines of the whole run.
 pub(crate) fn draw(canvas: &mut Canvas, doc: &RunDocument) {
-    let mut plot = Plot::of(canvas, 62.0);
-    let heat = &doc.heatmap;
+    draw_span(canvas, &doc.heatmap, doc, span(doc), values(&doc.heatmap));
+}
+
+/// Draws a part of the run, in which the columns are wide enough to be told apart. `scale` sets the axis of
+/// latency where pictures are compared.
+pub(crate) fn draw_close(
+    canvas: &mut Canvas,
+    doc: &RunDocument,
+    (from_ns, to_ns): (u64, u64),
+    scale: Option<(u64, u64)>,
+) {
+    let part = part(&doc.heatmap, from_ns, to_ns);
+    draw_span(canvas, &part, doc, Some((from_ns, to_ns)), scale.or(values(&part)));
+}
+
+/// The columns that start in `from_ns..to_ns`.
+pub(crate) fn part(heat: &Heatmap, from_ns: u64, to_ns: u64) -> Heatmap {
+    let columns = heat.columns.iter().filter(|c| (from_ns..to_ns).contains(&c.start_ns)).cloned().collect();
+    Heatmap { column_ns: heat.column_ns, bin_edges_ns: heat.bin_edges_ns.clone(), columns }
+}
+
+/// Lower edge of the lowest cell and upper edge of the highest.
+pub(crate) fn values(heat: &Heatmap) -> Option<(u64, u64)> {
     let bins = || heat.columns.iter().flat_map(|column| column.cells.iter().map(|cell| cell.0 as usize));
+    let edge = |bin: usize| heat.bin_edges_ns.get(bin).copied();
+    let (low, high) = (edge(bins().min()?)?, bins().max()?);
+    Some((low.max(1), edge(high + 1).or(edge(high))?))
+}
+
+fn draw_span(canvas: &mut Canvas, heat: &Heatmap, doc: &RunDocument, span: Option<(u64, u64)>, values: Option<(u64, u64)>) {
+    let mut plot = Plot::of(canvas, 62.0);
     let censored = heat.columns.iter().any(|column| column.censored > 0);
     let failed = heat.columns.iter().any(|column| column.failed > 0);
-    let Some(span) = span(doc).filter(|_| !heat.columns.is_empty()) else {
+    let Some(span) = span.filter(|_| !heat.columns.is_empty()) else {
         plot.message(canvas, "Nothing was measured.");
         return;
     };
     let (strips_top, strips) = (plot.top, usize::from(censored) + usize::from(failed));
-    plot.top += strips as f64 * (STRIP + 4.0);
+    if strips > 0 {
+        plot.top += strips as f64 * (STRIP + 4.0) + 6.0;
+    }
     let x = Scale::linear((span.0 as f64, span.1 as f64), (plot.left, plot.right));
     let known_edge = |bin: usize| heat.bin_edges_ns.get(bin).copied();
-    let low = bins().min().and_then(known_edge).unwrap_or(1_000_000);
-    let high = bins().max().and_then(|bin| known_edge(bin + 1).or(known_edge(bin))).unwrap_or(low * 10);
-    let y = Scale::durations(low.max(1), high, (plot.bottom, plot.top));
+    let (low, high) = values.unwrap_or((1_000_000, 10_000_000));
+    let y = Scale::durations(low, high, (plot.bottom, plot.top));
 
     // One drawn column per pixel at the most: what lies closer is summed.
     let per_column = (span.1 - span.0).div_ceil(heat.column_ns).max(1);
@@ -47,7 +90,9 @@ pub(crate) fn draw(canvas: &mut Canvas, doc: &RunDocument) {
     let columns = merge(&heat.columns, merged * heat.column_ns);
     let width = x.at((span.0 + merged * heat.column_ns) as f64) - plot.left;
     canvas.hatching();
-    warm_up(canvas, doc, &plot, &x, strips_top);
+    if span.0 < doc.load.warmup_ns {
+        warm_up(canvas, doc, &plot, &x, strips_top);
+    }
     value_axis(canvas, &plot, &y, "response time", duration_tick);
     time_axis(canvas, &plot, &x, "when the arrival was due");
 
@@ -68,7 +113,7 @@ pub(crate) fn draw(canvas: &mut Canvas, doc: &RunDocument) {
         canvas.path(&format!("c{i}"), d);
     }
     draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
-    percentiles(canvas, doc, &x, &y);
+    percentiles(canvas, heat, &x, &y);
     canvas.data = vec![
         ("hover", "heat".into()),
         ("plot", format!("{} {} {} {}", plot.left, strips_top, plot.right, plot.bottom)),
@@ -122,7 +167,7 @@ fn draw_strips(
         canvas.rect("strip", plot.left, y, plot.width(), STRIP);
         canvas.text("tick", (plot.left - 8.0, y + STRIP - 3.0), Anchor::End, name);
         let mut run: Option<(f64, f64)> = None;
-        let mut flush = |canvas: &mut Canvas, run: Option<(f64, f64)>| {
+        let flush = |canvas: &mut Canvas, run: Option<(f64, f64)>| {
             if let Some((from, to)) = run {
                 let to = to.max(from + 1.5);
                 if hatched {
@@ -155,8 +200,7 @@ fn draw_strips(
 }
 
 /// Median and p99 of every column, to the width of a bin; broken where they are not known.
-fn percentiles(canvas: &mut Canvas, doc: &RunDocument, x: &Scale, y: &Scale) {
-    let heat = &doc.heatmap;
+fn percentiles(canvas: &mut Canvas, heat: &Heatmap, x: &Scale, y: &Scale) {
     // A quantile is given by its bin's lower edge: draw it in the middle of the bin.
     let middle = |edge: u64| {
         let bin = heat.bin_edges_ns.partition_point(|&e| e <= edge).saturating_sub(1);
@@ -165,9 +209,9 @@ fn percentiles(canvas: &mut Canvas, doc: &RunDocument, x: &Scale, y: &Scale) {
             None => edge as f64,
         }
     };
-    for (class, of) in [
-        ("p50", (|column: &HeatColumn| column.p50_ns) as fn(&HeatColumn) -> Option<u64>),
-        ("p99", |column: &HeatColumn| column.p99_ns),
+    for (class, of, arrivals_min) in [
+        ("p50", (|column: &HeatColumn| column.p50_ns) as fn(&HeatColumn) -> Option<u64>, P50_ARRIVALS_MIN),
+        ("p99", |column: &HeatColumn| column.p99_ns, P99_ARRIVALS_MIN),
     ] {
         let mut expected = None;
         let mut points = Vec::new();
@@ -175,8 +219,15 @@ fn percentiles(canvas: &mut Canvas, doc: &RunDocument, x: &Scale, y: &Scale) {
             if expected.is_some_and(|start| column.start_ns > start) {
                 points.push(None);
             }
-            let at = column.start_ns as f64 + heat.column_ns as f64 / 2.0;
-            points.push(of(column).map(|value| (x.at(at), y.at(middle(value)))));
+            let (start, length) = (column.start_ns as f64, heat.column_ns as f64);
+            let value = of(column).filter(|_| arrivals(column) >= arrivals_min);
+            let point = |at: f64| value.map(|value| (x.at(at), y.at(middle(value))));
+            if x.at(start + length) - x.at(start) < 6.0 {
+                points.push(point(start + length / 2.0));
+            } else {
+                // Wide columns are seen as such: a level each, not a slope between them.
+                points.extend([point(start), point(start + length)]);
+            }
             expected = Some(column.start_ns + heat.column_ns);
         }
         let d = polyline(points);

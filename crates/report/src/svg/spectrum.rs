@@ -31,7 +31,7 @@ pub(crate) fn measured<'a>(
     }
 }
 
-/// Draws the lines, the last one on top.
+/// Draws the lines, the first one broad and below the others, so that lines that agree are both seen.
 pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
     let plot = Plot::of(canvas, 62.0);
     let samples = lines.iter().filter_map(|line| line.distribution).map(|d| d.count).max().unwrap_or(0);
@@ -102,18 +102,19 @@ fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, "share of arrivals that took at most this");
 }
 
-/// Values at p50, p99 and p99.9 of the line on top, and of another one where it differs much.
+/// Values at p50, p99 and p99.9 of the first line, and of another one where it differs much.
 fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: &Scale) {
-    let Some((top, others)) = lines.split_last() else { return };
+    let Some((top, others)) = lines.split_first() else { return };
     let Some(distribution) = top.distribution else { return };
     for q in [0.5, 0.99, 0.999] {
         let Some(quantile) = facts::quantile(distribution, q).filter(|quantile| !quantile.censored) else { continue };
         let at = (x.at(tail(q)), y.at(quantile.value as f64));
         canvas.dot(&format!("dot {}", top.class), at, 3.5);
         let text = format!("{} {}", format::quantile_label(q), format::duration(quantile.value));
-        let left = at.0 - plot.left > 7.0 * text.chars().count() as f64;
-        let (anchor, dx) = if left { (Anchor::End, -7.0) } else { (Anchor::Start, 4.0) };
-        canvas.text(&format!("label {}-text", top.class), (at.0 + dx, at.1 - 8.0), anchor, &text);
+        // The lines rise to the right: above on the left and below on the right is always free.
+        let left = at.0 - plot.left > 7.4 * text.chars().count() as f64 || at.1 + 20.0 > plot.bottom;
+        let (anchor, dx, dy) = if left { (Anchor::End, -7.0, -8.0) } else { (Anchor::Start, 6.0, 17.0) };
+        canvas.text(&format!("label {}-text", top.class), (at.0 + dx, at.1 + dy), anchor, &text);
         let other = others
             .iter()
             .filter_map(|line| facts::quantile(line.distribution?, q).map(|other| (line, other)))

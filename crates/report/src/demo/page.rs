@@ -1,0 +1,102 @@
+//! The demo as a page: the finding, three columns, the pictures side by side, both full reports.
+
+use super::{Demo, columns, story, text};
+use crate::facts::Title;
+use crate::format;
+use crate::html::{self, Page};
+use crate::svg::{self, canvas::escape};
+use std::fmt::Write;
+
+pub(super) fn render(demo: &Demo) -> String {
+    let finding = story::finding(demo);
+    let mut page = Page::new(&finding);
+    page.document("open", &demo.open);
+    page.document("closed", &demo.closed);
+    let out = &mut page.body;
+    let _ = write!(
+        out,
+        "<header><p class=\"brand\"><b>{}</b> {} <span>· demonstration</span></p><h1>{}</h1><p class=\"load\">{}</p></header>",
+        escape(&demo.open.tool.name),
+        escape(&demo.open.tool.version),
+        escape(&finding),
+        escape(&demo.scenario),
+    );
+    table(out, demo);
+    out.push_str("<section class=\"words story\">");
+    for sentence in story::sentences(demo) {
+        let _ = write!(out, "<p>{}</p>", escape(&sentence));
+    }
+    out.push_str("</section><section class=\"pictures\">");
+    let title = Title {
+        finding,
+        plotted: "Share of arrivals (the tail stretched) against the time they took. What users feel lies on \
+                  what theory says; the closed loop does not."
+            .into(),
+    };
+    html::figure(out, &svg::comparison(&demo.closed, &demo.open, &demo.truth, title), "open", 2);
+    for (scope, picture) in side_by_side(demo) {
+        html::figure(out, &picture, scope, 2);
+    }
+    out.push_str("</section>");
+    for (scope, name, doc) in [("open", "What users feel", &demo.open), ("closed", "The closed loop", &demo.closed)] {
+        let _ = write!(
+            page.body,
+            "<details id=\"{scope}\"><summary>Full report: {name} <span>({})</span></summary>",
+            escape(&doc.load.summary)
+        );
+        let truth = if scope == "open" { Some(demo.truth.as_slice()) } else { None };
+        html::run(&mut page, doc, scope, truth, 2);
+        page.body.push_str("</details>");
+    }
+    page.finish(&demo.open)
+}
+
+fn table(out: &mut String, demo: &Demo) {
+    let columns = columns(demo);
+    let classes = ["service-text", "response-text", ""];
+    out.push_str("<section class=\"compare scroll\"><table><thead><tr><th></th>");
+    for (column, class) in columns.iter().zip(classes) {
+        let _ = write!(
+            out,
+            "<th scope=\"col\" class=\"{class}\"><b>{}</b><span>{}</span></th>",
+            escape(&column.title),
+            escape(&column.subtitle)
+        );
+    }
+    out.push_str("</tr></thead><tbody>");
+    for i in 0..columns[0].values.len() {
+        let q = columns[0].values[i].0;
+        let key = if q == 0.99 { " class=\"key-row\"" } else { "" };
+        let _ = write!(out, "<tr{key}><th scope=\"row\">{}</th>", text::label(q));
+        for (column, class) in columns.iter().zip(classes) {
+            let value = column.values[i].1.map_or("–".into(), format::duration);
+            let _ = write!(out, "<td class=\"n {class}\">{value}</td>");
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("<tr class=\"zero\"><th scope=\"row\">samples</th>");
+    for column in &columns {
+        let samples = if column.samples == 0 { String::new() } else { format::count(column.samples) };
+        let _ = write!(out, "<td class=\"n\">{samples}</td>");
+    }
+    out.push_str("</tr></tbody></table></section>");
+}
+
+/// The same stretch of time in both runs on the same axes; the whole runs where no event stands out.
+fn side_by_side(demo: &Demo) -> Vec<(&'static str, svg::Picture)> {
+    let Some(stall) = story::stall(demo) else {
+        return vec![("closed", svg::heat(&demo.closed, "demo-closed")), ("open", svg::heat(&demo.open, "demo-open"))];
+    };
+    let titles = [
+        format!("The closed loop sent {} requests into the stall …", format::count(stall.closed)),
+        format!("… users would have sent {}, each waiting for the rest of it", format::count(stall.open)),
+    ];
+    let plotted = [
+        "Arrivals by the time they were due and how long they took. The gap is when nobody asked.",
+        "The same, for arrivals that don't wait for each other: an event is a wedge.",
+    ];
+    let [closed, open] = [0, 1].map(|i| Title { finding: titles[i].clone(), plotted: plotted[i].into() });
+    let docs = [(&demo.closed, "demo-closed", closed), (&demo.open, "demo-open", open)];
+    let [closed, open] = svg::close_pair(docs, stall.from_ns, stall.to_ns);
+    vec![("closed", closed), ("open", open)]
+}

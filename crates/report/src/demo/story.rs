@@ -1,0 +1,103 @@
+//! The sentences of the demo, chosen from both documents.
+
+use super::Demo;
+use crate::event::{self, Tail};
+use crate::{facts, format};
+use unblink_artifact::document::RunDocument;
+
+/// The event that both loops met, and how many requests each had in it.
+pub(super) struct Stall {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) closed: u64,
+    pub(super) open: u64,
+}
+
+/// The finding in one line.
+pub(super) fn finding(demo: &Demo) -> String {
+    match p99s(demo) {
+        Some((closed, open)) if open / 2 >= closed => format!(
+            "A closed loop reports a p99 of {}; users feel {}",
+            format::duration(closed),
+            format::duration(open)
+        ),
+        Some((closed, open)) => format!(
+            "Asked in two ways, the server shows a p99 of {} and {}",
+            format::duration(closed),
+            format::duration(open)
+        ),
+        None => "Two ways to ask the same server".into(),
+    }
+}
+
+/// Two sentences that explain it.
+pub(super) fn sentences(demo: &Demo) -> Vec<String> {
+    let users = match demo.closed.load.users {
+        Some(n) if n > 1 => format!("Its {} users", format::count(u64::from(n))),
+        _ => "Its users".into(),
+    };
+    let mut sentences = Vec::new();
+    match stall(demo) {
+        Some(stall) if stall.closed > 0 && stall.open > stall.closed => sentences.push(format!(
+            "While the server stood still, the closed loop sent {} requests where real users would have sent {}. \
+             {users} were all waiting, so it asked nothing more.",
+            format::count(stall.closed),
+            format::count(stall.open)
+        )),
+        _ => sentences.push(format!(
+            "A closed loop sends its next request when the last one is answered. {users} stop asking whenever \
+             the server stops answering."
+        )),
+    }
+    match p99s(demo) {
+        Some((closed, open)) if open / 2 >= closed => sentences.push(format!(
+            "The requests that would have waited were never sent and never measured: the report says {} where \
+             1 in 100 users waited {} or longer.",
+            format::duration(closed),
+            format::duration(open)
+        )),
+        Some(_) => sentences.push("In this run the two agree at p99; look further into the tail.".into()),
+        None => sentences.push("There is not enough data to compare the two.".into()),
+    }
+    sentences
+}
+
+/// p99 of the closed and of the open loop, where both are known.
+fn p99s(demo: &Demo) -> Option<(u64, u64)> {
+    let known = |d| facts::quantile(d, 0.99).filter(|q| !q.censored).map(|q| q.value);
+    Some((known(&demo.closed.service_time)?, known(&demo.open.response_time)?))
+}
+
+/// The one event that makes the open loop's tail.
+pub(super) fn stall(demo: &Demo) -> Option<Stall> {
+    let quantile = |q| facts::quantile(&demo.open.response_time, q).filter(|quantile| !quantile.censored);
+    let median = quantile(0.5)?.value;
+    let high = [0.99, 0.999].iter().find_map(|q| quantile(*q).filter(|high| high.value >= 3 * median))?;
+    if !matches!(event::tail(&demo.open, high.value), Tail::Event { .. }) {
+        return None;
+    }
+    // The event is as wide as all arrivals that it held up noticeably, not only those above p99.
+    let held_up = median + median / 2;
+    let Tail::Event { from_ns, to_ns } = event::tail(&demo.open, held_up) else { return None };
+    Some(Stall {
+        from_ns,
+        to_ns,
+        closed: slower(&demo.closed, from_ns, to_ns, held_up),
+        open: slower(&demo.open, from_ns, to_ns, held_up),
+    })
+}
+
+/// Arrivals due in a stretch, give or take two columns, that took longer than `limit_ns`, to a bin.
+fn slower(doc: &RunDocument, from_ns: u64, to_ns: u64, limit_ns: u64) -> u64 {
+    let heat = &doc.heatmap;
+    let bin = heat.bin_edges_ns.partition_point(|&edge| edge < limit_ns) as u32;
+    let near = from_ns.saturating_sub(2 * heat.column_ns)..to_ns + 2 * heat.column_ns;
+    heat.columns
+        .iter()
+        .filter(|column| near.contains(&column.start_ns))
+        .map(|column| {
+            let cells = column.cells.iter().filter(|cell| cell.0 >= bin).map(|cell| u64::from(cell.1));
+            cells.sum::<u64>() + u64::from(column.censored)
+        })
+        .sum()
+}
