@@ -6,4 +6,6 @@
 pub mod document;
 pub mod folder;
 pub mod header;
+pub mod hgrm;
+pub mod schema;
 pub mod tally;

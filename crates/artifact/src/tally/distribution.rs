@@ -1,7 +1,7 @@
 //! From tracks to the document's distributions.
 
 use crate::document::{Distribution, Quantile, SpectrumPoint};
-use unblink_analysis::quantile::Survival;
+use unblink_analysis::quantile::{QuantileValue, Survival};
 use unblink_core::record::Track;
 
 /// Points of a percentile spectrum at the most.
@@ -9,8 +9,22 @@ const SPECTRUM_POINTS: usize = 400;
 
 /// A distribution of which a part is known only to be longer than its age.
 pub(super) fn distribution(completed: &Track<u64>, censored: &Track<u64>) -> Distribution {
-    let survival = Survival::new(completed, censored);
-    let quantile = |(q, value): (f64, unblink_analysis::quantile::QuantileValue)| Quantile {
+    of_survival(&Survival::new(completed, censored), completed)
+}
+
+/// A distribution of which everything is known.
+pub(super) fn known(completed: &Track<u64>) -> Distribution {
+    of_survival(&Survival::known(completed), completed)
+}
+
+/// The curve for drawing.
+pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>) -> Vec<SpectrumPoint> {
+    let curve = Survival::new(completed, censored).spectrum(SPECTRUM_POINTS);
+    curve.into_iter().map(|(q, value_ns)| SpectrumPoint { q, value_ns }).collect()
+}
+
+fn of_survival(survival: &Survival, completed: &Track<u64>) -> Distribution {
+    let quantile = |(q, value): (f64, QuantileValue)| Quantile {
         q,
         value: value.value_ns,
         censored: value.censored,
@@ -24,21 +38,4 @@ pub(super) fn distribution(completed: &Track<u64>, censored: &Track<u64>) -> Dis
         max: (completed.count() > 0).then_some(completed.max_ns),
         quantiles: survival.table().into_iter().map(quantile).collect(),
     }
-}
-
-/// A distribution of which everything is known.
-pub(super) fn known(completed: &Track<u64>) -> Distribution {
-    distribution(completed, empty_track())
-}
-
-/// The curve for drawing.
-pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>) -> Vec<SpectrumPoint> {
-    let curve = Survival::new(completed, censored).spectrum(SPECTRUM_POINTS);
-    curve.into_iter().map(|(q, value_ns)| SpectrumPoint { q, value_ns }).collect()
-}
-
-/// A track without anything in it, made once.
-pub(super) fn empty_track() -> &'static Track<u64> {
-    static EMPTY: std::sync::LazyLock<Track<u64>> = std::sync::LazyLock::new(Track::default);
-    &EMPTY
 }

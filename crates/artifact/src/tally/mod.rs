@@ -17,6 +17,7 @@ use crate::document::{
     Rate, RunDocument, SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::header::RunHeader;
+use crate::hgrm;
 use distribution::{distribution, known, spectrum};
 use rows::Rows;
 use std::collections::BTreeMap;
@@ -118,6 +119,14 @@ impl Tally {
         if bank.counters.measured.ok > 0 {
             self.last_ok_before = Some(interval.start + interval.length);
         }
+    }
+
+    /// The percentile distribution of response time as HdrHistogram's tools plot it (`.hgrm`).
+    pub fn response_hgrm(&self) -> String {
+        hgrm::percentile_distribution(
+            self.totals.track(Series::Response),
+            self.totals.track(Series::ResponseCensored),
+        )
     }
 
     /// Only intervals from `part` will come in.

@@ -1,6 +1,5 @@
 //! Figures over time in a bounded number of rows.
 
-use super::distribution::empty_track;
 use super::share;
 use crate::document::SeriesRow;
 use unblink_analysis::evidence::Row as EvidenceRow;
@@ -9,7 +8,7 @@ use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
 
 /// Rows at the most; a longer run joins neighbours.
-pub const ROWS_MAX: usize = 600;
+pub(super) const ROWS_MAX: usize = 600;
 
 /// The rows so far.
 #[derive(Clone, Debug)]
@@ -94,9 +93,9 @@ impl Row {
         let bank = &interval.bank;
         let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
         let response = bank.track(Series::Response);
-        let of_response = Survival::new(response, empty_track());
+        let of_response = Survival::known(response);
         let value = |survival: &Survival, q| survival.quantile(q).map(|v| v.value_ns);
-        let p99 = |track: &Track<u64>| value(&Survival::new(track, empty_track()), 0.99);
+        let p99 = |track: &Track<u64>| value(&Survival::known(track), 0.99);
         let own = bank.counters.own;
         Row {
             document: SeriesRow {
