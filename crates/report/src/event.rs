@@ -61,12 +61,14 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
 /// A moment as exact as a title needs it: the first slow arrivals of an event stand in the column that the
 /// event begins in, which may start before it.
 pub(crate) fn about(doc: &RunDocument, at_ns: u64) -> u64 {
-    const STEPS_NS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+    const STEPS_MS: [u64; 17] = [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 300_000,
+    ];
     let heat = &doc.heatmap;
     let span = heat.columns.last().map_or(0, |last| last.start_ns + heat.column_ns);
     let least = heat.column_ns.max(span / 200);
-    let step = STEPS_NS.iter().map(|ms| ms * 1_000_000).find(|step| *step >= least);
-    let step = step.unwrap_or(least.div_ceil(1_000_000_000) * 1_000_000_000).max(1);
+    let step = STEPS_MS.iter().map(|ms| ms * 1_000_000).find(|step| *step >= least);
+    let step = step.unwrap_or(3_600_000_000_000);
     (at_ns + step / 2) / step * step
 }
 
@@ -82,7 +84,9 @@ fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
             more
         })
         .count();
-    clusters.truncate(needed);
+    // Of equal pauses, a few would already hold nine in ten: those of their size belong to them.
+    let like = needed.checked_sub(1).map_or(0, |last| clusters[last].arrivals.div_ceil(2));
+    clusters.truncate(clusters.partition_point(|cluster| cluster.arrivals >= like.max(1)));
     let length: u64 = clusters.iter().map(|cluster| cluster.to_ns - cluster.from_ns).sum();
     let share = length as f64 / span as f64;
     let from_ns = clusters.iter().map(|cluster| cluster.from_ns).min().unwrap_or(0);

@@ -32,22 +32,26 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
     let (h, sub) = (level, level + 1);
     let _ = write!(
         out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}>{}</h{h}><p class=\"load\">{}</p><p class=\"means\">{}</p></header>",
+        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}><p class=\"load\">{}</p><p class=\"means\">{}</p></header>",
         escape(&doc.tool.name),
         escape(&doc.tool.version),
         escape(&started(doc)),
+        if facts::target(doc).chars().count() > 90 { " class=\"long\"" } else { "" },
         breakable(&facts::target(doc)),
         escape(&doc.load.summary),
         escape(&facts::means(doc)),
     );
     sections::verdict(out, doc, sub);
     sections::account(out, doc, sub);
-    let pictures = svg::pictures(doc, scope, truth);
-    out.push_str("<section class=\"pictures\">");
-    for picture in &pictures {
-        figure(out, picture, scope, sub);
+    if doc.series.rows.is_empty() && doc.heatmap.columns.is_empty() && doc.spectrum.response_time.is_empty() {
+        out.push_str("<p class=\"nothing\">Nothing was measured, so there is nothing to draw.</p>");
+    } else {
+        out.push_str("<section class=\"pictures\">");
+        for picture in &svg::pictures(doc, scope, truth) {
+            figure(out, picture, scope, sub);
+        }
+        out.push_str("</section>");
     }
-    out.push_str("</section>");
     tables::all(out, doc, sub);
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
         rates.remove(0);
     }
     if doc.arrivals.failed > 0 {
-        rates.push(("failure", "failed"));
+        rates.push(("failed", "failed"));
     }
     let flight = vec![("flight", "in flight"), ("backlog", "waiting to be sent"), ("connections", "connections")];
     all.push(half("rates", scope, facts::rates(doc), rates, |canvas| lines::rates(canvas, doc)));
@@ -258,6 +258,7 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
             .collect(),
         "unknown" => format!(r##"<rect fill="url(#{id}-hatch)" y="1" width="22" height="10"/>"##),
         "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),
+        "failed" => r#"<path class="line failure" d="M0 6L22 6"/>"#.into(),
         "failure" => r#"<rect class="failure" y="1" width="22" height="10"/>"#.into(),
         _ => format!(r#"<path class="line {class}" d="M0 6L22 6"/>"#),
     }

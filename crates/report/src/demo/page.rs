@@ -29,9 +29,7 @@ pub(super) fn render(demo: &Demo) -> String {
     out.push_str("</section><section class=\"pictures\">");
     let title = Title {
         finding,
-        plotted: "Share of arrivals (the tail stretched) against the time they took. What users feel lies on \
-                  what theory says; the closed loop does not."
-            .into(),
+        plotted: "Share of arrivals (the tail stretched) against the time they took.".into(),
     };
     html::figure(out, &svg::comparison(&demo.closed, &demo.open, &demo.truth, title), "open", 2);
     for (scope, picture) in side_by_side(demo) {
@@ -89,7 +87,7 @@ fn side_by_side(demo: &Demo) -> Vec<(&'static str, svg::Picture)> {
     };
     let titles = [
         format!("The closed loop sent {} requests into the stall …", format::count(stall.closed)),
-        format!("… users would have sent {}, each waiting for the rest of it", format::count(stall.open)),
+        format!("… users would have sent {}", story::about(stall.open)),
     ];
     let plotted = [
         "Arrivals by the time they were due and how long they took. The gap is when nobody asked.",

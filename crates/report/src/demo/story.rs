@@ -42,7 +42,7 @@ pub(super) fn sentences(demo: &Demo) -> Vec<String> {
             "While the server stood still, the closed loop sent {} requests where real users would have sent {}. \
              {users} were all waiting, so it asked nothing more.",
             format::count(stall.closed),
-            format::count(stall.open)
+            about(stall.open)
         )),
         _ => sentences.push(format!(
             "A closed loop sends its next request when the last one is answered. {users} stop asking whenever \
@@ -62,6 +62,15 @@ pub(super) fn sentences(demo: &Demo) -> Vec<String> {
     sentences
 }
 
+/// A number read from bins: two digits of it, so that it doesn't look exact.
+pub(super) fn about(n: u64) -> String {
+    if n < 100 {
+        return format::count(n);
+    }
+    let unit = 10u64.pow(n.ilog10() - 1);
+    format!("about {}", format::count((n + unit / 2) / unit * unit))
+}
+
 /// p99 of the closed and of the open loop, where both are known.
 fn p99s(demo: &Demo) -> Option<(u64, u64)> {
     let known = |d| facts::quantile(d, 0.99).filter(|q| !q.censored).map(|q| q.value);
@@ -77,7 +86,7 @@ pub(super) fn stall(demo: &Demo) -> Option<Stall> {
         return None;
     }
     // The event is as wide as all arrivals that it held up noticeably, not only those above p99.
-    let held_up = median + median / 2;
+    let held_up = median + median / 5;
     let Tail::Event { from_ns, to_ns } = event::tail(&demo.open, held_up) else { return None };
     Some(Stall {
         from_ns,

@@ -22,7 +22,9 @@ pub(super) fn render(demo: &Demo, style: &Style) -> String {
     for line in 0..height {
         let mut row = vec![(Paint::Plain, String::new())];
         for (title, paint) in titles.iter().zip(PAINTS) {
-            row.push((paint, title.get(line).cloned().unwrap_or_default()));
+            // Short titles stand at the bottom, next to their figures.
+            let from_top = (line + title.len()).checked_sub(height);
+            row.push((paint, from_top.and_then(|i| title.get(i)).cloned().unwrap_or_default()));
         }
         rows.push(row);
     }

@@ -4,7 +4,7 @@
 use super::{cause, quantile};
 use crate::event::{self, Tail};
 use crate::format::{self, duration};
-use unblink_artifact::document::{LoadModel, RunDocument, SeriesRow};
+use unblink_artifact::document::{LoadModel, Quantile, RunDocument, SeriesRow};
 
 /// What a picture says and what it shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,8 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
         format!("More than half of the users waited longer than {}", duration(p50.value))
     } else if p99.censored {
         format!("More than 1 in 100 users waited longer than {}", duration(p99.value))
+    } else if p99.few_samples {
+        format!("The median is {}; there are too few samples for p99", duration(p50.value))
     } else if doc.load.model == LoadModel::Closed {
         format!("p99 is {} for users who wait for each answer, and for nobody else", duration(p99.value))
     } else {
@@ -46,14 +48,24 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
                 duration(p99.value),
                 duration(s.value)
             ),
-            _ if p99.value >= TAIL_RATIO * p50.value => {
-                let times = p99.value as f64 / p50.value.max(1) as f64;
-                format!("1 in 100 users waited {} or longer, {times:.0} times the median", duration(p99.value))
-            }
-            _ => format!("p99 is {}, close to the median of {}", duration(p99.value), duration(p50.value)),
+            _ => open_finding(p50.value, p99.value, response(0.999)),
         }
     };
     title(finding, plotted)
+}
+
+fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
+    let times = p99 as f64 / p50.max(1) as f64;
+    let further = p999.filter(|q| !q.few_samples && !q.censored && q.value >= TAIL_RATIO * p99);
+    let p99 = duration(p99);
+    match further {
+        _ if times >= TAIL_RATIO as f64 => {
+            format!("1 in 100 users waited {p99} or longer, {times:.0} times the median")
+        }
+        Some(far) => format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", duration(far.value)),
+        None if times >= 1.25 => format!("p99 is {p99}, {times:.1} times the median"),
+        None => format!("p99 is {p99}, close to the median of {}", duration(p50)),
+    }
 }
 
 /// Of the heat map.
@@ -165,9 +177,10 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
     let rows = &doc.series.rows;
     let peak =
         |of: fn(&SeriesRow) -> u64| rows.iter().max_by_key(|row| of(row)).map(|row| (of(row), row.start_ns));
+    let near = |at| format::moment(event::about(doc, at));
     let finding = match (peak(|row| row.backlog), peak(|row| row.in_flight)) {
         (Some((backlog, at)), _) if backlog >= 10 => {
-            format!("{} arrivals waited to be sent near {}", format::count(backlog), format::moment(at))
+            format!("{} arrivals waited to be sent near {}", format::count(backlog), near(at))
         }
         (_, Some((0, _))) => "Nothing was in flight when counted".into(),
         (Some((backlog, _)), Some((flight, at))) => {
@@ -176,7 +189,7 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
             format!(
                 "{} {requests} in flight near {}, {waiting} waiting to be sent",
                 format::count(flight),
-                format::moment(at)
+                near(at)
             )
         }
         _ => "Nothing was in flight".into(),
@@ -199,16 +212,18 @@ pub(crate) fn phases(doc: &RunDocument) -> Title {
 
 /// Of the generator's lateness.
 pub(crate) fn lateness(doc: &RunDocument) -> Title {
-    let finding = match (quantile(&doc.send_lag, 0.99), quantile(&doc.generator_late, 0.99)) {
-        (Some(lag), Some(late)) if lag.value >= 1_000_000 && late.value < lag.value / 2 => {
-            format!("1 in 100 requests was sent {} late: {}", super::value(lag), cause(doc))
-        }
-        (_, Some(late)) => match doc.generator_late.max {
-            Some(max) => {
-                format!("The generator was at most {} late, {} at p99", duration(max), super::value(late))
+    let finding = match (quantile(&doc.generator_late, 0.99), doc.generator_late.max) {
+        (Some(late), Some(max)) => {
+            let (late, max) = (super::value(late), duration(max));
+            let p99 = if late == max { String::new() } else { format!(", {late} at p99") };
+            match quantile(&doc.send_lag, 0.99).filter(|lag| lag.value >= 1_000_000) {
+                Some(_) if doc.lag_causes.generator_ns < doc.lag_causes.no_connection_ns => {
+                    format!("The generator was at most {max} late; {}", cause(doc))
+                }
+                _ => format!("The generator was at most {max} late{p99}"),
             }
-            None => format!("The generator was {} late at p99", super::value(late)),
-        },
+        }
+        (Some(late), None) => format!("The generator was {} late at p99", super::value(late)),
         _ => "Nothing was sent".into(),
     };
     title(finding, "How late the generator itself sent, apart from waiting for a connection.")

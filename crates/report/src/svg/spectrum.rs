@@ -107,7 +107,10 @@ fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: 
     let Some((top, others)) = lines.split_first() else { return };
     let Some(distribution) = top.distribution else { return };
     for q in [0.5, 0.99, 0.999] {
-        let Some(quantile) = facts::quantile(distribution, q).filter(|quantile| !quantile.censored) else { continue };
+        let Some(quantile) = facts::quantile(distribution, q).filter(|quantile| !quantile.censored && !quantile.few_samples)
+        else {
+            continue;
+        };
         let at = (x.at(tail(q)), y.at(quantile.value as f64));
         canvas.dot(&format!("dot {}", top.class), at, 3.5);
         let text = format!("{} {}", format::quantile_label(q), format::duration(quantile.value));
