@@ -88,7 +88,7 @@ fn measure(
     let command = ["unblink", "run", &url, "--duration", &duration].into_iter().chain(load.iter().copied());
     let Command::Run(args) = Cli::try_parse_from(command)?.command else { bail!("not a run") };
     let prepared = run::prepare(&args)?;
-    let document = run::execute(prepared, folder, false, false, interruptions)?;
+    let (document, _) = run::execute(prepared, folder, false, false, interruptions)?;
     server.stop()?;
     let page = unblink_report::html::render(&document);
     output::write_html(&folder.join("report.html"), &page);

@@ -40,6 +40,6 @@ fn main() -> ExitCode {
 }
 
 fn print_schema() -> anyhow::Result<u8> {
-    output::print(&(output::to_json(&0)? + "\n"))?;
+    output::print(&unblink_artifact::schema::json_schema_text())?;
     Ok(exit::OK)
 }

@@ -5,6 +5,9 @@ use anyhow::{Context, Result, bail};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
+use unblink_artifact::hgrm::percentile_distribution;
+use unblink_artifact::tally::Tally;
+use unblink_core::record::Series;
 use unblink_report::terminal::Style;
 
 /// How text is drawn on stdout.
@@ -17,8 +20,8 @@ pub fn style() -> Style {
     Style { width, color: terminal && !no_color && !dumb }
 }
 
-/// Prints a result and writes what was asked for beside it.
-pub fn present(document: &RunDocument, exports: &Exports) -> Result<()> {
+/// Prints a result and writes what was asked for beside it; `tally` is what the document was made of.
+pub fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Result<()> {
     if exports.json {
         print(&(to_json(document)? + "\n"))?;
     } else {
@@ -27,7 +30,11 @@ pub fn present(document: &RunDocument, exports: &Exports) -> Result<()> {
     if let Some(path) = &exports.csv {
         write(path, &unblink_report::csv::series(document))?;
     }
-    if let Some(path) = &exports.hgrm {}
+    if let Some(path) = &exports.hgrm {
+        let totals = tally.totals();
+        let (known, longer) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
+        write(path, &percentile_distribution(known, longer))?;
+    }
     if let Some(folder) = &exports.svg {
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
         for (name, picture) in unblink_report::svg::all(document) {

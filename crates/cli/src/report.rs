@@ -3,7 +3,7 @@
 use crate::args::ReportArgs;
 use crate::{exit, output};
 use anyhow::{Result, bail};
-use unblink_artifact::folder::report_part;
+use unblink_artifact::folder::replay;
 
 /// Reads the folder and presents what it holds.
 pub fn report(args: &ReportArgs) -> Result<u8> {
@@ -12,11 +12,12 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     {
         bail!("--from {} s is not before --to {} s", from.as_secs_f64(), to.as_secs_f64());
     }
-    let document = report_part(&args.dir, args.from, args.to)?;
+    let (tally, ending) = replay(&args.dir, args.from, args.to)?;
+    let document = tally.document(&ending);
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }
-    output::present(&document, &args.exports)?;
+    output::present(&document, &tally, &args.exports)?;
     let invalid = document.validity.status == unblink_artifact::document::ValidityStatus::Invalid;
     Ok(if invalid { exit::INVALID } else { exit::OK })
 }

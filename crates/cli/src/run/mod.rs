@@ -36,9 +36,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     if !args.quiet && std::io::stderr().is_terminal() {
         eprintln!("{}: {}", prepared.target_line, prepared.header.load.summary);
     }
-    let document = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
+    let (document, tally) = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
     output::write_html(&folder.join("report.html"), &unblink_report::html::render(&document));
-    output::present(&document, &args.exports)?;
+    output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.json);
     Ok(exit::of_run(&document))
 }
@@ -50,7 +50,7 @@ pub(crate) fn execute(
     no_preflight: bool,
     quiet: bool,
     interruptions: &signals::Interruptions,
-) -> Result<RunDocument> {
+) -> Result<(RunDocument, Tally)> {
     let Prepared { job, mut header, .. } = prepared;
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
@@ -86,7 +86,7 @@ pub(crate) fn execute(
     if let Err(error) = writer.finish(&document) {
         eprintln!("warning: {error}");
     }
-    Ok(document)
+    Ok((document, tally))
 }
 
 /// What the schedule says of the run that has ended.
