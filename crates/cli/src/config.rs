@@ -20,7 +20,7 @@ fn path() -> Option<PathBuf> {
 }
 
 /// The cap on every run's rate, if the user has set one.
-pub fn max_rate() -> Result<Option<Rate>> {
+pub(crate) fn max_rate() -> Result<Option<Rate>> {
     let Some(path) = path() else { return Ok(None) };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,

@@ -24,7 +24,7 @@ const FULL: Length = Length { seconds: 60, stall_at_seconds: 30 };
 const SHORT: Length = Length { seconds: 12, stall_at_seconds: 5 };
 
 /// Shows what a closed loop hides.
-pub fn demo(args: &DemoArgs) -> Result<u8> {
+pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
     let length = if args.full { FULL } else { SHORT };
     let scenario = scenario(&length)?;
     let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-demo").join(clock::folder_name()));

@@ -5,7 +5,7 @@ use unblink_artifact::document::Environment;
 use unblink_engine::limits::Limits;
 
 /// What this machine is.
-pub fn describe(limits: &Limits) -> Environment {
+pub(crate) fn describe(limits: &Limits) -> Environment {
     let system = read_to_string("/proc/sys/kernel/ostype").unwrap_or_else(|_| std::env::consts::OS.into());
     let release = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Environment {
@@ -25,14 +25,14 @@ fn processor() -> String {
 
 /// Processor time that the hypervisor gave to others, from `/proc/stat` (proc_stat(5)).
 #[derive(Clone, Copy, Debug)]
-pub struct StealMeter {
+pub(crate) struct StealMeter {
     stolen: u64,
     all: u64,
 }
 
 impl StealMeter {
     /// The counters now; `None` where the kernel does not keep them.
-    pub fn now() -> Option<StealMeter> {
+    pub(crate) fn now() -> Option<StealMeter> {
         let stat = read_to_string("/proc/stat").ok()?;
         let fields: Vec<u64> = stat
             .lines()
@@ -46,7 +46,7 @@ impl StealMeter {
     }
 
     /// Share stolen since then, 0 to 1.
-    pub fn share_since(self) -> Option<f64> {
+    pub(crate) fn share_since(self) -> Option<f64> {
         let now = StealMeter::now()?;
         let all = now.all.checked_sub(self.all).filter(|&all| all > 0)?;
         Some(now.stolen.saturating_sub(self.stolen) as f64 / all as f64)

@@ -3,16 +3,16 @@
 use unblink_artifact::document::{RunDocument, RunStatus, ValidityStatus};
 
 /// Everything is as it should be.
-pub const OK: u8 = 0;
+pub(crate) const OK: u8 = 0;
 /// Wrong usage, or nothing could be started.
-pub const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// The run can't be believed.
-pub const INVALID: u8 = 3;
+pub(crate) const INVALID: u8 = 3;
 /// Ended by the user.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The code of a finished run.
-pub fn of_run(document: &RunDocument) -> u8 {
+pub(crate) fn of_run(document: &RunDocument) -> u8 {
     match (document.status, document.validity.status) {
         (RunStatus::Interrupted, _) => INTERRUPTED,
         (_, ValidityStatus::Invalid) => INVALID,

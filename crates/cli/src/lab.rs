@@ -10,7 +10,7 @@ use unblink_lab::{Baseline, ClockStart, Gate, Scenario, Server, ServerConfig, Su
 use unblink_report::format;
 
 /// Serves until a signal comes.
-pub fn serve(args: &ServeArgs) -> Result<u8> {
+pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let scenario = scenario(args)?;
     let line = scenario.describe();
     let mut config = ServerConfig::new(scenario);

@@ -6,7 +6,7 @@ use unblink_core::time::Nanos;
 use unblink_report::format;
 
 /// Rewrites one line of the terminal; silent when stderr is not one.
-pub struct LiveLine {
+pub(crate) struct LiveLine {
     shown: bool,
     on: bool,
     until: Nanos,
@@ -14,12 +14,12 @@ pub struct LiveLine {
 
 impl LiveLine {
     /// `until` is when the load ends, after the start.
-    pub fn new(quiet: bool, until: Nanos) -> LiveLine {
+    pub(crate) fn new(quiet: bool, until: Nanos) -> LiveLine {
         LiveLine { shown: false, on: !quiet && std::io::stderr().is_terminal(), until }
     }
 
     /// Shows an interval.
-    pub fn show(&mut self, interval: &Interval) {
+    pub(crate) fn show(&mut self, interval: &Interval) {
         if !self.on {
             return;
         }
@@ -33,7 +33,7 @@ impl LiveLine {
     }
 
     /// Takes the line away.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             eprint!("\r\x1b[2K");
         }

@@ -1,6 +1,6 @@
 //! Results: on stdout for people or as JSON, and into files.
 
-pub use crate::args::Exports;
+pub(crate) use crate::args::Exports;
 use anyhow::{Context, Result, bail};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use unblink_core::record::Series;
 use unblink_report::terminal::Style;
 
 /// How text is drawn on stdout.
-pub fn style() -> Style {
+pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let width = terminal_size::terminal_size().filter(|_| terminal).map_or(80, |(width, _)| width.0);
     // https://no-color.org: any non-empty value.
@@ -21,7 +21,7 @@ pub fn style() -> Style {
 }
 
 /// Prints a result and writes what was asked for beside it; `tally` is what the document was made of.
-pub fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Result<()> {
+pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Result<()> {
     if exports.json {
         print(&(to_json(document)? + "\n"))?;
     } else {
@@ -45,12 +45,12 @@ pub fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Resu
 }
 
 /// The document, indented.
-pub fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string_pretty(value).context("can't write the document as JSON")
 }
 
 /// Writes to stdout; a reader that has gone away is no error.
-pub fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -59,25 +59,25 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// Writes a file that was asked for.
-pub fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
 }
 
 /// Writes the page; without it the run is still whole.
-pub fn write_html(path: &Path, page: &str) {
+pub(crate) fn write_html(path: &Path, page: &str) {
     if let Err(error) = std::fs::write(path, page) {
         eprintln!("warning: can't write {path:?}: {error}");
     }
 }
 
 /// Says where the record is.
-pub fn say_where(folder: &Path, quietly: bool) {
+pub(crate) fn say_where(folder: &Path, quietly: bool) {
     let text = format!("Record  {0}\nReport  {0}/report.html", folder.display());
     if quietly { eprintln!("{text}") } else { println!("\n{text}") }
 }
 
 /// Can a run be recorded here? Known before anything is sent.
-pub fn check_folder(folder: &Path) -> Result<()> {
+pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     let missing = !folder.exists();
     std::fs::create_dir_all(folder)
         .with_context(|| format!("can't create the folder {folder:?} (-o names another)"))?;

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use unblink_artifact::folder::replay;
 
 /// Reads the folder and presents what it holds.
-pub fn report(args: &ReportArgs) -> Result<u8> {
+pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {

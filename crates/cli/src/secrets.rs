@@ -32,7 +32,7 @@ const SECRET_NAMES: [&str; 14] = [
 const BODY_FLAG: &str = "--body";
 
 /// The command line as it may be kept.
-pub fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String> {
+pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut out = Vec::new();
     let mut flag = String::new();
     for arg in args {
@@ -70,7 +70,7 @@ fn mask_body(body: &str) -> String {
 }
 
 /// A header line with its value masked unless its name is known to be harmless.
-pub fn mask_header(line: &str) -> String {
+pub(crate) fn mask_header(line: &str) -> String {
     match line.split_once(':') {
         Some((name, _)) if !HARMLESS_HEADERS.contains(&name.trim().to_ascii_lowercase().as_str()) => {
             format!("{name}: {MASK}")
@@ -82,7 +82,7 @@ pub fn mask_header(line: &str) -> String {
 }
 
 /// A URL, or its path and query, without user, password and secret parameters.
-pub fn mask_url(url: &str) -> String {
+pub(crate) fn mask_url(url: &str) -> String {
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query)),
         None => (url, None),

@@ -8,7 +8,7 @@ use unblink_engine::run::Controls;
 
 /// Where interruptions go.
 #[derive(Clone, Default)]
-pub struct Interruptions {
+pub(crate) struct Interruptions {
     state: Arc<Mutex<State>>,
 }
 
@@ -19,10 +19,10 @@ struct State {
 }
 
 /// A run that hears of interruptions as long as this lives.
-pub struct Listening(Interruptions);
+pub(crate) struct Listening(Interruptions);
 
 /// Takes SIGINT and SIGTERM over.
-pub fn listen() -> Result<Interruptions> {
+pub(crate) fn listen() -> Result<Interruptions> {
     let interruptions = Interruptions::default();
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
     let heard = interruptions.clone();
@@ -34,13 +34,8 @@ pub fn listen() -> Result<Interruptions> {
 }
 
 impl Interruptions {
-    /// True once the user has interrupted.
-    pub fn any(&self) -> bool {
-        self.lock().count > 0
-    }
-
     /// Interruptions go to this run from now on.
-    pub fn attach(&self, controls: Arc<Controls>) -> Listening {
+    pub(crate) fn attach(&self, controls: Arc<Controls>) -> Listening {
         let mut state = self.lock();
         if state.count > 0 {
             controls.stop();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use unblink_core::time::Nanos;
 
 #[derive(Subcommand, Debug)]
-pub enum LabCommand {
+pub(crate) enum LabCommand {
     /// Serve a scenario until Ctrl-C
     Serve(Box<ServeArgs>),
 }
@@ -33,7 +33,7 @@ EXIT STATUS
 /// An HTTP server whose misbehaviour is known to the nanosecond, to check load testers with.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// What to do to the requests
     #[arg(long, value_name = "NAME", default_value = "stall",
           value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::NAMES))]
@@ -123,7 +123,7 @@ pub struct ServeArgs {
 
 /// What starts the clock of events.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
+pub(crate) enum Clock {
     /// The first request of a run
     First,
     /// The start of the process

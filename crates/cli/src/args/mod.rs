@@ -1,8 +1,8 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
-pub mod lab;
-pub mod run;
-pub mod value;
+pub(crate) mod lab;
+pub(crate) mod run;
+pub(crate) mod value;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 /// moment it should have started, accounts for every arrival, and says so when a run can't be trusted.
 #[derive(Parser, Debug)]
 #[command(name = "unblink", version, propagate_version = true, max_term_width = 100)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Offer load to a target and report what its users would feel
     Run(Box<run::RunArgs>),
     /// See in a minute what a closed-loop tool hides: a stalling server, measured both ways
@@ -45,7 +45,7 @@ EXIT STATUS
 /// at 1,000/s, and show both beside the exact value from theory.
 #[derive(clap::Args, Debug)]
 #[command(after_help = DEMO_HELP)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// The published numbers: 60 s, the stall at 30 s
     #[arg(long)]
     pub full: bool,
@@ -70,7 +70,7 @@ EXIT STATUS
 /// that was killed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = REPORT_HELP)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
@@ -90,7 +90,7 @@ pub struct ReportArgs {
 /// Forms of the result, shared by every command that has one.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
-pub struct Exports {
+pub(crate) struct Exports {
     /// Print the run document as JSON instead of the text
     #[arg(long)]
     pub json: bool,

@@ -27,7 +27,7 @@ EXIT STATUS
 /// go on falling due, and each response is measured from the moment it should have started.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Where to send requests; several are taken in turn and share one scheme, host and port
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
@@ -156,7 +156,7 @@ pub struct RunArgs {
 
 /// How arrivals lie around the rate.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrivals {
+pub(crate) enum Arrivals {
     /// Evenly spaced
     Even,
     /// Independent of each other, as from many users

@@ -6,7 +6,7 @@ use unblink_engine::expect::Needle;
 
 /// The rate over time, before its length is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub(crate) enum Shape {
     Hold(Rate),
     Ramp(Rate, Rate),
     Steps(Vec<Rate>),
@@ -14,7 +14,7 @@ pub enum Shape {
 
 impl Shape {
     /// The shape over `duration`. Equal steps; what division leaves over goes to the last.
-    pub fn over(&self, duration: Nanos) -> Vec<Phase> {
+    pub(crate) fn over(&self, duration: Nanos) -> Vec<Phase> {
         match self {
             Shape::Hold(rate) => vec![Phase::hold(*rate, duration)],
             Shape::Ramp(from, to) => vec![Phase { from: *from, to: *to, duration }],
@@ -31,21 +31,21 @@ impl Shape {
 
 /// How many connections there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Connections {
+pub(crate) enum Connections {
     Auto(Option<u32>),
     Fixed(u32),
 }
 
 /// One `--expect`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Expectation {
+pub(crate) enum Expectation {
     Statuses(Vec<std::ops::RangeInclusive<u16>>),
     Size(std::ops::RangeInclusive<u64>),
     Contains(Needle),
 }
 
 /// `5000`, `5k`, `50/s`, `10/m`, `100..5000`, `100,200,400`.
-pub fn shape(text: &str) -> Result<Shape, String> {
+pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let (amounts, unit) = split_unit(text)?;
     let one = |amount: &str| milli_rate(amount, unit, text);
     if let Some((from, to)) = amounts.split_once("..") {
@@ -62,7 +62,7 @@ pub fn shape(text: &str) -> Result<Shape, String> {
 }
 
 /// A single rate above 0.
-pub fn rate(text: &str) -> Result<Rate, String> {
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     match shape(text)? {
         Shape::Hold(rate) => Ok(rate),
         _ => Err("a single rate is expected, such as 5000 or 50/s".into()),
@@ -110,7 +110,7 @@ fn plain_number(text: &str) -> Option<f64> {
 }
 
 /// `200ms`, `30s`, `5m`, `1h30m`, `1.5s`; a bare number is seconds.
-pub fn duration(text: &str) -> Result<Nanos, String> {
+pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     let expected =
         || format!("{text:?} is not a time: expected a number with a unit, such as 200ms, 30s, 5m, 1h30m");
     if let Some(seconds) = plain_number(text) {
@@ -143,7 +143,7 @@ fn nanos(ns: f64, text: &str) -> Result<Nanos, String> {
 }
 
 /// `auto`, `auto:5000` or a number.
-pub fn connections(text: &str) -> Result<Connections, String> {
+pub(crate) fn connections(text: &str) -> Result<Connections, String> {
     let expected =
         || format!("{text:?} is not a number of connections: expected auto, auto:MAX or a number above 0");
     match text.strip_prefix("auto") {
@@ -157,13 +157,13 @@ pub fn connections(text: &str) -> Result<Connections, String> {
 }
 
 /// A whole number above 0, `k` allowed.
-pub fn positive(text: &str) -> Result<u32, String> {
+pub(crate) fn positive(text: &str) -> Result<u32, String> {
     let n = count(text)?;
     u32::try_from(n).map_err(|_| format!("{text:?} is too large"))
 }
 
 /// A whole number above 0, `k` and `m` allowed.
-pub fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, factor) = match lower.as_bytes().last() {
         Some(b'k') => (&lower[..lower.len() - 1], 1000),
@@ -178,7 +178,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 }
 
 /// `512`, `64k`, `10m`, `1g`: binary multiples.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor: Option<u64> = match &lower[digits.len()..] {
@@ -193,7 +193,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`.
-pub fn expectation(text: &str) -> Result<Expectation, String> {
+pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
     let expected = || {
         format!(
             "{text:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"

@@ -8,7 +8,7 @@ mod url;
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
 use crate::live::LiveLine;
-use crate::output::{self, Exports};
+use crate::output;
 use crate::{clock, exit, signals};
 use anyhow::{Context, Result};
 pub(crate) use prepare::{Prepared, prepare};
@@ -29,7 +29,7 @@ const PREFLIGHTS_MAX: usize = 32;
 const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs and reports. Gives the exit code.
-pub fn run(args: &RunArgs) -> Result<u8> {
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let prepared = prepare(args)?;
     let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-runs").join(clock::folder_name()));
     let interruptions = signals::listen()?;

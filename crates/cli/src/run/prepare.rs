@@ -25,7 +25,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 const RATE_PER_THREAD: u64 = 50_000;
 
 /// A run that can start.
-pub struct Prepared {
+pub(crate) struct Prepared {
     pub job: Job,
     /// Without the start time, which the engine sets.
     pub header: RunHeader,
@@ -34,7 +34,7 @@ pub struct Prepared {
 }
 
 /// Checks `args` and turns them into a job.
-pub fn prepare(args: &RunArgs) -> Result<Prepared> {
+pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
     let requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
     let target = target(args, &requests[0])?;

@@ -10,7 +10,7 @@ use unblink_wire::{RequestBuilder, RequestKind, parse_header};
 
 /// A request before it is rendered.
 #[derive(Clone, Debug)]
-pub struct RequestSpec {
+pub(crate) struct RequestSpec {
     pub method: Option<String>,
     pub url: Url,
     /// As given, for the report.
@@ -20,21 +20,21 @@ pub struct RequestSpec {
 }
 
 impl RequestSpec {
-    pub fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
+    pub(crate) fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
         let parsed = Url::parse(url)?;
         Ok(RequestSpec { method, url: parsed, url_text: url.to_string(), headers: Vec::new(), body: None })
     }
 
-    pub fn method(&self) -> &str {
+    pub(crate) fn method(&self) -> &str {
         self.method.as_deref().unwrap_or(if self.body.is_some() { "POST" } else { "GET" })
     }
 
     /// May be sent twice (RFC 9110 §9.2.2).
-    pub fn is_idempotent(&self) -> bool {
+    pub(crate) fn is_idempotent(&self) -> bool {
         matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
-    pub fn render(&self) -> Result<Operation> {
+    pub(crate) fn render(&self) -> Result<Operation> {
         let mut headers = self.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
@@ -58,7 +58,7 @@ impl RequestSpec {
     }
 
     /// As the report names it, secrets masked.
-    pub fn target(&self) -> document::Target {
+    pub(crate) fn target(&self) -> document::Target {
         let url = secrets::mask_url(&self.url_text);
         let path = secrets::mask_url(&self.url.target);
         document::Target { name: format!("{} {path}", self.method()), method: self.method().to_string(), url }
@@ -66,7 +66,7 @@ impl RequestSpec {
 }
 
 /// Every request of the run, in turn. All share one origin.
-pub fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
+pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
     let mut requests = match &args.targets {
         Some(file) => super::target_file::read(file)?,
         None => args.urls.iter().map(|url| RequestSpec::new(None, url)).collect::<Result<_>>()?,

@@ -10,7 +10,7 @@ use std::path::Path;
 use unblink_wire::parse_header;
 
 /// Reads every target. `-` is standard input.
-pub fn read(path: &Path) -> Result<Vec<RequestSpec>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<RequestSpec>> {
     if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("can't read targets from standard input")?;

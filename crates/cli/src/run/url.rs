@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Scheme, host and port: what a connection can be shared for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     pub tls: bool,
     /// Without brackets.
     pub host: String,
@@ -23,7 +23,7 @@ impl fmt::Display for Origin {
 
 /// A URL that can be requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Url {
+pub(crate) struct Url {
     pub origin: Origin,
     /// For the Host header: with the port unless it is the scheme's own.
     pub authority: String,
@@ -35,7 +35,7 @@ pub struct Url {
 
 impl Url {
     /// Reads an absolute `http` or `https` URL.
-    pub fn parse(text: &str) -> Result<Url> {
+    pub(crate) fn parse(text: &str) -> Result<Url> {
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);
         let uri: Uri = sent.parse().map_err(|e| anyhow::anyhow!("{e}")).with_context(|| {

@@ -1,0 +1,243 @@
+//! Checks the real binary against the lab server and exact theory: `make check-oracle`.
+//!
+//! Each scenario runs at its published numbers (60 s at 1,000/s), three times, and the medians are
+//! compared: p50 to p99 of response time with the exact model, p99.9 and p99.99 with the lab's own truth
+//! log, each within 1 ms or 1 %, the larger. Exit code 1 when something is off.
+//!
+//! Usage: check_oracle UNBLINK [--runs N] [--seconds S] [SCENARIO…]
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+use unblink_lab::{Scenario, oracle, read_truth};
+
+type Failure = Box<dyn std::error::Error>;
+
+const RATE_PER_S: u64 = 1000;
+const USERS: u32 = 10;
+const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
+/// From this quantile on the lab's truth log is the reference: the machine's own pauses decide there.
+const BY_TRUTH_FROM: f64 = 0.999;
+
+struct Case {
+    name: &'static str,
+    scenario: &'static str,
+    closed: bool,
+}
+
+const CASES: [Case; 6] = [
+    Case { name: "healthy", scenario: "healthy", closed: false },
+    Case { name: "stall", scenario: "stall", closed: false },
+    Case { name: "stall-closed", scenario: "stall", closed: true },
+    Case { name: "ramp", scenario: "ramp", closed: false },
+    Case { name: "pauses", scenario: "pauses", closed: false },
+    Case { name: "saturation", scenario: "saturation", closed: false },
+];
+
+struct Options {
+    unblink: PathBuf,
+    runs: usize,
+    seconds: u64,
+    cases: Vec<&'static Case>,
+}
+
+fn main() -> ExitCode {
+    let checked = options().and_then(|options| {
+        println!("case          quantile     measured        exact    difference");
+        let mut all_hold = true;
+        for case in &options.cases {
+            all_hold &= if case.name == "saturation" { saturation(&options)? } else { check(&options, case)? };
+        }
+        Ok(all_hold)
+    });
+    match checked {
+        Ok(true) => {
+            println!("every figure is within 1 ms or 1 % of the reference");
+            ExitCode::SUCCESS
+        }
+        Ok(false) => {
+            println!("some figures are off (marked !): is something else running on this machine?");
+            ExitCode::from(1)
+        }
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn options() -> Result<Options, Failure> {
+    let mut args = std::env::args().skip(1);
+    let unblink = PathBuf::from(args.next().ok_or("usage: check_oracle UNBLINK [--runs N] [--seconds S] [CASE…]")?);
+    let mut options = Options { unblink, runs: 3, seconds: 60, cases: Vec::new() };
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--runs" => options.runs = args.next().ok_or("--runs needs a number")?.parse()?,
+            "--seconds" => options.seconds = args.next().ok_or("--seconds needs a number")?.parse()?,
+            name => {
+                let case = CASES.iter().find(|c| c.name == name);
+                options.cases.push(case.ok_or_else(|| format!("unknown case {name:?}"))?);
+            }
+        }
+    }
+    if options.cases.is_empty() {
+        options.cases = CASES.iter().collect();
+    }
+    Ok(options)
+}
+
+/// One run's percentiles in ns: as measured, and by the truth log.
+struct Sample {
+    measured: Vec<u64>,
+    truth: Vec<u64>,
+    samples: u64,
+}
+
+fn check(options: &Options, case: &Case) -> Result<bool, Failure> {
+    let samples: Vec<Sample> = (0..options.runs).map(|_| sample(options, case)).collect::<Result<_, _>>()?;
+    let scenario = Scenario::preset(case.scenario).ok_or("no such scenario")?;
+    let length = Duration::from_secs(options.seconds);
+    let mut exact = match case.closed {
+        true => oracle::closed_loop(&scenario, USERS, length),
+        false => oracle::open_loop(&scenario, RATE_PER_S, length, None),
+    };
+    exact.sort_unstable();
+    let mut holds = true;
+    for (i, &q) in QUANTILES.iter().enumerate() {
+        let measured = median(samples.iter().map(|s| s.measured[i]).collect());
+        let by_truth = q >= BY_TRUTH_FROM;
+        let expected = match by_truth {
+            true => median(samples.iter().map(|s| s.truth[i]).collect()),
+            false => oracle::percentile(&exact, q).ok_or("no exact value")?,
+        };
+        holds &= row(case.name, q, measured, expected, if by_truth { "truth log" } else { "" });
+    }
+    let counts: Vec<String> = samples.iter().map(|s| s.samples.to_string()).collect();
+    println!("{:<13} samples {} (exact model: {})", case.name, counts.join(", "), exact.len());
+    Ok(holds)
+}
+
+fn row(name: &str, q: f64, measured: u64, expected: u64, note: &str) -> bool {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let allowed = (expected / 100).max(1_000_000);
+    let holds = measured.abs_diff(expected) <= allowed;
+    let sign = if holds { ' ' } else { '!' };
+    println!(
+        "{name:<13} p{:<9} {:>9.3} ms {:>9.3} ms {:>+9.3} ms {sign} {note}",
+        format!("{}", (q * 1e6).round() / 1e4),
+        ms(measured),
+        ms(expected),
+        ms(measured) - ms(expected),
+    );
+    holds
+}
+
+fn sample(options: &Options, case: &Case) -> Result<Sample, Failure> {
+    let folder = TempFolder::new()?;
+    let truth_file = folder.0.join("truth.csv");
+    let lab = Lab::start(&options.unblink, case.scenario, &truth_file)?;
+    let (users, rate) = (USERS.to_string(), RATE_PER_S.to_string());
+    let load = if case.closed { ["--closed", &users] } else { ["-R", &rate] };
+    let document = run(options, &lab.url, &folder.0.join("run"), &load)?;
+    lab.stop()?;
+    let quantiles = document["response_time"]["quantiles"].as_array().ok_or("no quantiles")?;
+    let value = |q: f64| quantiles.iter().find(|x| x["q"].as_f64() == Some(q)).and_then(|x| x["value"].as_u64());
+    let measured = QUANTILES.iter().map(|&q| value(q).ok_or("a quantile is missing")).collect::<Result<_, _>>()?;
+    let mut truth: Vec<u64> = read_truth(&truth_file)?.iter().map(|r| r.response_ns()).collect();
+    truth.sort_unstable();
+    let by_truth = QUANTILES.iter().map(|&q| oracle::percentile(&truth, q).ok_or("an empty truth log"));
+    Ok(Sample {
+        measured,
+        truth: by_truth.collect::<Result<_, _>>()?,
+        samples: document["response_time"]["count"].as_u64().unwrap_or(0),
+    })
+}
+
+/// Cap 5 with a timeout of 5 s: no latency can be quoted.
+fn saturation(options: &Options) -> Result<bool, Failure> {
+    let folder = TempFolder::new()?;
+    let lab = Lab::start(&options.unblink, "saturation", &folder.0.join("truth.csv"))?;
+    let rate = RATE_PER_S.to_string();
+    let document =
+        run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, "--timeout", "5s"])?;
+    lab.stop()?;
+    let p50 = &document["response_time"]["quantiles"][0];
+    let saturated = document["validity"]["findings"]
+        .as_array()
+        .is_some_and(|all| all.iter().any(|f| f["code"] == "saturated"));
+    let holds = document["validity"]["status"] == "invalid"
+        && saturated
+        && p50["censored"] == true
+        && p50["value"] == 5_000_000_000u64;
+    println!(
+        "saturation    {} with finding \"saturated\": {saturated}; p50 {} {} ms {}",
+        document["validity"]["status"],
+        if p50["censored"] == true { ">" } else { "=" },
+        p50["value"].as_u64().unwrap_or(0) / 1_000_000,
+        if holds { "" } else { "!" },
+    );
+    Ok(holds)
+}
+
+fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<serde_json::Value, Failure> {
+    let output = Command::new(&options.unblink)
+        .args(["run", url, "--no-preflight", "--json", "-d"])
+        .arg(format!("{}s", options.seconds))
+        .arg("-o")
+        .arg(folder)
+        .args(load)
+        .stderr(Stdio::inherit())
+        .output()?;
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+struct Lab {
+    child: Child,
+    url: String,
+}
+
+impl Lab {
+    fn start(unblink: &Path, scenario: &str, truth: &Path) -> Result<Lab, Failure> {
+        let mut child = Command::new(unblink)
+            .args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario", scenario, "--truth"])
+            .arg(truth)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+        let first: serde_json::Value = serde_json::from_str(&line)?;
+        let url = first["url"].as_str().ok_or("no url")?.to_string();
+        Ok(Lab { child, url })
+    }
+
+    fn stop(mut self) -> Result<(), Failure> {
+        Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+struct TempFolder(PathBuf);
+
+impl TempFolder {
+    fn new() -> Result<TempFolder, Failure> {
+        let path = std::env::temp_dir().join(format!("unblink-oracle-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(TempFolder(path))
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        // A leftover in the system's folder for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values[values.len() / 2]
+}
