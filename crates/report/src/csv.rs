@@ -77,7 +77,8 @@ fn known(value: Option<u64>) -> String {
 /// Quoted where needed. A leading `=`, `+`, `-` or `@` would run as a formula in a spreadsheet: it is
 /// preceded by an apostrophe, as OWASP advises.
 fn field(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.into() };
+    let text =
+        if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.into() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

@@ -35,9 +35,9 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
     let measured: Vec<&HeatColumn> =
         heat.columns.iter().filter(|column| column.start_ns >= doc.load.warmup_ns).collect();
     let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Tail::Unknown };
-    let span = last.start_ns + heat.column_ns - first.start_ns;
+    let span = last.start_ns.saturating_add(heat.column_ns).saturating_sub(first.start_ns);
     let bin = heat.bin_edges_ns.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;
-    let gap_ns = (3 * heat.column_ns).max(span / 100);
+    let gap_ns = heat.column_ns.saturating_mul(3).max(span / 100);
 
     let mut clusters: Vec<Cluster> = Vec::new();
     for column in measured {
@@ -46,9 +46,9 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
         if arrivals == 0 {
             continue;
         }
-        let to_ns = column.start_ns + heat.column_ns;
+        let to_ns = column.start_ns.saturating_add(heat.column_ns);
         match clusters.last_mut() {
-            Some(cluster) if column.start_ns <= cluster.to_ns + gap_ns => {
+            Some(cluster) if column.start_ns <= cluster.to_ns.saturating_add(gap_ns) => {
                 cluster.to_ns = to_ns;
                 cluster.arrivals += arrivals;
             }
@@ -61,15 +61,14 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
 /// A moment as exact as a title needs it: the first slow arrivals of an event stand in the column that the
 /// event begins in, which may start before it.
 pub(crate) fn about(doc: &RunDocument, at_ns: u64) -> u64 {
-    const STEPS_MS: [u64; 17] = [
-        1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 300_000,
-    ];
+    const STEPS_MS: [u64; 17] =
+        [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 300_000];
     let heat = &doc.heatmap;
-    let span = heat.columns.last().map_or(0, |last| last.start_ns + heat.column_ns);
+    let span = heat.columns.last().map_or(0, |last| last.start_ns.saturating_add(heat.column_ns));
     let least = heat.column_ns.max(span / 200);
     let step = STEPS_MS.iter().map(|ms| ms * 1_000_000).find(|step| *step >= least);
     let step = step.unwrap_or(3_600_000_000_000);
-    (at_ns + step / 2) / step * step
+    at_ns.saturating_add(step / 2) / step * step
 }
 
 fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
@@ -87,7 +86,10 @@ fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
     // Of equal pauses, a few would already hold nine in ten: those of their size belong to them.
     let like = needed.checked_sub(1).map_or(0, |last| clusters[last].arrivals.div_ceil(2));
     clusters.truncate(clusters.partition_point(|cluster| cluster.arrivals >= like.max(1)));
-    let length: u64 = clusters.iter().map(|cluster| cluster.to_ns - cluster.from_ns).sum();
+    let length: u64 = clusters
+        .iter()
+        .map(|cluster| cluster.to_ns.saturating_sub(cluster.from_ns))
+        .fold(0, u64::saturating_add);
     let share = length as f64 / span as f64;
     let from_ns = clusters.iter().map(|cluster| cluster.from_ns).min().unwrap_or(0);
     match clusters.as_slice() {

@@ -54,7 +54,9 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
         n => format!("the {n} findings"),
     };
     match doc.validity.status {
-        ValidityStatus::Valid if doc.arrivals.scheduled == 0 => "Nothing was scheduled, so nothing is said.".into(),
+        ValidityStatus::Valid if doc.arrivals.scheduled == 0 => {
+            "Nothing was scheduled, so nothing is said.".into()
+        }
         ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),
         ValidityStatus::Valid => {
             "Every arrival is accounted for, and no check found anything against this run.".into()
@@ -157,7 +159,7 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         consider("In the worst case".into(), r, s);
     }
     match (widest, doc.send_lag.max) {
-        (Some((label, gap, of)), _) if gap >= DIFFERENCE_NS_MIN && gap * 20 >= of => format!(
+        (Some((label, gap, of)), _) if gap >= DIFFERENCE_NS_MIN && gap >= of / 20 => format!(
             "{label} users waited {} longer than the service time shows: {}.",
             format::duration(gap),
             cause(doc)
@@ -168,9 +170,7 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
                 format::duration(lag)
             )
         }
-        (Some(_), _) => {
-            "Response and service time agree as far as percentiles show.".into()
-        }
+        (Some(_), _) => "Response and service time agree as far as percentiles show.".into(),
         (None, _) => "How the two differ is not known: too much is beyond the timeout.".into(),
     }
 }
@@ -204,7 +204,24 @@ pub(crate) fn account(doc: &RunDocument) -> [(&'static str, &'static str, u64); 
 
 /// Whether every arrival ended in exactly one outcome.
 pub(crate) fn adds_up(doc: &RunDocument) -> bool {
-    account(doc).iter().map(|(_, _, n)| n).sum::<u64>() == doc.arrivals.scheduled
+    account(doc).iter().map(|(_, _, n)| u128::from(*n)).sum::<u128>() == u128::from(doc.arrivals.scheduled)
+}
+
+/// Where the number scheduled comes from, or that the outcomes don't sum to it.
+pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
+    match doc.load.model {
+        _ if !adds_up(doc) => "the sum is not what was scheduled",
+        LoadModel::Open => "counted from the schedule",
+        LoadModel::Closed => "came due",
+    }
+}
+
+/// Whose response time it is.
+pub(crate) fn felt_by(doc: &RunDocument) -> &'static str {
+    match doc.load.model {
+        LoadModel::Open => "what users feel",
+        LoadModel::Closed => "what these users see",
+    }
 }
 
 /// What an outcome means, for the account.

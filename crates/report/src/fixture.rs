@@ -44,6 +44,7 @@ pub fn stall_closed() -> RunDocument {
     doc.connections.mode = "fixed".into();
     doc.connections.limit = 10;
     doc.connections.opened = 10;
+    doc.series.rows.iter_mut().for_each(|row| row.connections = 10);
     doc.connections.peak = 10;
     doc
 }
@@ -67,6 +68,7 @@ pub fn pool() -> RunDocument {
     doc.connections.mode = "fixed".into();
     doc.connections.limit = 50;
     doc.connections.opened = 50;
+    doc.series.rows.iter_mut().for_each(|row| row.connections = 50);
     doc.connections.peak = 50;
     let waited = doc.series.rows.iter().map(|row| row.backlog).sum::<u64>().max(1) * 3;
     doc.lag_causes.no_connection = waited;
@@ -292,13 +294,7 @@ fn operations(doc: &mut RunDocument) {
     }
 }
 
-fn finding(
-    code: &str,
-    severity: Severity,
-    message: &str,
-    remedy: &str,
-    evidence: &[(&str, f64)],
-) -> Finding {
+fn finding(code: &str, severity: Severity, message: &str, remedy: &str, evidence: &[(&str, f64)]) -> Finding {
     Finding {
         code: code.into(),
         severity,
@@ -332,4 +328,3 @@ fn unit(k: u64) -> f64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
-

@@ -93,7 +93,7 @@ pub fn bytes(n: u64) -> String {
 
 /// A moment after t = 0, exact to a millisecond and short: `30 s`, `9.5 s`, `2 min 05 s`, `1 h 30 min`.
 pub fn moment(ns: u64) -> String {
-    let ms = (ns + 500_000) / 1_000_000;
+    let ms = ns.saturating_add(500_000) / 1_000_000;
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms % 60_000);
     let rest = |width: usize| {
         let text = trim(&format!("{:.3}", seconds as f64 / 1e3));
@@ -144,7 +144,11 @@ fn three_digits(value: f64) -> String {
 }
 
 fn trim(text: &str) -> String {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text.into() }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text.into()
+    }
 }
 
 fn thousands(text: &str) -> String {
@@ -196,7 +200,8 @@ mod tests {
 
     #[test]
     fn counts_rates_and_bytes() {
-        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1 000"), (60_000, "60 000"), (1_234_567, "1 234 567")]
+        for (n, text) in
+            [(0, "0"), (999, "999"), (1_000, "1 000"), (60_000, "60 000"), (1_234_567, "1 234 567")]
         {
             assert_eq!(plain(&count(n)), text);
         }

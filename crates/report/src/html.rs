@@ -80,7 +80,8 @@ pub(crate) fn figure(out: &mut String, picture: &Picture, scope: &str, level: u8
     }
     let _ = write!(out, "</figcaption><div class=\"plot\">{}</div>", picture.inline());
     if let Some(lines) = &picture.lines {
-        let _ = write!(out, "<script type=\"application/json\" class=\"lines\">{}</script>", page::inert(lines));
+        let _ =
+            write!(out, "<script type=\"application/json\" class=\"lines\">{}</script>", page::inert(lines));
     }
     out.push_str("</figure>");
 }
@@ -102,7 +103,7 @@ pub(crate) fn breakable(text: &str) -> String {
     let mut out = String::new();
     for piece in text.split_inclusive(['/', '?', '&', '=', ',']) {
         out.push_str(&escape(piece));
-        out.push_str("<wbr>");
+        out.push_str("<wbr/>");
     }
-    out.strip_suffix("<wbr>").unwrap_or(&out).to_string()
+    out.strip_suffix("<wbr/>").unwrap_or(&out).to_string()
 }

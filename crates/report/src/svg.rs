@@ -10,7 +10,7 @@ mod spectrum;
 use crate::facts::{self, Title};
 use canvas::{Canvas, Size, escape};
 use std::fmt::Write;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{LoadModel, RunDocument};
 
 /// Colours of the visual language, light and dark by the reader's preference.
 pub(crate) const COLORS: &str = include_str!("svg/colors.css");
@@ -41,7 +41,9 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
     let mut all = vec![run_spectrum(doc, scope, truth), heat(doc, scope)];
     if let Some((title, from, to)) = facts::close(doc) {
         let legend = heat_legend(doc);
-        all.push(sized("event", scope, title, legend, true, |canvas| heat::draw_close(canvas, doc, (from, to), None)));
+        all.push(sized("event", scope, title, legend, true, |canvas| {
+            heat::draw_close(canvas, doc, (from, to), None)
+        }));
     }
     let mut rates = vec![("truth", "offered"), ("sent", "sent"), ("ok", "achieved")];
     if doc.rate.offered.is_none() {
@@ -50,7 +52,8 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
     if doc.arrivals.failed > 0 {
         rates.push(("failed", "failed"));
     }
-    let flight = vec![("flight", "in flight"), ("backlog", "waiting to be sent"), ("connections", "connections")];
+    let flight =
+        vec![("flight", "in flight"), ("backlog", "waiting to be sent"), ("connections", "connections")];
     all.push(half("rates", scope, facts::rates(doc), rates, |canvas| lines::rates(canvas, doc)));
     all.push(half("in-flight", scope, facts::flight(doc), flight, |canvas| lines::flight(canvas, doc)));
     all.push(half("phases", scope, facts::phases(doc), Vec::new(), |canvas| bars::phases(canvas, doc)));
@@ -62,7 +65,11 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
 fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Picture {
     let measured = spectrum::measured;
     let mut lines = Vec::new();
-    let mut legend = vec![("response", "response time: what users feel"), ("service", "service time: send to answer")];
+    let response = match doc.load.model {
+        LoadModel::Open => "response time: what users feel",
+        LoadModel::Closed => "response time of users who wait",
+    };
+    let mut legend = vec![("response", response), ("service", "service time: send to answer")];
     lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
     lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
     if let Some(truth) = truth {
@@ -88,8 +95,11 @@ pub(crate) fn comparison(
         spectrum::measured("a closed loop", "service", &closed.spectrum.service_time, closed_time),
         truth_line(truth),
     ];
-    let legend =
-        vec![("response", "what users feel"), ("service", "what a closed loop shows"), ("truth", "exact, from theory")];
+    let legend = vec![
+        ("response", "what users feel"),
+        ("service", "what a closed loop shows"),
+        ("truth", "exact, from theory"),
+    ];
     spectrum_picture("demo", title, legend, &lines)
 }
 
@@ -116,21 +126,19 @@ pub(crate) fn heat(doc: &RunDocument, scope: &str) -> Picture {
 }
 
 /// The same stretch of two runs, with some time around it, as half pictures on the same axes.
-pub(crate) fn close_pair(
-    docs: [(&RunDocument, &str, Title); 2],
-    from_ns: u64,
-    to_ns: u64,
-) -> [Picture; 2] {
+pub(crate) fn close_pair(docs: [(&RunDocument, &str, Title); 2], from_ns: u64, to_ns: u64) -> [Picture; 2] {
     let column = docs.iter().map(|(doc, ..)| doc.heatmap.column_ns).max().unwrap_or(1).max(1);
-    let around = ((to_ns - from_ns) / 2).max(2 * column);
+    let around = (to_ns.saturating_sub(from_ns) / 2).max(column.saturating_mul(2));
     let from = from_ns.saturating_sub(around) / column * column;
-    let to = (to_ns + around).div_ceil(column) * column;
+    let to = to_ns.saturating_add(around).div_ceil(column).saturating_mul(column);
     let values = docs
         .iter()
         .filter_map(|(doc, ..)| heat::values(&heat::part(&doc.heatmap, from, to)))
         .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     docs.map(|(doc, scope, title)| {
-        half("event", scope, title, heat_legend(doc), |canvas| heat::draw_close(canvas, doc, (from, to), values))
+        half("event", scope, title, heat_legend(doc), |canvas| {
+            heat::draw_close(canvas, doc, (from, to), values)
+        })
     })
 }
 
@@ -182,7 +190,8 @@ impl Picture {
         for (class, canvas) in [("wide", &self.wide), ("narrow", &self.narrow)] {
             let (w, h) = (canvas.size.width, canvas.size.height);
             let label = escape(&format!("{}. {}", self.title.finding, self.title.plotted));
-            let _ = write!(out, r#"<svg class="{class}" viewBox="0 0 {w} {h}" role="img" aria-label="{label}""#);
+            let _ =
+                write!(out, r#"<svg class="{class}" viewBox="0 0 {w} {h}" role="img" aria-label="{label}""#);
             if !canvas.data.is_empty() {
                 out.push_str(" tabindex=\"0\"");
             }

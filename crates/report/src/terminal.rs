@@ -86,8 +86,14 @@ mod tests {
 
     #[test]
     fn a_report_at_60_columns() {
-        insta::assert_snapshot!("failures-60", render(&fixture::failures(), &Style { width: 60, color: false }));
-        insta::assert_snapshot!("saturated-60", render(&fixture::saturated(), &Style { width: 60, color: false }));
+        insta::assert_snapshot!(
+            "failures-60",
+            render(&fixture::failures(), &Style { width: 60, color: false })
+        );
+        insta::assert_snapshot!(
+            "saturated-60",
+            render(&fixture::saturated(), &Style { width: 60, color: false })
+        );
     }
 
     #[test]

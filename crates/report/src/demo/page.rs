@@ -36,7 +36,9 @@ pub(super) fn render(demo: &Demo) -> String {
         html::figure(out, &picture, scope, 2);
     }
     out.push_str("</section>");
-    for (scope, name, doc) in [("open", "What users feel", &demo.open), ("closed", "The closed loop", &demo.closed)] {
+    for (scope, name, doc) in
+        [("open", "What users feel", &demo.open), ("closed", "The closed loop", &demo.closed)]
+    {
         let _ = write!(
             page.body,
             "<details id=\"{scope}\"><summary>Full report: {name} <span>({})</span></summary>",
@@ -83,7 +85,10 @@ fn table(out: &mut String, demo: &Demo) {
 /// The same stretch of time in both runs on the same axes; the whole runs where no event stands out.
 fn side_by_side(demo: &Demo) -> Vec<(&'static str, svg::Picture)> {
     let Some(stall) = story::stall(demo) else {
-        return vec![("closed", svg::heat(&demo.closed, "demo-closed")), ("open", svg::heat(&demo.open, "demo-open"))];
+        return vec![
+            ("closed", svg::heat(&demo.closed, "demo-closed")),
+            ("open", svg::heat(&demo.open, "demo-open")),
+        ];
     };
     let titles = [
         format!("The closed loop sent {} requests into the stall …", format::count(stall.closed)),

@@ -81,12 +81,12 @@ fn p99s(demo: &Demo) -> Option<(u64, u64)> {
 pub(super) fn stall(demo: &Demo) -> Option<Stall> {
     let quantile = |q| facts::quantile(&demo.open.response_time, q).filter(|quantile| !quantile.censored);
     let median = quantile(0.5)?.value;
-    let high = [0.99, 0.999].iter().find_map(|q| quantile(*q).filter(|high| high.value >= 3 * median))?;
+    let high = [0.99, 0.999].iter().find_map(|q| quantile(*q).filter(|high| high.value / 3 >= median))?;
     if !matches!(event::tail(&demo.open, high.value), Tail::Event { .. }) {
         return None;
     }
     // The event is as wide as all arrivals that it held up noticeably, not only those above p99.
-    let held_up = median + median / 5;
+    let held_up = median.saturating_add(median / 5);
     let Tail::Event { from_ns, to_ns } = event::tail(&demo.open, held_up) else { return None };
     Some(Stall {
         from_ns,
@@ -100,7 +100,8 @@ pub(super) fn stall(demo: &Demo) -> Option<Stall> {
 fn slower(doc: &RunDocument, from_ns: u64, to_ns: u64, limit_ns: u64) -> u64 {
     let heat = &doc.heatmap;
     let bin = heat.bin_edges_ns.partition_point(|&edge| edge < limit_ns) as u32;
-    let near = from_ns.saturating_sub(2 * heat.column_ns)..to_ns + 2 * heat.column_ns;
+    let around = heat.column_ns.saturating_mul(2);
+    let near = from_ns.saturating_sub(around)..to_ns.saturating_add(around);
     heat.columns
         .iter()
         .filter(|column| near.contains(&column.start_ns))

@@ -43,11 +43,17 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
         format!("p99 is {} for users who wait for each answer, and for nobody else", duration(p99.value))
     } else {
         match quantile(&doc.service_time, 0.99) {
-            Some(s) if !s.censored && p99.value >= s.value + 1_000_000 && p99.value / 2 >= s.value => format!(
-                "1 in 100 users waited {} or longer; the service time shows {}",
-                duration(p99.value),
-                duration(s.value)
-            ),
+            Some(s)
+                if !s.censored
+                    && p99.value >= s.value.saturating_add(1_000_000)
+                    && p99.value / 2 >= s.value =>
+            {
+                format!(
+                    "1 in 100 users waited {} or longer; the service time shows {}",
+                    duration(p99.value),
+                    duration(s.value)
+                )
+            }
             _ => open_finding(p50.value, p99.value, response(0.999)),
         }
     };
@@ -56,13 +62,15 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
 
 fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
     let times = p99 as f64 / p50.max(1) as f64;
-    let further = p999.filter(|q| !q.few_samples && !q.censored && q.value >= TAIL_RATIO * p99);
+    let further = p999.filter(|q| !q.few_samples && !q.censored && q.value / TAIL_RATIO >= p99);
     let p99 = duration(p99);
     match further {
         _ if times >= TAIL_RATIO as f64 => {
             format!("1 in 100 users waited {p99} or longer, {times:.0} times the median")
         }
-        Some(far) => format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", duration(far.value)),
+        Some(far) => {
+            format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", duration(far.value))
+        }
         None if times >= 1.25 => format!("p99 is {p99}, {times:.1} times the median"),
         None => format!("p99 is {p99}, close to the median of {}", duration(p50)),
     }
@@ -88,7 +96,7 @@ fn heat_finding(doc: &RunDocument) -> String {
         } else {
             format!("{label} is {}", duration(high.value))
         };
-        if !high.censored && high.value < TAIL_RATIO * p50.value {
+        if !high.censored && high.value / TAIL_RATIO < p50.value {
             below = Some(is);
             continue;
         }
@@ -106,9 +114,18 @@ fn heat_finding(doc: &RunDocument) -> String {
             Tail::Throughout => format!("{is}: slow arrivals come throughout the run"),
         };
     }
-    match below {
-        Some(is) => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
-        None => format!("The median is {}; the run is too short to judge its tail", super::value(p50)),
+    let slowest = doc.response_time.max.filter(|max| *max / (3 * TAIL_RATIO) >= p50.value);
+    match (below, slowest) {
+        (Some(is), Some(max)) if doc.response_time.censored == 0 => match doc.slowest.first() {
+            Some(slow) if slow.outcome == "ok" => format!(
+                "{is}, but the slowest arrival, due at {}, took {}",
+                format::moment(event::about(doc, slow.intended_ns)),
+                duration(max)
+            ),
+            _ => format!("{is}, but the slowest arrival took {}", duration(max)),
+        },
+        (Some(is), _) => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
+        (None, _) => format!("The median is {}; the run is too short to judge its tail", super::value(p50)),
     }
 }
 
@@ -116,18 +133,19 @@ fn heat_finding(doc: &RunDocument) -> String {
 /// is no such event or where the whole run already shows it.
 pub(crate) fn close(doc: &RunDocument) -> Option<(Title, u64, u64)> {
     let heat = &doc.heatmap;
-    let span = heat.columns.last()?.start_ns + heat.column_ns - heat.columns.first()?.start_ns;
+    let column_ns = heat.column_ns.max(1);
+    let span = heat.columns.last()?.start_ns.saturating_sub(heat.columns.first()?.start_ns);
     let p50 = quantile(&doc.response_time, 0.5)?.value;
     let high = [0.99, 0.999].iter().find_map(|q| {
         quantile(&doc.response_time, *q)
-            .filter(|high| !high.few_samples && !high.censored && high.value >= TAIL_RATIO * p50)
+            .filter(|high| !high.few_samples && !high.censored && high.value / TAIL_RATIO >= p50)
     })?;
     let Tail::Event { from_ns, to_ns } = event::tail(doc, high.value) else { return None };
-    let length = (to_ns - from_ns).max(4 * heat.column_ns);
-    let (from, to) = (from_ns.saturating_sub(length / 2), to_ns + length);
-    let from = from / heat.column_ns * heat.column_ns;
-    let to = to.div_ceil(heat.column_ns) * heat.column_ns;
-    if (to - from) * 4 > span {
+    let length = to_ns.saturating_sub(from_ns).max(column_ns.saturating_mul(4));
+    let (from, to) = (from_ns.saturating_sub(length / 2), to_ns.saturating_add(length));
+    let from = from / column_ns * column_ns;
+    let to = to.div_ceil(column_ns).saturating_mul(column_ns);
+    if to.saturating_sub(from) > span / 4 {
         return None;
     }
     let at = format::moment(event::about(doc, from_ns));
@@ -138,7 +156,8 @@ pub(crate) fn close(doc: &RunDocument) -> Option<(Title, u64, u64)> {
         }
         _ => format!("The event at {at}, closer"),
     };
-    let plotted = "The same cells, stretched: the earlier an arrival was due in the event, the longer it waited.";
+    let plotted =
+        "The same cells, stretched: the earlier an arrival was due in the event, the longer it waited.";
     let plotted = if finding.contains("first") { plotted } else { "The same cells, stretched." };
     Some((title(finding, plotted), from, to))
 }
@@ -174,27 +193,35 @@ pub(crate) fn rates(doc: &RunDocument) -> Title {
 
 /// Of in-flight requests, backlog and connections.
 pub(crate) fn flight(doc: &RunDocument) -> Title {
-    let rows = &doc.series.rows;
-    let peak =
-        |of: fn(&SeriesRow) -> u64| rows.iter().max_by_key(|row| of(row)).map(|row| (of(row), row.start_ns));
-    let near = |at| format::moment(event::about(doc, at));
-    let finding = match (peak(|row| row.backlog), peak(|row| row.in_flight)) {
-        (Some((backlog, at)), _) if backlog >= 10 => {
-            format!("{} arrivals waited to be sent near {}", format::count(backlog), near(at))
+    let backlog = peak(doc, |row| row.backlog);
+    let finding = match (&backlog, peak(doc, |row| row.in_flight)) {
+        (Some((backlog, near)), _) if *backlog >= 10 => {
+            format!("{} arrivals waited to be sent{near}", format::count(*backlog))
         }
         (_, Some((0, _))) => "Nothing was in flight when counted".into(),
-        (Some((backlog, _)), Some((flight, at))) => {
+        (Some((backlog, _)), Some((flight, near))) => {
             let requests = if flight == 1 { "request" } else { "requests" };
-            let waiting = if backlog == 0 { "none".into() } else { format!("at most {backlog}") };
-            format!(
-                "{} {requests} in flight near {}, {waiting} waiting to be sent",
-                format::count(flight),
-                near(at)
-            )
+            let waiting = if *backlog == 0 { "none".into() } else { format!("at most {backlog}") };
+            let flight = format::count(flight);
+            format!("{flight} {requests} in flight{near}, {waiting} waiting to be sent")
         }
         _ => "Nothing was in flight".into(),
     };
     title(finding, "Counted at the end of each interval; the logarithmic axis starts with 0.")
+}
+
+/// The most that was counted, and when, in words; no time where it was about as much for long.
+fn peak(doc: &RunDocument, of: fn(&SeriesRow) -> u64) -> Option<(u64, String)> {
+    let rows = &doc.series.rows;
+    let most = rows.iter().map(of).max()?;
+    let at = rows.iter().find(|row| of(row) == most)?.start_ns;
+    let as_high = rows.iter().filter(|row| of(row) >= most - most / 5).count();
+    let near = if as_high * 5 > rows.len() {
+        " at most".into()
+    } else {
+        format!(" near {}", format::moment(event::about(doc, at)))
+    };
+    Some((most, near))
 }
 
 /// Of the parts of a request's time.

@@ -82,11 +82,7 @@ fn felt(doc: &RunDocument) -> Option<String> {
 /// A bar of shares and a table that sums.
 pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let scheduled = doc.arrivals.scheduled;
-    let _ = write!(
-        out,
-        "<section class=\"account\"><h{level}>{}</h{level}>",
-        escape(&account_finding(doc))
-    );
+    let _ = write!(out, "<section class=\"account\"><h{level}>{}</h{level}>", escape(&account_finding(doc)));
     if scheduled > 0 {
         out.push_str("<div class=\"bar\" role=\"img\" aria-label=\"Shares of the outcomes; the table below has the numbers\">");
         for (class, name, n) in facts::account(doc) {
@@ -115,7 +111,7 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
         );
     }
     let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
-    let note = if facts::adds_up(doc) { "counted from the schedule" } else { "the sum is not the schedule" };
+    let note = facts::scheduled_meaning(doc);
     let _ = write!(
         out,
         "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></section>",

@@ -26,15 +26,13 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
 
 struct Table {
     html: String,
-
 }
 
 impl Table {
     /// Opens a block; a leading `<` in a column's name marks text, which stands on the left.
     fn new(class: &str, name: &str, columns: &[&str], level: u8) -> Table {
-        let mut html = format!(
-            "<div class=\"block {class}\"><h{level}>{name}</h{level}><div class=\"scroll\"><table>"
-        );
+        let mut html =
+            format!("<div class=\"block {class}\"><h{level}>{name}</h{level}><div class=\"scroll\"><table>");
         if !columns.is_empty() {
             html.push_str("<thead><tr>");
             for column in columns {
@@ -125,7 +123,8 @@ fn phases(out: &mut String, doc: &RunDocument, level: u8) {
     if parts.is_empty() {
         return;
     }
-    let mut table = Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count", "<"], level);
+    let mut table =
+        Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count", "<"], level);
     let mut row = |name: &str, what: &str, d: &Distribution| {
         table.row(&[
             ("", name.into()),
@@ -162,12 +161,13 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
     if doc.slowest.is_empty() {
         return;
     }
-    let columns = ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
+    let columns =
+        ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
     let mut table = Table::new("slowest wide-block", "Slowest arrivals", &columns, level);
     for slow in doc.slowest.iter().take(20) {
-        let waited = slow.sent_ns.map_or("never sent".into(), |sent| {
-            format::duration(sent.saturating_sub(slow.intended_ns))
-        });
+        let waited = slow
+            .sent_ns
+            .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
         let took = format::duration(slow.response_ns);
         let took = if slow.outcome == "timed_out" { format!("&gt; {took}") } else { took };
         let outcome = match slow.outcome.as_str() {
@@ -200,7 +200,7 @@ fn operations(out: &mut String, doc: &RunDocument, level: u8) {
         let failed = if operation.failed > 0 { "n failure-text" } else { "n zero" };
         table.row(&[
             ("name", escape(&operation.name)),
-            ("n", format::count(d.count + operation.failed)),
+            ("n", format::count(d.count.saturating_add(operation.failed))),
             (failed, format::count(operation.failed)),
             ("n", value(d, 0.5)),
             ("n", value(d, 0.99)),
@@ -212,7 +212,7 @@ fn operations(out: &mut String, doc: &RunDocument, level: u8) {
 }
 
 fn counts(out: &mut String, name: &str, counts: &BTreeMap<String, u64>, level: u8) {
-    let total: u64 = counts.values().sum();
+    let total = counts.values().fold(0u64, |sum, n| sum.saturating_add(*n));
     if total == 0 {
         return;
     }

@@ -208,8 +208,8 @@ fn round_step(value: f64) -> f64 {
 /// Steps of time that a clock would have.
 fn time_step(ns: f64) -> f64 {
     const SECONDS: [f64; 18] = [
-        0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
-        14_400.0,
+        0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
+        7200.0, 14_400.0,
     ];
     let found = SECONDS.iter().map(|s| s * 1e9).find(|step| *step >= ns);
     found.unwrap_or_else(|| (ns / 86_400e9).ceil() * 86_400e9)

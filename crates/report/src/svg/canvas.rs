@@ -74,10 +74,8 @@ impl Canvas {
 
     pub(crate) fn hatched(&mut self, x: f64, y: f64, width: f64, height: f64) {
         let (id, x, y, w, h) = (&self.id, n(x), n(y), n(width.max(0.0)), n(height.max(0.0)));
-        let _ = write!(
-            self.body,
-            r#"<rect fill="url(#{id}-hatch)" x="{x}" y="{y}" width="{w}" height="{h}"/>"#
-        );
+        let _ =
+            write!(self.body, r#"<rect fill="url(#{id}-hatch)" x="{x}" y="{y}" width="{w}" height="{h}"/>"#);
     }
 }
 
@@ -116,7 +114,9 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push('\u{fffd}')
+            }
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }

@@ -15,9 +15,14 @@ const STRIP: f64 = 14.0;
 pub(crate) fn span(doc: &RunDocument) -> Option<(u64, u64)> {
     let heat = &doc.heatmap;
     let rows = &doc.series.rows;
-    let from = rows.first().map(|row| row.start_ns).into_iter().chain(heat.columns.first().map(|c| c.start_ns)).min()?;
-    let row_end = rows.last().map(|row| row.start_ns + row.length_ns);
-    let heat_end = heat.columns.last().map(|column| column.start_ns + heat.column_ns);
+    let from = rows
+        .first()
+        .map(|row| row.start_ns)
+        .into_iter()
+        .chain(heat.columns.first().map(|c| c.start_ns))
+        .min()?;
+    let row_end = rows.last().map(|row| row.start_ns.saturating_add(row.length_ns));
+    let heat_end = heat.columns.last().map(|column| column.start_ns.saturating_add(heat.column_ns));
     let to = row_end.into_iter().chain(heat_end).max()?;
     Some((from, to))
 }
@@ -67,7 +72,13 @@ pub(crate) fn values(heat: &Heatmap) -> Option<(u64, u64)> {
     Some((low.max(1), edge(high + 1).or(edge(high))?))
 }
 
-fn draw_span(canvas: &mut Canvas, heat: &Heatmap, doc: &RunDocument, span: Option<(u64, u64)>, values: Option<(u64, u64)>) {
+fn draw_span(
+    canvas: &mut Canvas,
+    heat: &Heatmap,
+    doc: &RunDocument,
+    span: Option<(u64, u64)>,
+    values: Option<(u64, u64)>,
+) {
     let mut plot = Plot::of(canvas, 62.0);
     let censored = heat.columns.iter().any(|column| column.censored > 0);
     let failed = heat.columns.iter().any(|column| column.failed > 0);
@@ -85,10 +96,11 @@ fn draw_span(canvas: &mut Canvas, heat: &Heatmap, doc: &RunDocument, span: Optio
     let y = Scale::durations(low, high, (plot.bottom, plot.top));
 
     // One drawn column per pixel at the most: what lies closer is summed.
-    let per_column = (span.1 - span.0).div_ceil(heat.column_ns).max(1);
+    let per_column = span.1.saturating_sub(span.0).div_ceil(heat.column_ns.max(1)).max(1);
     let merged = per_column.div_ceil((plot.width() / 2.0) as u64).max(1);
-    let columns = merge(&heat.columns, merged * heat.column_ns);
-    let width = x.at((span.0 + merged * heat.column_ns) as f64) - plot.left;
+    let width_ns = merged.saturating_mul(heat.column_ns);
+    let columns = merge(&heat.columns, width_ns);
+    let width = x.at(span.0 as f64 + width_ns as f64) - plot.left;
     canvas.hatching();
     if span.0 < doc.load.warmup_ns {
         warm_up(canvas, doc, &plot, &x, strips_top);
@@ -102,11 +114,16 @@ fn draw_span(canvas: &mut Canvas, heat: &Heatmap, doc: &RunDocument, span: Optio
         for (&bin, &count) in &column.cells {
             let top = known_edge(bin as usize + 1).map_or(plot.top, |edge| y.at(edge as f64));
             // The first bin also holds everything below its edge.
-            let bottom = if bin == 0 { plot.bottom } else { known_edge(bin as usize).map_or(plot.bottom, |e| y.at(e as f64)) };
+            let bottom = if bin == 0 {
+                plot.bottom
+            } else {
+                known_edge(bin as usize).map_or(plot.bottom, |e| y.at(e as f64))
+            };
             let left = x.at(*start as f64);
             let right = (left + width).min(plot.right);
             let (w, h) = (right - left + 0.15, bottom - top + 0.1);
-            let _ = write!(levels[level(count, most)], "M{} {}h{}v{}h-{}z", n(left), n(top), n2(w), n(h), n2(w));
+            let _ =
+                write!(levels[level(count, most)], "M{} {}h{}v{}h-{}z", n(left), n(top), n2(w), n(h), n2(w));
         }
     }
     for (i, d) in levels.iter().enumerate() {
@@ -132,9 +149,11 @@ struct Merged {
 fn merge(columns: &[HeatColumn], width_ns: u64) -> BTreeMap<u64, Merged> {
     let mut merged: BTreeMap<u64, Merged> = BTreeMap::new();
     for column in columns {
-        let sum = merged
-            .entry(column.start_ns / width_ns.max(1) * width_ns)
-            .or_insert_with(|| Merged { cells: BTreeMap::new(), censored: 0, failed: 0 });
+        let sum = merged.entry(column.start_ns / width_ns.max(1) * width_ns).or_insert_with(|| Merged {
+            cells: BTreeMap::new(),
+            censored: 0,
+            failed: 0,
+        });
         for &(bin, count) in &column.cells {
             *sum.cells.entry(bin).or_default() += u64::from(count);
         }
@@ -228,7 +247,7 @@ fn percentiles(canvas: &mut Canvas, heat: &Heatmap, x: &Scale, y: &Scale) {
                 // Wide columns are seen as such: a level each, not a slope between them.
                 points.extend([point(start), point(start + length)]);
             }
-            expected = Some(column.start_ns + heat.column_ns);
+            expected = Some(column.start_ns.saturating_add(heat.column_ns));
         }
         let d = polyline(points);
         canvas.path(&format!("halo {class}"), &d);

@@ -101,7 +101,7 @@ fn steps(rows: &[SeriesRow], of: Of, x: &Scale, y: &Scale) -> String {
                 let _ = write!(d, "M{} {level}", n(x.at(row.start_ns as f64)));
             }
         }
-        let end = row.start_ns + row.length_ns;
+        let end = row.start_ns.saturating_add(row.length_ns);
         let _ = write!(d, "H{}", n(x.at(end as f64)));
         last = Some((end, level));
     }

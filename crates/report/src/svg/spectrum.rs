@@ -85,7 +85,8 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
 fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
     let mut labels = vec![(0.0, "0\u{a0}%".to_string()), (tail(0.5), "50\u{a0}%".into())];
     for nines in 1..=9 {
-        let label = format!("{}\u{a0}%", format::quantile_label(1.0 - 10f64.powi(-nines)).trim_start_matches('p'));
+        let label =
+            format!("{}\u{a0}%", format::quantile_label(1.0 - 10f64.powi(-nines)).trim_start_matches('p'));
         labels.push((f64::from(nines), label));
     }
     let mut free_from = f64::MIN;
@@ -99,7 +100,12 @@ fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
             free_from = position + half + 6.0;
         }
     }
-    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, "share of arrivals that took at most this");
+    canvas.text(
+        "axis",
+        (plot.right, plot.bottom + 37.0),
+        Anchor::End,
+        "share of arrivals that took at most this",
+    );
 }
 
 /// Values at p50, p99 and p99.9 of the first line, and of another one where it differs much.
@@ -107,7 +113,8 @@ fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: 
     let Some((top, others)) = lines.split_first() else { return };
     let Some(distribution) = top.distribution else { return };
     for q in [0.5, 0.99, 0.999] {
-        let Some(quantile) = facts::quantile(distribution, q).filter(|quantile| !quantile.censored && !quantile.few_samples)
+        let Some(quantile) =
+            facts::quantile(distribution, q).filter(|quantile| !quantile.censored && !quantile.few_samples)
         else {
             continue;
         };

@@ -12,8 +12,7 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let bins = bins(doc);
     let censored: u64 = measured(doc).map(|column| u64::from(column.censored)).sum();
-    let (Some(first), Some(last)) =
-        (bins.iter().position(|&n| n > 0), bins.iter().rposition(|&n| n > 0))
+    let (Some(first), Some(last)) = (bins.iter().position(|&n| n > 0), bins.iter().rposition(|&n| n > 0))
     else {
         return;
     };
@@ -22,7 +21,14 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let per_row = (last + 1 - first).div_ceil(ROWS_MAX);
     let groups: Vec<(usize, u64)> = (first..=last)
         .step_by(per_row)
-        .map(|from| (from, bins[from..(from + per_row).min(last + 1)].iter().sum()))
+        .map(|from| {
+            (
+                from,
+                bins[from..(from + per_row).min(last + 1)]
+                    .iter()
+                    .fold(0, |sum: u64, n| sum.saturating_add(*n)),
+            )
+        })
         .collect();
     let most = groups.iter().map(|group| group.1).max().unwrap_or(1).max(censored);
 
@@ -47,7 +53,8 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
         .zip(&labels)
         .map(|(&(from, n), label)| {
             let (low, high) = bounds(edges, from, per_row);
-            let text = format!("{:>a$} – {:>b$}", label[0], label[1], a = label_widths[0], b = label_widths[1]);
+            let text =
+                format!("{:>a$} – {:>b$}", label[0], label[1], a = label_widths[0], b = label_widths[1]);
             let bar = bar(n, most, bar_width);
             let right = format!("{:>count_width$}  {}", clean(&format::count(n)), marks(doc, low, high));
             vec![(Paint::Plain, text), (Paint::Response, format!("{bar:bar_width$}")), (Paint::Plain, right)]

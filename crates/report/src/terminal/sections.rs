@@ -31,11 +31,22 @@ pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
         let meaning = facts::outcome_meaning(doc, name);
         let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
         let sign = if i == 0 { " " } else { "+" };
-        rows.push(vec![(paint, format!("{sign} {name}")), (paint, format::count(n)), plain(share), dim(meaning)]);
+        rows.push(vec![
+            (paint, format!("{sign} {name}")),
+            (paint, format::count(n)),
+            plain(share),
+            dim(meaning),
+        ]);
     }
     let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
-    let note = if facts::adds_up(doc) { dim("counted from the schedule") } else { (Paint::Bad, "DOES NOT ADD UP".into()) };
-    rows.push(vec![(Paint::Bold, "= scheduled".into()), (Paint::Bold, format::count(scheduled)), plain(all), note]);
+    let note =
+        (if facts::adds_up(doc) { Paint::Dim } else { Paint::Bad }, facts::scheduled_meaning(doc).into());
+    rows.push(vec![
+        (Paint::Bold, "= scheduled".into()),
+        (Paint::Bold, format::count(scheduled)),
+        plain(all),
+        note,
+    ]);
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows);
 }
 
@@ -44,8 +55,13 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     screen.heading("Latency", "");
     let (response, service) = (&doc.response_time, &doc.service_time);
     let mut rows = vec![
-        vec![plain(""), (Paint::Response, "response time".into()), plain(""), (Paint::Service, "service time".into())],
-        vec![plain(""), dim("what users feel"), plain(""), dim("send to answer")],
+        vec![
+            plain(""),
+            (Paint::Response, "response time".into()),
+            plain(""),
+            (Paint::Service, "service time".into()),
+        ],
+        vec![plain(""), dim(facts::felt_by(doc)), plain(""), dim("send to answer")],
     ];
     let mut few = false;
     for r in &response.quantiles {
@@ -82,10 +98,8 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
         screen.marked(2, Paint::Dim, "~", "fewer than 10 samples lie above it");
     }
     if response.censored > 0 {
-        let note = format!(
-            "longer than that: {} arrivals had not ended by then",
-            format::count(response.censored)
-        );
+        let note =
+            format!("longer than that: {} arrivals had not ended by then", format::count(response.censored));
         screen.marked(2, Paint::Dim, ">", &note);
     }
     let note = facts::closed_note(doc).unwrap_or_else(|| facts::difference(doc));
@@ -169,7 +183,7 @@ pub(super) fn failures(screen: &mut Screen, doc: &RunDocument) {
 }
 
 fn counted(screen: &mut Screen, name: &str, paint: Paint, counts: &BTreeMap<String, u64>) {
-    let total: u64 = counts.values().sum();
+    let total = counts.values().fold(0u64, |sum, n| sum.saturating_add(*n));
     if total == 0 {
         return;
     }
@@ -179,7 +193,9 @@ fn counted(screen: &mut Screen, name: &str, paint: Paint, counts: &BTreeMap<Stri
     let rows: Vec<Vec<Span>> = sorted
         .iter()
         .take(ROWS_MAX)
-        .map(|(name, n)| vec![(paint, name.to_string()), plain(format::count(*n)), dim(format::share(*n, total))])
+        .map(|(name, n)| {
+            vec![(paint, name.to_string()), plain(format::count(*n)), dim(format::share(*n, total))]
+        })
         .collect();
     screen.table(&[Align::Left, Align::Right, Align::Right], &rows);
     more(screen, sorted.len());
@@ -198,7 +214,7 @@ pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
         let failed = if operation.failed > 0 { Paint::Failure } else { Paint::Dim };
         rows.push(vec![
             name,
-            plain(format::count(d.count + operation.failed)),
+            plain(format::count(d.count.saturating_add(operation.failed))),
             (failed, format::count(operation.failed)),
             p50,
             p99,

@@ -116,7 +116,8 @@ impl Screen {
     pub(crate) fn labelled(&mut self, paint: Paint, label: &str, text: &str) {
         let indent = label.chars().count() + 2;
         for (i, line) in wrap(text, self.width - indent).into_iter().enumerate() {
-            let head = if i == 0 { (paint, format!("{label}  ")) } else { (Paint::Plain, " ".repeat(indent)) };
+            let head =
+                if i == 0 { (paint, format!("{label}  ")) } else { (Paint::Plain, " ".repeat(indent)) };
             self.line(&[head, (Paint::Plain, line)]);
         }
     }
@@ -196,7 +197,10 @@ fn cut(text: &str, width: usize) -> String {
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let unit = matches!(word.trim_end_matches(['.', ',', ';', ':', ')']), "%" | "ns" | "µs" | "ms" | "s" | "min");
+        let unit = matches!(
+            word.trim_end_matches(['.', ',', ';', ':', ')']),
+            "%" | "ns" | "µs" | "ms" | "s" | "min"
+        );
         match words.last_mut() {
             Some(last) if unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
                 last.push('\u{a0}');
