@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use std::fmt::Write as _;
-use unblink_core::record::{Interval, Series, histogram};
+use unblink_core::record::{Interval, RECORDABLE_MAX, SIGNIFICANT_DIGITS, Series};
 
 const MAX_DIVISOR: f64 = 1e6;
 
@@ -75,8 +75,7 @@ pub(super) fn parse(text: &str) -> Result<Option<(&str, Histogram<u64>)>, String
     let decoded: Histogram<u64> = Deserializer::new()
         .deserialize(&mut payload.as_slice())
         .map_err(|e| format!("not a V2 histogram: {e}"))?;
-    let ours = histogram::<u64>();
-    if (decoded.low(), decoded.high(), decoded.sigfig()) != (ours.low(), ours.high(), ours.sigfig()) {
+    if (decoded.low(), decoded.high(), decoded.sigfig()) != (1, RECORDABLE_MAX.0, SIGNIFICANT_DIGITS) {
         return Err("a histogram with other bounds than 1 ns to 1 h at 3 digits".to_string());
     }
     Ok(Some((tag, decoded)))

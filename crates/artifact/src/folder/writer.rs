@@ -157,3 +157,64 @@ fn pretty(value: &impl Serialize) -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::{read_folder, report_part};
+    use crate::tally::{Ending, Tally};
+    use unblink_core::record::{Bank, Gauges, Series};
+    use unblink_core::time::Nanos;
+
+    fn header() -> RunHeader {
+        let json = r#"{
+            "tool": {"name": "unblink", "version": "0.1.0"}, "started_at": "2026-11-20T09:15:00Z", "command": [],
+            "environment": {"kernel": "", "cpu": "", "cores": 1, "file_descriptors_max": 1, "local_ports": 1},
+            "load": {"model": "closed", "summary": "", "process": null, "seed": null, "phases": [], "users": 1,
+                "think_ns": 0, "warmup_ns": 0, "duration_ns": 1000000000, "timeout_ns": 1, "drain_ns": 1,
+                "threads": 1, "requests_max": null},
+            "targets": [], "connections": {"mode": "fixed", "limit": 1}, "protocol_failures": [], "operations": []
+        }"#;
+        serde_json::from_str(json).expect("a header")
+    }
+
+    fn interval(second: u64) -> Interval {
+        let mut bank = Bank::new(1);
+        bank.track_mut(Series::Response).record(Nanos(7));
+        (bank.counters.measured.due, bank.counters.measured.ok) = (1, 1);
+        let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
+        Interval { start, length, double: false, bank, gauges: Gauges::default() }
+    }
+
+    /// A disk that is full from the second interval on: the log first, then the lines.
+    #[test]
+    fn a_full_disk_is_told_once_and_costs_the_folder_only() {
+        for lines_are_full in [false, true] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let mut writer = FolderWriter::create(dir.path(), &header()).expect("a new folder");
+            let mut tally = Tally::new(header());
+            let mut take = |writer: &mut FolderWriter, second| {
+                let interval = interval(second);
+                tally.add(&interval);
+                writer.interval(&interval)
+            };
+            take(&mut writer, 0).expect("written");
+            let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+            match lines_are_full {
+                true => drop(std::mem::replace(&mut writer.lines, full)),
+                false => drop(std::mem::replace(&mut writer.hlog, full)),
+            }
+            let error = take(&mut writer, 1).expect_err("the disk is full").to_string();
+            assert!(error.contains("No space left") && error.contains("the run goes on"), "{error}");
+            assert_eq!(writer.state(), &WriterState::Stopped(error));
+            take(&mut writer, 2).expect("told once");
+
+            let read = read_folder(dir.path()).expect("readable").for_each_interval(|_| ());
+            assert_eq!(read.expect("what was written").intervals, 1);
+            let ending =
+                Ending { ended_after: Nanos::from_secs(3), ..Ending::unknown(&header(), Nanos::ZERO) };
+            assert_eq!(tally.document(&ending).arrivals.ok, 3, "nothing is lost in memory");
+            assert_eq!(report_part(dir.path(), None, None).expect("rebuilt").arrivals.ok, 1);
+        }
+    }
+}

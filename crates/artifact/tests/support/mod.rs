@@ -1,0 +1,281 @@
+//! Runs that never happened: intervals from a seed.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+
+use unblink_artifact::document::{Environment, Load, LoadModel, LoadPhase, RunStatus, Target, Tool};
+use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::failure::FailureKind;
+use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
+use unblink_core::record::{Bank, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, Series, SlowArrival};
+use unblink_core::time::{Instant, MILLISECOND_NS, Nanos, SECOND_NS};
+
+pub const RATE: u64 = 100;
+pub const TIMEOUT: Nanos = Nanos::from_secs(5);
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
+    RunHeader {
+        tool: Tool { name: "unblink".into(), version: "0.1.0".into() },
+        started_at: "2026-11-20T09:15:00.250Z".into(),
+        command: ["unblink", "run", "http://example.net/"].map(String::from).to_vec(),
+        environment: Environment { kernel: "Linux 6.1".into(), cores: 8, ..Environment::default() },
+        load: Load {
+            model: LoadModel::Open,
+            summary: format!("open, {RATE}/s, even, for {seconds} s"),
+            process: Some("even".into()),
+            seed: None,
+            phases: vec![LoadPhase {
+                from_per_s: RATE as f64,
+                to_per_s: RATE as f64,
+                duration_ns: seconds * SECOND_NS,
+            }],
+            users: None,
+            think_ns: None,
+            warmup_ns: warmup_s * SECOND_NS,
+            duration_ns: seconds * SECOND_NS,
+            timeout_ns: TIMEOUT.0,
+            drain_ns: TIMEOUT.0,
+            threads: 1,
+            requests_max: None,
+        },
+        targets: ["GET /", "GET /two"]
+            .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
+            .to_vec(),
+        connections: ConnectionPlan { mode: ConnectionMode::Auto, limit: 1_000 },
+        protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
+        operations: ["GET /", "GET /two"].map(String::from).to_vec(),
+    }
+}
+
+/// An interval with anything in it, whether or not it could happen.
+pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
+    let mut bank = Bank::<u64>::new(2);
+    for series in Series::ALL {
+        for _ in 0..random.below(4) * random.below(20) {
+            let exponent = random.below(42) as u32;
+            let value = random.below(1 << exponent);
+            bank.track_mut(series).record(Nanos(value));
+        }
+    }
+    for operation in &mut bank.operations {
+        (0..random.below(9)).for_each(|_| operation.response.record(Nanos(random.below(1 << 30))));
+        (0..random.below(3)).for_each(|_| operation.censored.record(TIMEOUT));
+        operation.failed = random.below(7);
+    }
+    let any_outcomes = |random: &mut Random| {
+        let mut outcomes =
+            Outcomes { due: random.next() >> 12, sent: 3, ok: random.below(1 << 50), ..Outcomes::default() };
+        // Two violations have names; the last place is for those that have none.
+        let named = FailureKind::protocol(1).index() as u64 + 1;
+        for _ in 0..random.below(4) {
+            outcomes.failed[random.below(named) as usize] += 1 + random.below(9);
+            outcomes.failed[FailureKind::COUNT - 1] += 1;
+        }
+        outcomes.timed_out = random.below(99);
+        outcomes.timed_out_never_sent = random.below(99);
+        outcomes.timed_out_pool_full = random.below(99);
+        (outcomes.unfinished, outcomes.unsent) = (random.below(99), random.below(99));
+        outcomes
+    };
+    let counters = &mut bank.counters;
+    counters.measured = any_outcomes(random);
+    if random.below(2) == 0 {
+        counters.warmup = any_outcomes(random);
+    }
+    for _ in 0..random.below(5) {
+        counters.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
+    }
+    counters.connections.attempted = random.below(99);
+    counters.connections.opened = random.below(99);
+    counters.connections.failed = random.below(99);
+    counters.connections.refused = random.below(99);
+    counters.connections.local_limit = random.below(99);
+    counters.connections.closed_by_target = random.below(99);
+    counters.connections.closed_on_timeout = random.below(99);
+    counters.connections.resent = random.below(99);
+    counters.lag.no_connection = random.below(99);
+    counters.lag.no_connection_ns = random.next() >> 12;
+    counters.lag.connecting = random.below(99);
+    counters.lag.connecting_ns = random.next() >> 12;
+    counters.lag.generator_ns = random.next() >> 12;
+    counters.bytes_received = random.next();
+    counters.own.busy = Nanos(random.below(SECOND_NS));
+    counters.own.total = Nanos(SECOND_NS);
+    counters.own.pause_max = Nanos(random.below(SECOND_NS));
+    counters.own.turns = random.next();
+    for _ in 0..random.below(20) {
+        let intended = start.0.saturating_sub(random.below(TIMEOUT.0));
+        bank.heat.add(intended, random.below(ROWS as u64) as usize, 1 + random.below(9) as u32);
+    }
+    for _ in 0..random.below(9) {
+        let intended = Instant(random.next() >> 12);
+        bank.slowest.offer(SlowArrival {
+            index: random.next(),
+            operation: random.below(2) as u32,
+            intended,
+            sent: (random.below(2) == 0).then_some(intended + Nanos(3)),
+            ended: intended + Nanos(random.below(1 << 40)),
+            connection: random.below(9) as u32,
+            status: random.below(600) as u16,
+            outcome: [Outcome::Ok, Outcome::TimedOut, Outcome::Failed(FailureKind::protocol(1))]
+                [random.below(3) as usize],
+        });
+    }
+    Interval {
+        start,
+        length: Nanos(SECOND_NS - random.below(1_000)),
+        double: random.below(9) == 0,
+        bank,
+        gauges: Gauges {
+            in_flight: random.below(99),
+            backlog: random.below(99),
+            connections: random.below(99),
+            connections_peak: random.below(999),
+        },
+    }
+}
+
+/// A run that could happen: `warmup_s + seconds` of load and one second more. Of each second's arrivals
+/// the last two are still in flight at its end. Some fail; those of one second time out later.
+pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
+    let mut random = Random(seed);
+    let all = seconds + warmup_s;
+    let stalled = warmup_s + seconds / 2;
+    let mut intervals: Vec<Interval> = (0..=all + 5)
+        .map(|i| Interval {
+            start: Nanos::from_secs(i),
+            length: Nanos::from_secs(1),
+            double: false,
+            bank: Bank::new(2),
+            gauges: Gauges { connections: 4, connections_peak: 4 + i.min(3), ..Gauges::default() },
+        })
+        .collect();
+    for k in 0..all * RATE {
+        let second = k / RATE;
+        let intended = Nanos(k * SECOND_NS / RATE);
+        let is_measured = second >= warmup_s;
+        let lag = random.below(200_000);
+        let response = Nanos(10 * MILLISECOND_NS + random.below(3 * MILLISECOND_NS) + lag);
+        let times_out = second == stalled && k % 7 == 0;
+        let ended = if times_out { intended + TIMEOUT } else { intended + response };
+        let last = (ended.0 / SECOND_NS) as usize;
+        for interval in &mut intervals[second as usize..last] {
+            interval.gauges.in_flight += 1;
+        }
+
+        let bank = &mut intervals[second as usize].bank;
+        if is_measured {
+            bank.counters.measured.due += 1;
+            bank.counters.measured.sent += 1;
+            bank.track_mut(Series::SendLag).record(Nanos(lag));
+            bank.track_mut(Series::GeneratorLate).record(Nanos(lag));
+            bank.counters.lag.generator_ns += lag;
+        } else {
+            bank.counters.warmup.due += 1;
+            bank.counters.warmup.sent += 1;
+        }
+        bank.counters.own.busy += Nanos(50_000);
+
+        let bank = &mut intervals[last].bank;
+        bank.counters.bytes_received += 100;
+        let outcomes = if is_measured { &mut bank.counters.measured } else { &mut bank.counters.warmup };
+        let fails = k % 500 == 3;
+        match (times_out, fails) {
+            (true, _) => outcomes.timed_out += 1,
+            (_, true) => outcomes.failed[FailureKind::STATUS_5XX.index()] += 1,
+            _ => outcomes.ok += 1,
+        }
+        if !is_measured {
+            continue;
+        }
+        let operation = (k % 2) as usize;
+        let (row, outcome) = if times_out {
+            bank.track_mut(Series::ResponseCensored).record(TIMEOUT);
+            bank.track_mut(Series::ServiceCensored).record(Nanos(TIMEOUT.0 - lag));
+            bank.operations[operation].censored.record(TIMEOUT);
+            (CENSORED_ROW, Outcome::TimedOut)
+        } else if fails {
+            bank.track_mut(Series::Failed).record(response);
+            bank.operations[operation].failed += 1;
+            bank.counters.statuses[400] += 1;
+            (FAILED_ROW, Outcome::Failed(FailureKind::STATUS_5XX))
+        } else {
+            let service = Nanos(response.0 - lag);
+            bank.track_mut(Series::Response).record(response);
+            bank.track_mut(Series::Service).record(service);
+            bank.track_mut(Series::FirstByte).record(Nanos(service.0 - 20_000));
+            bank.track_mut(Series::Transfer).record(Nanos(20_000));
+            bank.operations[operation].response.record(response);
+            bank.counters.statuses[100] += 1;
+            (bank.heat.bin_of(response), Outcome::Ok)
+        };
+        bank.heat.record(intended, row);
+        bank.slowest.offer(SlowArrival {
+            index: k,
+            operation: operation as u32,
+            intended: Instant(intended.0),
+            sent: Some(Instant(intended.0 + lag)),
+            ended: Instant(ended.0),
+            connection: 1,
+            status: if times_out { 0 } else { 200 },
+            outcome,
+        });
+    }
+    for interval in &mut intervals {
+        interval.bank.counters.own.total = Nanos(SECOND_NS);
+    }
+    let first = &mut intervals[0].bank;
+    (first.counters.connections.attempted, first.counters.connections.opened) = (7, 7);
+    (0..7).for_each(|_| first.track_mut(Series::Connect).record(Nanos::from_micros(90)));
+    intervals
+}
+
+pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
+    Ending {
+        status: RunStatus::Complete,
+        scheduled: Some(seconds * RATE),
+        scheduled_warmup: (warmup_s > 0).then_some(warmup_s * RATE),
+        ended_after: Nanos::from_secs(warmup_s + seconds),
+        last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
+        steal_share: Some(0.001_234_567_890_123),
+        involuntary_switches: Some(7),
+        by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+    }
+}
+
+pub fn tally(header: &RunHeader, intervals: &[Interval]) -> Tally {
+    let mut tally = Tally::new(header.clone());
+    intervals.iter().for_each(|interval| tally.add(interval));
+    tally
+}
+
+pub fn assert_same(a: &Interval, b: &Interval) {
+    assert_eq!((a.start, a.length, a.double, a.gauges), (b.start, b.length, b.double, b.gauges));
+    assert_eq!(a.bank.counters, b.bank.counters);
+    assert_eq!(a.bank.slowest, b.bank.slowest);
+    assert_eq!(a.bank.heat.column_width(), b.bank.heat.column_width());
+    assert!(a.bank.heat.nonzero().eq(b.bank.heat.nonzero()));
+    let tracks = |interval: &Interval| {
+        let of = |t: &unblink_core::record::Track<u64>| (t.bins().collect::<Vec<_>>(), t.sum_ns, t.max_ns);
+        let series: Vec<_> = Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect();
+        let operations: Vec<_> =
+            interval.bank.operations.iter().map(|o| (of(&o.response), of(&o.censored), o.failed)).collect();
+        (series, operations)
+    };
+    assert_eq!(tracks(a), tracks(b));
+}
