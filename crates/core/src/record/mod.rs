@@ -393,14 +393,13 @@ impl Recorder {
             return;
         }
         let Arrival { index, intended } = flight.arrival;
-        let operation = flight.operation;
-        let sent = flight.sent;
+        let since_start = |at: Instant| Instant(at.since(self.start).0);
         self.bank.slowest.offer(SlowArrival {
             index,
-            operation,
-            intended,
-            sent,
-            ended: now,
+            operation: flight.operation,
+            intended: since_start(intended),
+            sent: flight.sent.map(since_start),
+            ended: since_start(now),
             connection,
             status,
             outcome,

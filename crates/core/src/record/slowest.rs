@@ -18,7 +18,7 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// One slow arrival.
+/// One slow arrival. Its times count from the schedule's zero, as those of its interval do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SlowArrival {
     /// Its number in the run.
