@@ -53,13 +53,23 @@ enum Stage {
     Open,
 }
 
+/// One try at a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    /// Which address of the target.
+    pub(crate) address: u32,
+    /// Other addresses that were tried before this one.
+    pub(crate) tried: u32,
+    /// When the first of them was tried: a user's client waits that long too.
+    pub(crate) began: Instant,
+}
+
 /// A connection as the worker holds it.
 pub(crate) struct Conn {
     fd: OwnedFd,
     pub(crate) generation: u32,
-    pub(crate) address: u32,
+    pub(crate) attempt: Attempt,
     stage: Stage,
-    began: Instant,
     connected: Instant,
     tls: Option<Box<ClientConnection>>,
     parser: Parser,
@@ -72,10 +82,10 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    /// Begins to connect to the `address`-th address.
-    pub(crate) fn begin(job: &Job, generation: u32, address: u32, now: Instant) -> Result<Conn, FailureKind> {
+    /// Begins to connect.
+    pub(crate) fn begin(job: &Job, generation: u32, attempt: Attempt) -> Result<Conn, FailureKind> {
         let Target { addresses, tls } = &job.target;
-        let (fd, _) = begin_connect(&addresses[address as usize]).map_err(kind_of_connect_error)?;
+        let (fd, _) = begin_connect(&addresses[attempt.address as usize]).map_err(kind_of_connect_error)?;
         let tls = match tls {
             None => None,
             Some(tls) => {
@@ -88,10 +98,9 @@ impl Conn {
         Ok(Conn {
             fd,
             generation,
-            address,
+            attempt,
             stage: Stage::Connecting,
-            began: now,
-            connected: now,
+            connected: attempt.began,
             tls,
             parser: Parser::new(job.limits),
             operation: 0,
@@ -105,6 +114,11 @@ impl Conn {
 
     pub(crate) fn fd(&self) -> &OwnedFd {
         &self.fd
+    }
+
+    /// TCP is not there yet, so that another address of the target may be tried instead.
+    pub(crate) fn is_connecting(&self) -> bool {
+        self.stage == Stage::Connecting
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
@@ -174,7 +188,7 @@ impl Conn {
         self.connected = now;
         let Some(tls) = &mut self.tls else {
             self.stage = Stage::Open;
-            return Reading::Usable(ConnectTimes { connect: now.since(self.began), tls: None });
+            return Reading::Usable(ConnectTimes { connect: now.since(self.attempt.began), tls: None });
         };
         self.stage = Stage::Handshaking;
         match flush(tls, &self.fd) {
@@ -259,7 +273,7 @@ impl Conn {
             let Ok(state) = taken else { return self.ended(self.closing(FailureKind::TLS)) };
             if self.stage == Stage::Handshaking && !tls.is_handshaking() {
                 self.stage = Stage::Open;
-                let connect = self.connected.since(self.began);
+                let connect = self.connected.since(self.attempt.began);
                 let tls = Some(now.since(self.connected));
                 result = Reading::Usable(ConnectTimes { connect, tls });
             }

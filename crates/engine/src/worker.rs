@@ -1,7 +1,8 @@
 //! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
 
+use crate::addresses::Addresses;
 use crate::clock::Clock;
-use crate::conn::{Buffers, Conn, Reading};
+use crate::conn::{Attempt, Buffers, Conn, Reading};
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer};
 use crate::run::{Controls, Gate};
@@ -70,8 +71,7 @@ pub(crate) struct Worker<L> {
     /// Connections with more to read than their turn allowed.
     unread: VecDeque<ConnId>,
     buffers: Buffers,
-    next_address: u32,
-    by_address: Vec<u64>,
+    addresses: Addresses,
     start: Instant,
     /// Where the bank being filled begins, by the boundaries.
     bank_from: Instant,
@@ -113,8 +113,7 @@ impl<L: Load> Worker<L> {
             deferred: VecDeque::with_capacity(max as usize + OPENING_MAX as usize),
             unread: VecDeque::with_capacity(max as usize),
             buffers: Buffers::new(),
-            next_address: (number % addresses) as u32,
-            by_address: vec![0; addresses],
+            addresses: Addresses::new(addresses, number),
             start: Instant(0),
             bank_from: Instant(0),
             handed_until: Instant(0),
@@ -231,9 +230,15 @@ impl<L: Load> Worker<L> {
     }
 
     fn open(&mut self, id: ConnId) {
-        let address = self.next_address;
-        self.next_address = (address + 1) % self.job.target.addresses.len() as u32;
-        let conn = Conn::begin(&self.job, id.generation, address, self.clock.now()).and_then(|conn| {
+        let began = self.clock.now();
+        let attempt = Attempt { address: self.addresses.next(began), tried: 0, began };
+        if let Err(kind) = self.connect(id, attempt) {
+            self.deferred.push_back((id, kind));
+        }
+    }
+
+    fn connect(&mut self, id: ConnId, attempt: Attempt) -> Result<(), FailureKind> {
+        let conn = Conn::begin(&self.job, id.generation, attempt).and_then(|conn| {
             let token = u64::from(id.generation) << 32 | u64::from(id.slot);
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
             epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
@@ -247,9 +252,27 @@ impl<L: Load> Worker<L> {
                     self.conns.resize_with(slot + 1, || None);
                 }
                 self.conns[slot] = Some(conn);
+                Ok(())
             }
-            Err(kind) => self.deferred.push_back((id, kind)),
+            Err(kind) => self.connect_elsewhere(id, attempt, kind),
         }
+    }
+
+    /// After a failure to connect: the next address of the target, as a user's client would try it, until
+    /// all have failed.
+    fn connect_elsewhere(
+        &mut self,
+        id: ConnId,
+        failed: Attempt,
+        kind: FailureKind,
+    ) -> Result<(), FailureKind> {
+        let local = kind == FailureKind::NO_FILE_DESCRIPTOR || kind == FailureKind::NO_LOCAL_PORT;
+        if local || failed.tried + 1 >= self.addresses.len() {
+            return Err(kind);
+        }
+        self.addresses.avoid(failed.address, self.clock.now());
+        let address = self.addresses.after(failed.address);
+        self.connect(id, Attempt { address, tried: failed.tried + 1, ..failed })
     }
 
     fn send(&mut self, id: ConnId, operation: u32) {
@@ -316,12 +339,19 @@ impl<L: Load> Worker<L> {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),
             Reading::Usable(times) => {
-                self.by_address[conn.address as usize] += 1;
+                self.addresses.count(conn.attempt.address);
                 self.handle(now, Event::Connected(id, times));
             }
             Reading::Unusable(kind) => {
+                let (connecting, attempt) = (conn.is_connecting(), conn.attempt);
                 self.close(id, CloseKind::Graceful);
-                self.handle(now, Event::ConnectFailed(id, kind));
+                let elsewhere = match connecting {
+                    true => self.connect_elsewhere(id, attempt, kind),
+                    false => Err(kind),
+                };
+                if let Err(kind) = elsewhere {
+                    self.handle(now, Event::ConnectFailed(id, kind));
+                }
             }
             Reading::Answered(answer) => self.handle(now, Event::Answered(id, answer)),
             Reading::Ended(closing) => {
@@ -357,7 +387,11 @@ impl<L: Load> Worker<L> {
         let full = self.prepare(now, now, empty, true);
         // The control thread is waiting for this one.
         let _ = self.channels.full.send(full);
-        WorkerEnd { by_address: self.by_address, last_ok, involuntary_switches: involuntary_switches() }
+        WorkerEnd {
+            by_address: self.addresses.into_counts(),
+            last_ok,
+            involuntary_switches: involuntary_switches(),
+        }
     }
 
     fn prepare(&mut self, now: Instant, until: Instant, empty: Box<Bank<u32>>, last: bool) -> Handed {
