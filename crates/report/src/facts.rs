@@ -190,6 +190,21 @@ fn cause(doc: &RunDocument) -> &'static str {
     }
 }
 
+/// How many arrivals waited to be sent, for what, and how long.
+pub(crate) fn waits(doc: &RunDocument) -> Vec<String> {
+    let lag = &doc.lag_causes;
+    [
+        (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
+        (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
+    ]
+    .into_iter()
+    .filter_map(|(n, ns, why)| {
+        let each = format::duration(ns.checked_div(n)?);
+        Some(format!("{} arrivals waited {why}, {each} on average.", format::count(n)))
+    })
+    .collect()
+}
+
 /// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`.
 pub(crate) fn account(doc: &RunDocument) -> [(&'static str, &'static str, u64); 5] {
     let a = &doc.arrivals;

@@ -120,6 +120,30 @@ pub fn plain(text: &str) -> String {
     text.replace([THOUSANDS, UNIT], " ")
 }
 
+/// Text by others with its figures held together: no line may break in `1 000` or before a unit.
+pub(crate) fn hold_figures(text: &str) -> String {
+    const UNITS: [&str; 6] = ["%", "ns", "µs", "ms", "s", "min"];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(' ') {
+        out.push_str(before);
+        let next = after.split(' ').next().unwrap_or("");
+        let next = next.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        let digits = before.ends_with(|c: char| c.is_ascii_digit());
+        let group = next.len() >= 3
+            && next.bytes().take(3).all(|b| b.is_ascii_digit())
+            && !next.bytes().nth(3).is_some_and(|b| b.is_ascii_digit());
+        out.push(match digits {
+            true if group => THOUSANDS,
+            true if UNITS.contains(&next) => UNIT,
+            _ => ' ',
+        });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Any finite number with about three digits: evidence of findings, whose units are in their names.
 pub(crate) fn number(value: f64) -> String {
     if value.is_finite() { thousands(&three_or_whole(value)) } else { "–".into() }
@@ -233,6 +257,17 @@ mod tests {
             assert_eq!(plain(&percent(s)), text, "{s}");
         }
         assert_eq!(share(1, 0), "–");
+    }
+
+    #[test]
+    fn figures_of_others_are_held_together() {
+        for (text, held) in [
+            ("200 of 1 000 offered", "200 of 1\u{202f}000 offered"),
+            ("them (4.78 %) in 10 ms, or", "them (4.78\u{a0}%) in 10\u{a0}ms, or"),
+            ("at 5 2000 then  ", "at 5 2000 then  "),
+        ] {
+            assert_eq!(hold_figures(text), held);
+        }
     }
 
     #[test]

@@ -1,7 +1,17 @@
 //! The run document as terminal text, HTML, SVG and CSV; pure: a document goes in, text comes out.
 //!
-//! Nothing here computes a statistic: every figure that is printed stands in the document. The same rules
-//! ([`facts`](crate) in the source) choose the sentences for terminal and page, so that both say the same.
+//! Nothing here computes a statistic: figures stand in the document, or are sums and differences of what
+//! stands there. The sentences around them are chosen by plain rules in one place, `facts`, so that terminal,
+//! page and pictures say the same; where the document doesn't bear a sentence out, a plainer one is used.
+//!
+//! ```
+//! use unblink_report::{fixture, html, terminal};
+//!
+//! let run = fixture::stall();
+//! let text = terminal::render(&run, &terminal::Style { width: 80, color: false });
+//! assert!(text.contains("VALID"));
+//! assert!(html::render(&run).starts_with("<!doctype html>"));
+//! ```
 
 pub mod csv;
 pub mod demo;

@@ -22,7 +22,7 @@ pub fn all(doc: &RunDocument) -> Vec<(String, String)> {
     pictures(doc, "", None).iter().map(|picture| (picture.stem.to_string(), picture.file())).collect()
 }
 
-/// A picture in two sizes, with the words around it.
+/// A picture in several sizes, with the words around it.
 pub(crate) struct Picture {
     pub(crate) stem: &'static str,
     pub(crate) title: Title,
@@ -32,8 +32,8 @@ pub(crate) struct Picture {
     pub(crate) full: bool,
     /// Lines of a spectrum for the page's script, as JSON.
     pub(crate) lines: Option<String>,
-    wide: Canvas,
-    narrow: Canvas,
+    /// (class, drawing): of the shown sizes, the page's style picks one. The first is the file's.
+    sizes: Vec<(&'static str, Canvas)>,
 }
 
 /// The pictures of a page. `scope` keeps ids apart when a page shows several runs.
@@ -114,8 +114,7 @@ fn spectrum_picture(
     lines: &[spectrum::Line<'_>],
 ) -> Picture {
     let mut picture = sized("spectrum", scope, title, legend, true, |canvas| spectrum::draw(canvas, lines));
-    let named: Vec<(&str, &str, &[(f64, u64)])> =
-        lines.iter().map(|line| (line.name, line.class, line.points.as_slice())).collect();
+    let named: Vec<_> = lines.iter().map(|line| (line.name, line.class, &line.points)).collect();
     picture.lines = serde_json::to_string(&named).ok();
     picture
 }
@@ -175,19 +174,24 @@ fn sized(
     full: bool,
     draw: impl Fn(&mut Canvas),
 ) -> Picture {
-    let (width, height) = if full { (1_080.0, 400.0) } else { (528.0, 290.0) };
-    let mut wide = Canvas::new(&format!("{scope}{stem}-w"), Size { width, height });
-    let mut narrow = Canvas::new(&format!("{scope}{stem}-n"), Size { width: 360.0, height: 280.0 });
-    draw(&mut wide);
-    draw(&mut narrow);
-    Picture { stem, title, legend, full, lines: None, wide, narrow }
+    // (class, width, height). A half picture stands beside another one in the middle size, too.
+    let sizes: &[(&str, f64, f64)] = match full {
+        true => &[("wide", 1_080.0, 400.0), ("middle", 720.0, 340.0), ("narrow", 360.0, 280.0)],
+        false => &[("wide", 528.0, 290.0), ("middle narrow", 360.0, 280.0)],
+    };
+    let draw = |&(class, width, height): &(&'static str, f64, f64)| {
+        let mut canvas = Canvas::new(&format!("{scope}{stem}-{width}"), Size { width, height });
+        draw(&mut canvas);
+        (class, canvas)
+    };
+    Picture { stem, title, legend, full, lines: None, sizes: sizes.iter().map(draw).collect() }
 }
 
 impl Picture {
-    /// Both sizes for a page, which shows the one that fits.
+    /// All sizes for a page, which shows the one that fits.
     pub(crate) fn inline(&self) -> String {
         let mut out = String::new();
-        for (class, canvas) in [("wide", &self.wide), ("narrow", &self.narrow)] {
+        for (class, canvas) in &self.sizes {
             let (w, h) = (canvas.size.width, canvas.size.height);
             let label = escape(&format!("{}. {}", self.title.finding, self.title.plotted));
             let _ =
@@ -205,7 +209,7 @@ impl Picture {
 
     /// A file of its own: title, legend and style inside.
     fn file(&self) -> String {
-        let canvas = &self.wide;
+        let canvas = &self.sizes[0].1;
         let width = canvas.size.width;
         let title_lines = wrapped(&self.title.finding, (width - 24.0) / 9.2);
         let plotted_lines = wrapped(&self.title.plotted, (width - 24.0) / 6.4);
@@ -263,7 +267,7 @@ impl Picture {
 pub(crate) fn swatch(class: &str, id: &str) -> String {
     match class {
         "ramp" => (0..heat::LEVELS)
-            .map(|i| format!(r#"<rect class="c{i}" x="{}" y="1" width="3" height="10"/>"#, i * 3))
+            .map(|i| format!(r#"<path class="c{i}" stroke-width="3" d="M{}.5 1V11"/>"#, i * 3 + 1))
             .collect(),
         "unknown" => format!(r##"<rect fill="url(#{id}-hatch)" y="1" width="22" height="10"/>"##),
         "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),

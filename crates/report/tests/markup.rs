@@ -20,6 +20,18 @@ fn pages_are_well_formed_and_load_nothing() {
 }
 
 #[test]
+fn a_page_stays_small_when_every_cell_is_taken() {
+    let mut doc = fixture::stall();
+    let rows = doc.series.rows.clone();
+    doc.series.rows = rows.iter().cycle().take(600).cloned().collect();
+    for (i, column) in (0u32..).zip(&mut doc.heatmap.columns) {
+        column.cells = (36..72).map(|bin| (bin, 1 + (bin * 7919 + i * 104_729) % 997)).collect();
+    }
+    let page = html::render(&doc);
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}
+
+#[test]
 fn pictures_are_well_formed_with_a_title_in_light_and_dark() {
     for (name, doc) in fixture::all() {
         let pictures = svg::all(&doc);

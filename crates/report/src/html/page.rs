@@ -24,9 +24,9 @@ impl Page {
     pub(crate) fn document(&mut self, name: &str, doc: &RunDocument) {
         // Only a map with other keys than strings could fail, and a document has none.
         let json = serde_json::to_string(doc).unwrap_or_else(|_| "null".into());
-        let _ = write!(
+        let _ = writeln!(
             self.documents,
-            "<script type=\"application/json\" id=\"document-{name}\" data-document=\"{name}\">{}</script>\n",
+            "<script type=\"application/json\" id=\"document-{name}\" data-document=\"{name}\">{}</script>",
             inert(&json)
         );
     }
@@ -45,7 +45,7 @@ impl Page {
         );
         footer(&mut out, doc);
         out.push_str(&self.documents);
-        let _ = write!(out, "<script>{SCRIPT}</script></body></html>\n");
+        let _ = writeln!(out, "<script>{SCRIPT}</script></body></html>");
         out
     }
 }

@@ -51,8 +51,8 @@ fn write_finding(out: &mut String, finding: &Finding) {
     let _ = write!(
         out,
         "<article class=\"finding {class}\"><p class=\"message\">{}</p><p class=\"remedy\">{}</p><p class=\"evidence\"><span class=\"code\">{}</span> <span class=\"severity\">{}</span>",
-        escape(&finding.message),
-        escape(&finding.remedy),
+        escape(&format::hold_figures(&finding.message)),
+        escape(&format::hold_figures(&finding.remedy)),
         escape(&finding.code),
         facts::severity_word(finding.severity),
     );

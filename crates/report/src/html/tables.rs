@@ -123,16 +123,14 @@ fn phases(out: &mut String, doc: &RunDocument, level: u8) {
     if parts.is_empty() {
         return;
     }
-    let mut table =
-        Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count", "<"], level);
+    let mut table = Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count"], level);
     let mut row = |name: &str, what: &str, d: &Distribution| {
         table.row(&[
-            ("", name.into()),
+            ("", format!("{name}<small>{what}</small>")),
             ("n", value(d, 0.5)),
             ("n", value(d, 0.99)),
             ("n", escape(&facts::max(d))),
             ("n", format::count(d.count)),
-            ("what", what.into()),
         ]);
     };
     row("send lag", "intended time to send", &doc.send_lag);
@@ -143,18 +141,7 @@ fn phases(out: &mut String, doc: &RunDocument, level: u8) {
     if doc.failed_response_time.count > 0 {
         row("until failure", "intended time to failure", &doc.failed_response_time);
     }
-    let lag = &doc.lag_causes;
-    let mut note = String::new();
-    for (n, ns, why) in [
-        (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
-        (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
-    ] {
-        if n > 0 {
-            let each = format::duration(ns / n);
-            let _ = write!(note, "{} arrivals waited {why}, {each} on average. ", format::count(n));
-        }
-    }
-    table.finish(out, note.trim());
+    table.finish(out, &facts::waits(doc).join(" "));
 }
 
 fn slowest(out: &mut String, doc: &RunDocument, level: u8) {

@@ -109,25 +109,30 @@ fn draw_span(
     time_axis(canvas, &plot, &x, "when the arrival was due");
 
     let most = columns.values().flat_map(|column| column.cells.values()).copied().max().unwrap_or(1);
+    // A cell is a stroke as wide as its column: half the bytes of a rectangle, and there are thousands.
     let mut levels = vec![String::new(); LEVELS];
     for (start, column) in &columns {
+        let left = x.at(*start as f64);
+        let middle = (left + (left + width).min(plot.right)) / 2.0;
+        let mut runs: Vec<(usize, u32, u32)> = Vec::new();
         for (&bin, &count) in &column.cells {
-            let top = known_edge(bin as usize + 1).map_or(plot.top, |edge| y.at(edge as f64));
-            // The first bin also holds everything below its edge.
-            let bottom = if bin == 0 {
-                plot.bottom
-            } else {
-                known_edge(bin as usize).map_or(plot.bottom, |e| y.at(e as f64))
-            };
-            let left = x.at(*start as f64);
-            let right = (left + width).min(plot.right);
-            let (w, h) = (right - left + 0.15, bottom - top + 0.1);
-            let _ =
-                write!(levels[level(count, most)], "M{} {}h{}v{}h-{}z", n(left), n(top), n2(w), n(h), n2(w));
+            let level = level(count, most);
+            match runs.last_mut() {
+                Some((of, _, to)) if *of == level && to.checked_add(1) == Some(bin) => *to = bin,
+                _ => runs.push((level, bin, bin)),
+            }
+        }
+        for (level, from, to) in runs {
+            // The first bin also holds everything below its edge, the last everything above.
+            let bottom =
+                known_edge(from as usize).filter(|_| from > 0).map_or(plot.bottom, |e| y.at(e as f64));
+            let top = known_edge(to as usize + 1).map_or(plot.top, |e| y.at(e as f64));
+            let _ = write!(levels[level], "M{} {}V{}", n2(middle), n(bottom + 0.1), n(top));
         }
     }
-    for (i, d) in levels.iter().enumerate() {
-        canvas.path(&format!("c{i}"), d);
+    for (i, d) in levels.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
+        let stroke = n2(width.min(plot.width()) + 0.15);
+        let _ = write!(canvas.body, r#"<path class="c{i}" stroke-width="{stroke}" d="{d}"/>"#);
     }
     draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
     percentiles(canvas, heat, &x, &y);

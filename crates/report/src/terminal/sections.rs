@@ -116,19 +116,8 @@ pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     rows.push(figures("all causes", &doc.send_lag));
     rows.push(figures("generator late", &doc.generator_late));
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right], &rows);
-    let lag = &doc.lag_causes;
-    for (n, ns, why) in [
-        (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
-        (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
-    ] {
-        if n > 0 {
-            let text = format!(
-                "{} arrivals waited {why}, {} on average.",
-                format::count(n),
-                format::duration(ns / n)
-            );
-            screen.paragraph(2, Paint::Plain, &text);
-        }
+    for wait in facts::waits(doc) {
+        screen.paragraph(2, Paint::Plain, &wait);
     }
 }
 

@@ -193,31 +193,13 @@ fn cut(text: &str, width: usize) -> String {
     cut
 }
 
-/// Words of a text. A unit stays with its number, whoever wrote the text.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let unit = matches!(
-            word.trim_end_matches(['.', ',', ';', ':', ')']),
-            "%" | "ns" | "µs" | "ms" | "s" | "min"
-        );
-        match words.last_mut() {
-            Some(last) if unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
-                last.push('\u{a0}');
-                last.push_str(word);
-            }
-            _ => words.push(word.into()),
-        }
-    }
-    words
-}
-
 /// Breaks at ordinary spaces; a word that is too long for a line is broken anywhere.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in words(text) {
-        let mut word = clean(&word);
+    let text = format::hold_figures(text);
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let mut word = clean(word);
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(std::mem::take(&mut line));
         }
