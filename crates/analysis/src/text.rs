@@ -4,9 +4,15 @@ use unblink_core::time::{MICROSECOND_NS, MILLISECOND_NS, Nanos, SECOND_NS};
 
 const UNIT_SPACE: char = '\u{a0}';
 const THOUSANDS: char = '\u{202f}';
+const MINUTE_NS: u64 = 60 * SECOND_NS;
 
-/// Three significant digits with the unit that fits: `12.3 ms`, `980 µs`, `31.0 s`.
+/// Three significant digits with the unit that fits: `12.3 ms`, `980 µs`, `31.0 s`, `16.7 min`.
 pub(crate) fn duration(d: Nanos) -> String {
+    if d.0 >= 2 * MINUTE_NS {
+        let (scale, unit) = if d.0 >= 120 * MINUTE_NS { (60 * MINUTE_NS, "h") } else { (MINUTE_NS, "min") };
+        let tenths = (d.0 as f64 * 10.0 / scale as f64).round();
+        return format!("{}{UNIT_SPACE}{unit}", tenths / 10.0);
+    }
     let units = [(SECOND_NS, "s"), (MILLISECOND_NS, "ms"), (MICROSECOND_NS, "µs"), (1, "ns")];
     let (scale, unit) = units.into_iter().find(|(scale, _)| d.0 >= *scale).unwrap_or((1, "ns"));
     let value = d.0 as f64 / scale as f64;
@@ -76,6 +82,10 @@ mod tests {
             (999_400_000, "999 ms"),
             (5_000_000_000, "5 s"),
             (31_041_000_000, "31.0 s"),
+            (119_000_000_000, "119 s"),
+            (120_000_000_000, "2 min"),
+            (1_000_000_000_000, "16.7 min"),
+            (9_000_000_000_000, "2.5 h"),
         ] {
             assert_eq!(plain(duration(Nanos(ns))), text);
         }

@@ -48,24 +48,40 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
         before = last.level();
     }
     let seconds: f64 = rows.iter().map(|r| r.length.as_secs_f64()).sum();
-    let per_second = answered as f64 / seconds;
+    let best_per_s = best_per_second(case);
+    let remedy = match best_per_s.round() as u64 {
+        0 => "Find out why the target does not answer; it did not do so in any second.".to_string(),
+        best => format!(
+            "Measure latency at a lower rate: in its best second the target answered {}/s, and under a full \
+             queue it may carry less.",
+            text::count(best)
+        ),
+    };
     found(
         FindingCode::Saturated,
         Severity::Invalidates,
         format!(
-            "The target can't carry this load: in the last {} it answered {} arrivals, about {}/s, and the rest \
-             piled up. Latency says only how long was waited.",
+            "The target can't carry this load: in the last {} it answered {} arrivals, and the rest piled up. \
+             Latency says only how long was waited.",
             text::duration(Nanos((seconds * 1e9).round() as u64)),
-            text::of(answered, due),
-            text::count(per_second.round() as u64)
+            text::of(answered, due)
         ),
-        format!("Measure latency at a lower rate, well under {}/s.", text::count(per_second.round() as u64)),
+        remedy,
         vec![
             ("answered", answered as f64),
             ("due", due as f64),
             ("answered_share", share(answered, due)),
-            ("answered_per_s", per_second),
+            ("answered_per_s", answered as f64 / seconds),
+            ("answered_per_s_best", best_per_s),
             ("unanswered_at_end", before as f64),
         ],
     )
+}
+
+/// The most that the target answered per second in any row while the load lasted.
+fn best_per_second(case: &Case<'_>) -> f64 {
+    let evidence = case.evidence;
+    let in_load = |row: &&Row| row.start >= evidence.load_from && row.end() <= evidence.load_to;
+    let per_second = |row: &Row| row.answered as f64 / row.length.as_secs_f64().max(1e-9);
+    evidence.rows.iter().filter(in_load).map(per_second).fold(0.0, f64::max)
 }

@@ -1,27 +1,28 @@
 //! What a run has added up to so far, in memory that does not grow with its length.
 //!
 //! Intervals come in one by one, from the engine or from a run folder; at any time the run document can
-//! be made from what came in. Totals are one bank; figures over time are at most [`rows::ROWS_MAX`] rows,
+//! be made from what came in. Totals are one bank; figures over time are at most 600 rows,
 //! whose neighbours are joined when a run is longer; of the slowest arrivals [`SLOWEST_TOTAL`] are kept
 //! (each interval hands over five at the most).
 
 mod distribution;
 mod ending;
+mod heat;
 mod judge;
 mod rows;
 
 pub use ending::Ending;
 
 use crate::document::{
-    Arrivals, Connections, Generator, HeatColumn, Heatmap, LagCauses, LoadModel, Operation, Part, Phases,
-    Rate, RunDocument, SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
+    Arrivals, Connections, Generator, LagCauses, LoadModel, Operation, Part, Phases, Rate, RunDocument,
+    SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::header::RunHeader;
 use crate::hgrm;
 use distribution::{distribution, known, spectrum};
+use heat::heatmap;
 use rows::Rows;
 use std::collections::BTreeMap;
-use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW, HeatGrid, bin_edge_ns};
 use unblink_core::record::{
     Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
 };
@@ -325,46 +326,6 @@ fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
         unfinished: outcomes.unfinished,
         unsent: outcomes.unsent,
     }
-}
-
-fn heatmap(grid: &HeatGrid, response_max_ns: u64) -> Heatmap {
-    let width = grid.column_width().0;
-    let column = |i: usize| {
-        let cells = grid.column(i);
-        HeatColumn {
-            start_ns: i as u64 * width,
-            cells: (0..BINS).filter(|&bin| cells[bin] > 0).map(|bin| (bin as u32, cells[bin])).collect(),
-            censored: cells[CENSORED_ROW],
-            failed: cells[FAILED_ROW],
-            p50_ns: column_quantile(cells, 0.5, response_max_ns),
-            p99_ns: column_quantile(cells, 0.99, response_max_ns),
-        }
-    };
-    Heatmap {
-        column_ns: width,
-        bin_edges_ns: (0..BINS).map(bin_edge_ns).collect(),
-        columns: (0..grid.columns_used())
-            .filter(|&i| grid.column(i).iter().any(|&n| n > 0))
-            .map(column)
-            .collect(),
-    }
-}
-
-/// Nearest rank over the bins, the censored above everything; the geometric middle of the bin.
-fn column_quantile(cells: &[u32], q: f64, response_max_ns: u64) -> Option<u64> {
-    let known: u64 = cells[..BINS].iter().map(|&n| u64::from(n)).sum();
-    let count = known + u64::from(cells[CENSORED_ROW]);
-    let rank = ((q * count as f64 - 1e-9).ceil() as u64).max(1);
-    if rank > known {
-        return None;
-    }
-    let mut below = 0;
-    let bin = (0..BINS).find(|&bin| {
-        below += u64::from(cells[bin]);
-        below >= rank
-    })?;
-    let middle = ((bin_edge_ns(bin) as f64) * (bin_edge_ns(bin + 1) as f64)).sqrt();
-    Some((middle.round() as u64).min(response_max_ns))
 }
 
 fn nonzero(counts: impl Iterator<Item = u64>, name: impl Fn(usize) -> String) -> BTreeMap<String, u64> {
