@@ -78,7 +78,9 @@ pub(crate) fn say_where(folder: &Path, quietly: bool) {
 
 /// Can a run be recorded here? Known before anything is sent.
 pub(crate) fn check_folder(folder: &Path) -> Result<()> {
-    let missing = !folder.exists();
+    // Taken away again, as far as they are made here: the run may still be refused.
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists()).collect();
     std::fs::create_dir_all(folder)
         .with_context(|| format!("can't create the folder {folder:?} (-o names another)"))?;
     let probe = folder.join(".unblink-probe");
@@ -86,8 +88,8 @@ pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     let _ = std::fs::remove_file(&probe);
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("can't read the folder {folder:?}"))?.count();
-    if missing {
-        let _ = std::fs::remove_dir(folder);
+    for made in missing {
+        let _ = std::fs::remove_dir(made);
     }
     written.with_context(|| format!("can't write into the folder {folder:?} (-o names another)"))?;
     if entries > 0 {

@@ -107,6 +107,13 @@ pub(crate) fn mask_url(url: &str) -> String {
     out
 }
 
+/// What is no URL, for an error message: whatever stands before an `@` may be a password.
+pub(crate) fn mask_wrong_url(text: &str) -> String {
+    let Some((before, host)) = text.rsplit_once('@') else { return mask_url(text) };
+    let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://")).unwrap_or_default();
+    format!("{scheme}{MASK}@{}", mask_url(host))
+}
+
 fn mask_parameter(parameter: &str) -> String {
     let Some((name, _)) = parameter.split_once('=') else { return parameter.to_string() };
     let lower = name.to_ascii_lowercase();

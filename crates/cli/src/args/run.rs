@@ -37,27 +37,33 @@ pub(crate) struct RunArgs {
     pub targets: Option<PathBuf>,
 
     /// Offer this many requests per second (open loop)
-    #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", value_parser = value::shape)]
+    #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::shape)]
     pub rate: Option<value::Shape>,
 
     /// This many users, each of whom waits for its answer (closed loop)
-    #[arg(long, value_name = "USERS", help_heading = "Load", value_parser = value::positive)]
+    #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::positive)]
     pub closed: Option<u32>,
 
     /// How long a user thinks between an answer and the next request
-    #[arg(long, value_name = "TIME", requires = "closed", help_heading = "Load", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", requires = "closed", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
     pub think: Option<Nanos>,
 
     /// How long to measure [default: 30s, or until the requests of -n are sent]
-    #[arg(short, long, value_name = "TIME", help_heading = "Load", value_parser = value::duration)]
+    #[arg(short, long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
     pub duration: Option<Nanos>,
 
     /// Stop after this many measured requests
-    #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load", value_parser = value::count)]
+    #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::count)]
     pub requests: Option<u64>,
 
     /// Offer load for this long before the measured part, and leave it out of every figure
-    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Load", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
     pub warmup: Nanos,
 
     /// How arrivals lie around the rate
@@ -78,16 +84,18 @@ pub(crate) struct RunArgs {
     pub connections: value::Connections,
 
     /// Worker threads [default: 1 below 50,000/s]
-    #[arg(short, long, value_name = "COUNT", help_heading = "Connections", value_parser = value::positive)]
+    #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
+          value_parser = value::positive)]
     pub threads: Option<u32>,
 
     /// An answer later than this, counted from the intended start, has timed out
-    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub timeout: Nanos,
 
     /// How long to wait for outstanding answers after the last request fell due [default: the timeout]
-    #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
+          value_parser = value::duration)]
     pub drain: Option<Nanos>,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1

@@ -207,6 +207,9 @@ pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
         }
         "size" => {
             let (min, max) = value.split_once("..").unwrap_or((value, value));
+            if min.is_empty() && max.is_empty() {
+                return Err(expected());
+            }
             let max = if max.is_empty() { Ok(u64::MAX) } else { bytes(max) };
             let min = if min.is_empty() { Ok(0) } else { bytes(min) };
             match (min, max) {
@@ -283,7 +286,9 @@ mod tests {
         assert!(["", "k", "-1", "1x", "99999999999g"].iter().all(|t| bytes(t).is_err()));
         assert_eq!(expectation("status=2xx,404"), Ok(Expectation::Statuses(vec![200..=299, 404..=404])));
         assert_eq!(expectation("size=10.."), Ok(Expectation::Size(10..=u64::MAX)));
-        for bad in ["", "status", "status=", "status=99", "status=6xx", "size=5..1", "contains=", "body=x"] {
+        for bad in
+            ["", "status", "status=", "status=99", "status=6xx", "size=", "size=5..1", "contains=", "body=x"]
+        {
             assert!(expectation(bad).is_err(), "{bad}");
         }
     }

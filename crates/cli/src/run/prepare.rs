@@ -56,7 +56,8 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 }
 
 fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
-    request.render().with_context(|| format!("can't send {}", request.target().name))
+    let place = request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    request.render().with_context(|| format!("{place}can't send {}", request.target().name))
 }
 
 fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {

@@ -17,12 +17,15 @@ pub(crate) struct RequestSpec {
     pub url_text: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
+    /// File and line that it comes from, for messages.
+    pub place: Option<String>,
 }
 
 impl RequestSpec {
     pub(crate) fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
         let parsed = Url::parse(url)?;
-        Ok(RequestSpec { method, url: parsed, url_text: url.to_string(), headers: Vec::new(), body: None })
+        let url_text = url.to_string();
+        Ok(RequestSpec { method, url: parsed, url_text, headers: Vec::new(), body: None, place: None })
     }
 
     pub(crate) fn method(&self) -> &str {

@@ -38,7 +38,8 @@ fn parse(text: &str, name: &str, folder: &Path) -> Result<Vec<RequestSpec>> {
         }
         match targets.last_mut().filter(|_| open && !is_request_line(line)) {
             None => {
-                targets.push(request_line(line).with_context(place)?);
+                let target = request_line(line).with_context(place)?;
+                targets.push(RequestSpec { place: Some(place()), ..target });
                 open = true;
             }
             Some(target) => match line.strip_prefix('@') {

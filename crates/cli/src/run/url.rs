@@ -1,5 +1,6 @@
 //! URLs: what is connected to, and what stands in the request line.
 
+use crate::secrets;
 use anyhow::{Context, Result, bail};
 use http::Uri;
 use std::fmt;
@@ -36,30 +37,35 @@ pub(crate) struct Url {
 impl Url {
     /// Reads an absolute `http` or `https` URL.
     pub(crate) fn parse(text: &str) -> Result<Url> {
+        let shown = secrets::mask_wrong_url(text);
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);
         let uri: Uri = sent.parse().map_err(|e| anyhow::anyhow!("{e}")).with_context(|| {
             format!(
-                "{text:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
+                "{shown:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
             )
         })?;
         let tls = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            Some(other) => bail!("{text:?} has the scheme {other:?}: only http and https are supported"),
-            None => bail!("{text:?} has no scheme: write http://{text} or https://{text}"),
+            Some(other) => bail!("{shown:?} has the scheme {other:?}: only http and https are supported"),
+            None => bail!("{shown:?} has no scheme: write http://{shown} or https://{shown}"),
         };
-        let authority = uri.authority().with_context(|| format!("{text:?} has no host"))?;
+        let authority = uri.authority().with_context(|| format!("{shown:?} has no host"))?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
-            bail!("{text:?} has no host");
+            bail!("{shown:?} has no host");
         }
-        let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
-            (Some(0), _) => bail!("{text:?} has the port 0"),
+        let (userinfo, host_and_port) = match authority.as_str().rsplit_once('@') {
+            Some((userinfo, rest)) => (Some(userinfo.to_string()), rest),
+            None => (None, authority.as_str()),
+        };
+        let port = match (authority.port_u16(), host_and_port.rsplit_once(':')) {
+            (Some(0), _) => bail!("{shown:?} has the port 0"),
             (Some(port), _) => port,
             // A port that is there but does not fit, such as :99999 or an empty one.
-            (None, Some((_, port))) if !authority.as_str().ends_with(']') && !port.contains(']') => {
-                bail!("{text:?} has the port {port:?}: expected a number from 1 to 65535")
+            (None, Some((_, port))) if !port.ends_with(']') => {
+                bail!("{shown:?} has the port {port:?}: expected a number from 1 to 65535")
             }
             (None, _) => {
                 if tls {
@@ -69,15 +75,15 @@ impl Url {
                 }
             }
         };
-        let (userinfo, host_and_port) = match authority.as_str().rsplit_once('@') {
-            Some((userinfo, rest)) => (Some(userinfo.to_string()), rest),
-            None => (None, authority.as_str()),
+        let target = match uri.path_and_query().map_or("/", |p| p.as_str()) {
+            query if query.starts_with('?') => format!("/{query}"),
+            target => target.to_string(),
         };
         let default_port = format!(":{}", if tls { 443 } else { 80 });
         Ok(Url {
             origin: Origin { tls, host: host.to_string(), port },
             authority: host_and_port.strip_suffix(&default_port).unwrap_or(host_and_port).to_string(),
-            target: uri.path_and_query().map_or("/", |p| p.as_str()).to_string(),
+            target,
             userinfo,
         })
     }
