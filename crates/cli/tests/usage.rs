@@ -1,0 +1,310 @@
+//! Wrong input: each has a message of its own, exit code 2, and nothing on stdout.
+
+mod support;
+
+use std::path::Path;
+use support::hostile::{Act, Hostile, ok};
+use support::{Place, Said, finish};
+
+/// Nothing here is ever connected to: the refusal comes first.
+const URL: &str = "http://127.0.0.1:9/";
+
+fn run(args: &[&str]) -> Said {
+    let place = Place::new();
+    let said = place.call(&[&["run"], args].concat());
+    assert_eq!(place.list("."), [""; 0], "a refused run leaves nothing behind");
+    said
+}
+
+/// One sentence: nothing is said twice.
+#[test]
+fn causes_are_not_repeated() {
+    let said = with(&[]);
+    said.refused(&["can't connect to 127.0.0.1:9: Connection refused"]);
+    assert_eq!(said.stderr.matches("Connection refused").count(), 1, "{said:?}");
+    let said = run(&["http://name.invalid/", "-R", "1"]);
+    assert_eq!(said.stderr.matches("failed to lookup").count(), 1, "{said:?}");
+}
+
+/// `unblink run URL -R 10 ARGS`.
+fn with(args: &[&str]) -> Said {
+    run(&[&[URL, "-R", "10"], args].concat())
+}
+
+#[test]
+fn urls() {
+    let load = ["-R", "10"];
+    for (url, parts) in [
+        ("http://", &["http://", "not a URL"][..]),
+        ("", &["not a URL"]),
+        ("http://a b/", &["http://a b/", "not a URL"]),
+        ("localhost:8080", &["scheme"]),
+        ("/path", &["scheme"]),
+        ("ftp://localhost/", &["\"ftp\"", "only http and https"]),
+        ("http://localhost:99999/", &["99999", "65535"]),
+        ("http://localhost:0/", &["port 0"]),
+        ("http://name.invalid/", &["can't resolve", "name.invalid"]),
+    ] {
+        run(&[&[url], &load[..]].concat()).refused(parts);
+    }
+    // A password must not end up in the log of whoever mistyped the rest.
+    for url in ["http://me:s3cret@h:99999/", "me:s3cret@h", "http://me:s3 cret@h/", "ftp://me:s3cret@h/"] {
+        let said = run(&[&[url], &load[..]].concat());
+        said.refused(&["***@h"]);
+        assert!(!said.stderr.contains("s3"), "{said:?}");
+    }
+    run(&load).refused(&["URL", "--targets"]);
+    run(&["http://127.0.0.1:1/", "http://127.0.0.1:2/", "-R", "10"]).refused(&["127.0.0.1:2", "same"]);
+}
+
+#[test]
+fn rates() {
+    for (rate, part) in [
+        ("0", "the rate is 0"),
+        ("0/s", "the rate is 0"),
+        ("-5", "\"-5\" is not a rate"),
+        ("nan", "\"nan\" is not a rate"),
+        ("inf", "\"inf\" is not a rate"),
+        ("infinity", "\"infinity\" is not a rate"),
+        ("1e3", "\"1e3\" is not a rate"),
+        ("fast", "\"fast\" is not a rate"),
+        ("5/fortnight", "fortnight"),
+        ("2000001", "1000000/s"),
+        ("0.0001", "lowest possible rate"),
+        ("0..0", "the rate is 0 throughout"),
+        ("0,0", "the rate is 0 throughout"),
+        ("1..", "\"1..\" is not a rate"),
+    ] {
+        run(&[URL, "-R", rate]).refused(&[part]);
+        run(&[URL, &format!("--rate={rate}")]).refused(&[part]);
+    }
+}
+
+#[test]
+fn lengths() {
+    with(&["-d", "0"]).refused(&["the duration is 0"]);
+    with(&["-d", "0s"]).refused(&["the duration is 0"]);
+    with(&["-d", "-5s"]).refused(&["\"-5s\" is not a time"]);
+    with(&["-d", "nan"]).refused(&["\"nan\" is not a time"]);
+    with(&["-d", "5 apples"]).refused(&["is not a time"]);
+    with(&["-d", "25h"]).refused(&["24 h"]);
+    with(&["--warmup", "25h"]).refused(&["24 h"]);
+    with(&["-n", "0"]).refused(&["0 would do nothing"]);
+    with(&["-n", "-1"]).refused(&["\"-1\" is not a whole number"]);
+    with(&["--timeout", "0"]).refused(&["the timeout is 0"]);
+    with(&["--timeout", "61m"]).refused(&["3660 s", "1 h"]);
+    run(&[URL, "-R", "10..20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
+    run(&[URL, "-R", "10,20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
+}
+
+#[test]
+fn load_models() {
+    run(&[URL]).refused(&["-R RATE", "--closed USERS"]);
+    run(&[URL, "-R", "10", "--closed", "5"]).refused(&["-R and --closed exclude each other"]);
+    run(&[URL, "--closed", "0"]).refused(&["0 would do nothing"]);
+    run(&[URL, "--closed", "5", "-d", "0"]).refused(&["the duration is 0"]);
+    run(&[URL, "--closed", "2", "-t", "3"]).refused(&["2 users", "3 threads"]);
+    run(&[URL, "--closed", "2", "--arrivals", "poisson"]).refused(&["--arrivals poisson needs a rate"]);
+    with(&["--think", "1s"]).refused(&["--closed"]);
+    with(&["--arrivals", "bursty"]).refused(&["bursty", "even", "poisson"]);
+    with(&["--seed", "x"]).refused(&["--seed"]);
+}
+
+#[test]
+fn connections_and_threads() {
+    with(&["-c", "1", "-t", "2"]).refused(&["1 connections can't be shared by 2 threads", "-c", "-t"]);
+    with(&["-c", "auto:1", "-t", "2"]).refused(&["1 connections can't be shared by 2 threads"]);
+    with(&["-c", "0"]).refused(&["\"0\" is not a number of connections"]);
+    with(&["-c", "some"]).refused(&["\"some\" is not a number of connections", "auto"]);
+    with(&["-t", "0"]).refused(&["0 would do nothing"]);
+}
+
+#[test]
+fn more_connections_than_descriptors() {
+    let place = Place::new();
+    for connections in ["193", "auto:193", "5000"] {
+        let args = ["run", URL, "-R", "10", "-c", connections];
+        let said = finish(&mut place.shell("ulimit -n 256", &args));
+        said.refused(&["file descriptors", "256", "ulimit -Hn", "192"]);
+    }
+    // What fits is not refused for it.
+    let args = ["run", URL, "-R", "10", "-c", "192", "--no-preflight", "-d", "0"];
+    finish(&mut place.shell("ulimit -n 256", &args)).refused(&["the duration is 0"]);
+    with(&["-c", "70000"]).refused(&["70000 connections need more"]);
+}
+
+/// `auto` stays below what there is, so that no arrival fails for want of a descriptor.
+#[test]
+fn few_descriptors_limit_auto() {
+    let server = Hostile::start(|_| Act::AnswerAfter(std::time::Duration::from_millis(200), ok()));
+    let (place, url) = (Place::new(), server.url());
+    let args = ["run", &url, "-R", "400", "-d", "500ms", "--json", "-o", "out", "--no-preflight"];
+    let run = finish(&mut place.shell("ulimit -n 96", &args)).run();
+    run.assert_all("ok");
+    assert_eq!(run.count("/environment/file_descriptors_max"), 96);
+    assert_eq!((run.connections("limit"), run.connections("peak")), (32, 32));
+}
+
+#[test]
+fn headers_methods_and_bodies() {
+    for header in ["No colon", "Bad name: x", ": empty name", "X: a\r\nInjected: b", "X: a\nb", "X\n: a"] {
+        with(&["-H", header]).refused(&["-H"]);
+        with(&[&format!("--header={header}")]).refused(&["-H"]);
+    }
+    with(&["-H", "No colon"]).refused(&["has no colon", "Name: value"]);
+    with(&["-H", "X: a\r\nInjected: b"]).refused(&["header X", "carriage return"]);
+    with(&["-H", "X: a\nb"]).refused(&["header X", "line break"]);
+    with(&["-H", "Host: a", "-H", "Host: b"]).refused(&["Host", "more than once"]);
+    with(&["-H", "Content-Length: 5"]).refused(&["Content-Length", "0 bytes"]);
+    for method in ["", "GE T", "GET\r\n", "G(T", "GÉT"] {
+        with(&["-X", method]).refused(&["method", "is not valid"]);
+    }
+    with(&["-X", "CONNECT"]).refused(&["CONNECT"]);
+    with(&["--body-file", "nowhere/body.json"]).refused(&["body file", "nowhere/body.json", "No such file"]);
+    with(&["--body-file", "."]).refused(&["body file", "directory"]);
+    with(&["--body", "a", "--body-file", "b"]).refused(&["--body", "--body-file"]);
+}
+
+#[test]
+fn target_files_name_file_and_line() {
+    let good = "GET http://127.0.0.1:9/a\n";
+    for (bad, parts) in [
+        ("nonsense", &["not a target"][..]),
+        ("GET", &["not a target"]),
+        ("GET not-a-url", &["scheme"]),
+        ("GET ftp://127.0.0.1/", &["only http and https"]),
+        ("G(T http://127.0.0.1:9/", &["method", "is not valid"]),
+        ("get@ http://127.0.0.1:9/", &["method", "is not valid"]),
+        ("CONNECT http://127.0.0.1:9/", &["CONNECT"]),
+    ] {
+        let place = Place::new();
+        place.file("t.txt", format!("{good}\n# a comment\n{bad}\n"));
+        let said = place.call(&["run", "--targets", "t.txt", "-R", "10"]);
+        said.refused(&[&["t.txt:4"], parts].concat());
+    }
+    for (bad, parts) in [
+        ("no colon", &["has no colon"][..]),
+        ("Bad name: x", &["header name"]),
+        ("X: a\rb", &["header X"]),
+        ("@nowhere", &["body file", "nowhere"]),
+        ("@body\n@body", &["t.txt:3", "a body already"]),
+        ("Host: a\nHost: b", &["more than once"]),
+    ] {
+        let place = Place::new();
+        place.file("body", "x");
+        place.file("t.txt", format!("{good}{bad}\n"));
+        place.call(&["run", "--targets", "t.txt", "-R", "10"]).refused(&[&["t.txt:"], parts].concat());
+    }
+    let place = Place::new();
+    place.file("empty.txt", "# nothing\n\n");
+    place.call(&["run", "--targets", "empty.txt", "-R", "10"]).refused(&["empty.txt", "no target"]);
+    place.call(&["run", "--targets", "none.txt", "-R", "10"]).refused(&["none.txt", "No such file"]);
+    place.call(&["run", URL, "--targets", "empty.txt", "-R", "10"]).refused(&["--targets"]);
+    place.file("two.txt", format!("{good}GET http://127.0.0.1:10/\n"));
+    place.call(&["run", "--targets", "two.txt", "-R", "10"]).refused(&["127.0.0.1:10", "same"]);
+}
+
+#[test]
+fn output_folders() {
+    let place = Place::new();
+    let file = place.file("file", "x");
+    place.file("full/of.things", "x");
+    let on = |folder: &str| place.call(&["run", URL, "-R", "10", "-o", folder]);
+    on("full").refused(&["full", "not empty", "-o"]);
+    on("file").refused(&["file", "-o"]);
+    on("file/below").refused(&["file/below", "-o"]);
+    // A place where not even root may write.
+    on("/proc/unblink").refused(&["/proc/unblink", "-o"]);
+    assert_eq!(std::fs::read_to_string(file).expect("still there"), "x");
+    assert_eq!(place.list("."), ["file", "full"]);
+}
+
+#[test]
+fn expectations() {
+    for condition in ["", "status", "status=", "status=99", "status=6xx", "status=20x", "size=", "size=9..1"]
+    {
+        with(&["--expect", condition]).refused(&["is not a condition", "status=200,404"]);
+    }
+    with(&["--expect", "speed=fast"]).refused(&["\"speed=fast\" is not a condition"]);
+    with(&["--expect", "contains="]).refused(&["is not a condition"]);
+    with(&["--expect", "size=.."]).refused(&["is not a condition"]);
+    with(&["--max-body-size", "big"]).refused(&["\"big\" is not a size"]);
+}
+
+#[test]
+fn caps_on_the_rate() {
+    run(&[URL, "-R", "101", "--max-rate", "100"]).refused(&["101/s", "cap of 100/s"]);
+    run(&[URL, "-R", "1..101", "-d", "1s", "--max-rate", "100"]).refused(&["cap of 100/s"]);
+    run(&[URL, "-R", "1,101,1", "-d", "3s", "--max-rate", "100"]).refused(&["cap of 100/s"]);
+    run(&[URL, "-R", "10", "--max-rate", "0"]).refused(&["the rate is 0"]);
+    for cap in ["max-rate = 100", "max-rate = \"100/s\"", "max-rate = \"6k/m\""] {
+        let place = Place::new();
+        place.file("unblink/config.toml", cap);
+        let on = |args: &[&str]| place.call(&[&["run", URL], args].concat());
+        on(&["-R", "101"]).refused(&["101/s", "cap of 100/s"]);
+        // The command line may tighten it, never loosen it.
+        on(&["-R", "101", "--max-rate", "1000"]).refused(&["cap of 100/s"]);
+        on(&["-R", "51", "--max-rate", "50"]).refused(&["cap of 50/s"]);
+    }
+}
+
+#[test]
+fn the_config_file_itself() {
+    for (text, parts) in [
+        ("max-rate = [", &["config.toml"][..]),
+        ("max-rate = \"fast\"", &["config.toml", "max-rate", "fast"]),
+        ("max-rate = true", &["config.toml", "max-rate"]),
+        ("max-rate = 0", &["config.toml", "max-rate", "0"]),
+        ("max-speed = 5", &["config.toml", "max-speed"]),
+    ] {
+        let place = Place::new();
+        place.file("unblink/config.toml", text);
+        place.call(&["run", URL, "-R", "10"]).refused(parts);
+    }
+    // A broken cap must not be passed over for a closed load either.
+    let place = Place::new();
+    place.file("unblink/config.toml", "max-rate = [");
+    place.call(&["run", URL, "--closed", "1"]).refused(&["config.toml"]);
+}
+
+#[test]
+fn tls_flags() {
+    let place = Place::new();
+    let not_pem = place.file("not.pem", "nothing");
+    let on = |args: &[&str]| place.call(&[&["run", "https://127.0.0.1:9/", "-R", "10"], args].concat());
+    on(&["--cert", "c.pem"]).refused(&["--key"]);
+    on(&["--key", "k.pem"]).refused(&["--cert"]);
+    on(&["--cacert", "none.pem"]).refused(&["none.pem", "PEM"]);
+    on(&["--cacert", not_pem.to_str().expect("UTF-8")]).refused(&["not.pem", "no certificate"]);
+    on(&["-k", "--cert", "none.pem", "--key", "none.key"]).refused(&["client certificate", "none.pem"]);
+    for flags in [&["-k"][..], &["--cacert", "x.pem"], &["--cert", "c", "--key", "k"]] {
+        with(flags).refused(&["does not use TLS", "https"]);
+    }
+}
+
+#[test]
+fn places_to_connect_to() {
+    for rule in ["", "a", "a:1", "a:1:b", "a:x:b:1", "a:1:b:0", "a:1:b:99999", "a:1:b:2:3"] {
+        with(&["--connect-to", rule]).refused(&["--connect-to", "HOST1:PORT1:HOST2:PORT2"]);
+    }
+    with(&["--connect-to", "other:80:127.0.0.1:9"]).refused(&["does not apply to http://127.0.0.1:9"]);
+    with(&["--connect-to", "127.0.0.1:9:name.invalid:9"]).refused(&["can't resolve", "name.invalid"]);
+    with(&["--unix-socket", &"x".repeat(200)]).refused(&["socket path", "longer"]);
+    with(&["--unix-socket", "s", "--connect-to", ":::"]).refused(&["--unix-socket"]);
+}
+
+#[test]
+fn unknown_flags_and_commands() {
+    with(&["--rps", "5"]).refused(&["--rps"]);
+    Place::new().call(&["fly"]).refused(&["fly"]);
+    let nothing = Place::new().call(&[]);
+    assert_eq!((nothing.code(), nothing.stdout.as_str()), (Some(2), ""));
+    let place = Place::new();
+    place.call(&["report", "nowhere"]).refused(&["nowhere", "run.json"]);
+    place.file("x/run.json", "{}");
+    place.call(&["report", "x"]).refused(&["x/run.json"]);
+    place.file("y/run.json", "{\"schema\": \"unblink.run/9\", \"status\": \"complete\"}");
+    place.call(&["report", "y"]).refused(&["y/run.json", "unblink.run/9", "unblink.run/1"]);
+    place.call(&["report", "y", "--from", "5s", "--to", "5s"]).refused(&["--from", "--to"]);
+    assert!(!Path::new("y/report.html").exists());
+}
