@@ -91,6 +91,8 @@ fn a_kill_at_any_byte_loses_one_interval_at_most() {
     // Killed before the first interval, or while the header was written.
     put(LINES_FILE, b"{\"schema\":");
     assert_eq!(count(dir.path()).expect("readable"), (0, true));
+    fs::remove_file(dir.path().join(LINES_FILE)).expect("removed");
+    assert_eq!(count(dir.path()).expect("readable"), (0, true));
 }
 
 #[test]

@@ -43,8 +43,8 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
             text::count(measured.due),
             text::count(ended)
         ),
-        "This is a defect of unblink or a damaged run folder, not the target's doing: keep the folder and \
-         report it.",
+        "It is not the target's doing. If the folder's record is not whole (a full disk), run.json still holds \
+         the run's own account; otherwise this is a defect of unblink: keep the folder and report it.",
         vec![("scheduled", evidence.scheduled as f64), ("due", measured.due as f64), ("ended", ended as f64)],
     )
 }

@@ -65,7 +65,12 @@ impl RecordedRun {
     /// Calls `each` with every whole interval in order. Memory does not grow with the run's length.
     pub fn for_each_interval(&self, mut each: impl FnMut(&Interval)) -> Result<IntervalsRead, FolderError> {
         let mut read = IntervalsRead::default();
-        let mut lines = Lines::open(self.dir.join(LINES_FILE))?;
+        let path = self.dir.join(LINES_FILE);
+        if self.final_document.is_none() && !path.exists() {
+            // Killed just after `run.json` was written.
+            return Ok(IntervalsRead { torn: true, ..read });
+        }
+        let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Ok(IntervalsRead { torn: true, ..read });
         }
