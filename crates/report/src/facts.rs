@@ -75,6 +75,24 @@ pub(crate) fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
+/// A number behind a finding, read by the unit in its name: (name without the unit, figure).
+pub(crate) fn evidence(name: &str, value: f64) -> (String, String) {
+    let words = |name: &str| name.replace('_', " ");
+    if let Some(what) = name.strip_suffix("_ns").filter(|_| value >= 0.0) {
+        (words(what), format::duration(value.round() as u64))
+    } else if name.ends_with("share") {
+        (words(name), format::percent(value))
+    } else if name.ends_with("quantile") {
+        (words(name), format::quantile_label(value))
+    } else if name.contains("_per_s") {
+        (words(&name.replace("_per_s", "")), format::rate(value))
+    } else if let Some(what) = name.strip_suffix("_s") {
+        (words(what), format!("{}\u{a0}s", format::number(value)))
+    } else {
+        (words(name), format::number(value))
+    }
+}
+
 /// How far the document goes, when that is less than the planned run.
 pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
     let mut lines = Vec::new();
@@ -317,4 +335,48 @@ pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
     .filter(|(i, (_, n))| *i < 3 || *n > 0)
     .map(|(_, row)| row)
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn evidence_is_read_by_its_unit() {
+        for (name, value, expected) in [
+            ("late_ns", 1_240_000.0, ("late", "1.24 ms")),
+            ("sent_share", 0.973, ("sent share", "97.3 %")),
+            ("first_quantile", 0.999, ("first quantile", "p99.9")),
+            ("answered_per_s_best", 512.0, ("answered best", "512/s")),
+            ("load_s", 20.0, ("load", "20 s")),
+            ("missing", 3.0, ("missing", "3")),
+        ] {
+            let (name, value) = evidence(name, value);
+            assert_eq!((name.as_str(), format::plain(&value).as_str()), expected);
+        }
+    }
+
+    #[test]
+    fn why_response_and_service_time_differ() {
+        assert_eq!(
+            format::plain(&difference(&fixture::pool())),
+            "At p99.9 users waited 950 ms longer than the service time shows: arrivals queued for a connection."
+        );
+        assert!(difference(&fixture::stall()).starts_with("Response and service time agree"));
+        let mut censored = fixture::saturated();
+        censored.service_time = fixture::stall().service_time;
+        censored.lag_causes.connecting_ns = u64::MAX;
+        assert_eq!(
+            format::plain(&difference(&censored)),
+            "At p50 users waited longer than 5 s; the service time shows 10.1 ms: arrivals waited for connections \
+             to be opened."
+        );
+    }
+
+    #[test]
+    fn a_maximum_beyond_the_known_is_a_bound() {
+        assert_eq!(format::plain(&max(&fixture::saturated().response_time)), "> 5 s");
+        assert_eq!(max(&fixture::empty().response_time), "–");
+    }
 }

@@ -132,7 +132,7 @@ pub(crate) fn hold_figures(text: &str) -> String {
         let digits = before.ends_with(|c: char| c.is_ascii_digit());
         let group = next.len() >= 3
             && next.bytes().take(3).all(|b| b.is_ascii_digit())
-            && !next.bytes().nth(3).is_some_and(|b| b.is_ascii_digit());
+            && !next.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
         out.push(match digits {
             true if group => THOUSANDS,
             true if UNITS.contains(&next) => UNIT,

@@ -210,7 +210,8 @@ impl Picture {
     /// A file of its own: title, legend and style inside.
     fn file(&self) -> String {
         let canvas = &self.sizes[0].1;
-        let width = canvas.size.width;
+        // The same margin on both sides: axis names stand at the drawing's edge.
+        let width = canvas.size.width + 2.0 * 12.0;
         let title_lines = wrapped(&self.title.finding, (width - 24.0) / 9.2);
         let plotted_lines = wrapped(&self.title.plotted, (width - 24.0) / 6.4);
         let mut head = String::new();
@@ -255,7 +256,7 @@ impl Picture {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\"><title>{}</title><desc>{}</desc><style>{COLORS}{MARKS}</style>\
              <rect class=\"ground\" width=\"{width}\" height=\"{height}\"/>{head}\
-             <g transform=\"translate(0 {y})\">{}</g></svg>\n",
+             <g transform=\"translate(12 {y})\">{}</g></svg>\n",
             escape(&self.title.finding),
             escape(&self.title.plotted),
             canvas.body,

@@ -255,3 +255,54 @@ pub(crate) fn lateness(doc: &RunDocument) -> Title {
     };
     title(finding, "How late the generator itself sent, apart from waiting for a connection.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn titles_say_what_the_run_bears_out() {
+        for (doc, expected) in [
+            (fixture::stall(), "p99 is 410 ms because of one event at 30 s"),
+            (fixture::stall_closed(), "p99.9 is 10.2 ms, but the slowest arrival, due at 30 s, took 1.01 s"),
+            (
+                fixture::two_hours(),
+                "p99 is 103 ms, but p99.9 is 1.35 s because of 12 events, the first at 10 min",
+            ),
+            (fixture::saturated(), "p99 is above 5 s: the slow arrivals were due from 4.6 s to 20 s"),
+            (fixture::failures(), "p99 is 21.1 ms: slow arrivals come throughout the run"),
+            (fixture::one_row(), "The median is 10.1 ms; the run is too short to judge its tail"),
+            (fixture::empty(), "No response times to show"),
+        ] {
+            assert_eq!(format::plain(&heat(&doc).finding), expected);
+        }
+    }
+
+    #[test]
+    fn the_spectrum_says_what_users_felt() {
+        for (doc, expected) in [
+            (fixture::stall(), "1 in 100 users waited 410 ms or longer, 41 times the median"),
+            (fixture::pool(), "1 in 100 users waited 527 ms or longer; the service time shows 10.1 ms"),
+            (
+                fixture::stall_closed(),
+                "p99 is 10.2 ms for users who wait for each answer, and for nobody else",
+            ),
+            (fixture::saturated(), "More than half of the users waited longer than 5 s"),
+            (fixture::one_row(), "The median is 10.1 ms; there are too few samples for p99"),
+        ] {
+            assert_eq!(format::plain(&spectrum(&doc).finding), expected);
+        }
+    }
+
+    #[test]
+    fn only_one_event_is_shown_closer() {
+        assert!(
+            close(&fixture::stall())
+                .is_some_and(|(_, from, to)| from < 30_000_000_000 && to > 31_000_000_000)
+        );
+        for doc in [fixture::stall_closed(), fixture::two_hours(), fixture::saturated(), fixture::empty()] {
+            assert_eq!(close(&doc), None);
+        }
+    }
+}

@@ -49,8 +49,8 @@
       rows.push([`${duration(edges[bin])} – ${to ? duration(to) : "more"}`, count(cell ? cell[1] : 0)]);
     }
     const middle = (v) => {
-      const i = edges.indexOf(v);
-      return i >= 0 && edges[i + 1] ? `${duration(v)} – ${duration(edges[i + 1])}` : duration(v);
+      const i = edges.findLastIndex((e) => e <= v);
+      return i >= 0 && edges[i + 1] ? `${duration(edges[i])} – ${duration(edges[i + 1])}` : duration(v);
     };
     rows.push(["p99", known(column.p99_ns, middle)], ["p50", known(column.p50_ns, middle)]);
     if (column.censored) rows.push(["longer than known", count(column.censored)]);

@@ -57,7 +57,8 @@ fn write_finding(out: &mut String, finding: &Finding) {
         facts::severity_word(finding.severity),
     );
     for (name, value) in &finding.evidence {
-        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(name), format::number(*value));
+        let (name, value) = facts::evidence(name, *value);
+        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(&name), escape(&value));
     }
     out.push_str("</p></article>");
 }

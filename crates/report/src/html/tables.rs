@@ -102,7 +102,7 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     let mut cells = vec![("", "samples".to_string())];
     cells.extend(columns.iter().map(|(_, d)| ("n", format::count(d.count))));
     table.row(&cells);
-    let few = columns.iter().any(|(_, d)| d.quantiles.iter().any(|q| q.few_samples));
+    let few = columns.iter().any(|(_, d)| d.quantiles.iter().any(|q| q.few_samples && !q.censored));
     let mut note = String::new();
     if few {
         note.push_str("~ fewer than 10 samples lie above it. ");

@@ -152,9 +152,9 @@ pub(crate) fn time_axis(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &
 pub(crate) fn vertical(canvas: &mut Canvas, plot: &Plot, x: f64, label: &str) {
     canvas.line("grid", (x, plot.top), (x, plot.bottom));
     // Labels at the edges lean inwards, so that none is cut off.
-    let half = label.chars().count() as f64 * 3.3;
-    if x + half > canvas.size.width - 1.0 {
-        canvas.text("tick", (canvas.size.width - 1.0, plot.bottom + 18.0), Anchor::End, label);
+    let half = label.chars().count() as f64 * 3.9;
+    if x + half > canvas.size.width {
+        canvas.text("tick", (canvas.size.width - 2.0, plot.bottom + 18.0), Anchor::End, label);
     } else {
         canvas.text("tick", (x, plot.bottom + 18.0), Anchor::Middle, label);
     }

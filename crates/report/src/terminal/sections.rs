@@ -3,7 +3,7 @@
 use super::text::{Align, Paint, Screen, Span};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{Distribution, RunDocument};
+use unblink_artifact::document::{Distribution, Quantile, RunDocument};
 
 /// Operations and failures beyond this many are summed up in a line.
 const ROWS_MAX: usize = 20;
@@ -64,17 +64,19 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
         vec![plain(""), dim(facts::felt_by(doc)), plain(""), dim("send to answer")],
     ];
     let mut few = false;
+    // A bound is a bound, however few samples lie above it.
+    let is_few = |quantile: &Quantile| quantile.few_samples && !quantile.censored;
     for r in &response.quantiles {
         let s = facts::quantile(service, r.q);
-        few |= r.few_samples || s.is_some_and(|s| s.few_samples);
+        few |= is_few(r) || s.is_some_and(is_few);
         let mark = |few: bool| dim(if few { "~" } else { "" });
         let paint = |few, paint| if few { Paint::Dim } else { paint };
         rows.push(vec![
             plain(format::quantile_label(r.q)),
-            (paint(r.few_samples, Paint::Response), facts::value(r)),
-            mark(r.few_samples),
-            s.map_or(dim("–"), |s| (paint(s.few_samples, Paint::Service), facts::value(s))),
-            mark(s.is_some_and(|s| s.few_samples)),
+            (paint(is_few(r), Paint::Response), facts::value(r)),
+            mark(is_few(r)),
+            s.map_or(dim("–"), |s| (paint(is_few(s), Paint::Service), facts::value(s))),
+            mark(s.is_some_and(is_few)),
         ]);
     }
     rows.push(vec![
@@ -236,7 +238,9 @@ fn header(names: &[&str]) -> Vec<Span> {
 /// Name, p50, p99, max.
 fn figures(name: &str, d: &Distribution) -> Vec<Span> {
     let value = |q| match facts::quantile(d, q) {
-        Some(quantile) if quantile.few_samples => (Paint::Dim, format!("~{}", facts::value(quantile))),
+        Some(quantile) if quantile.few_samples && !quantile.censored => {
+            (Paint::Dim, format!("~{}", facts::value(quantile)))
+        }
         Some(quantile) => plain(facts::value(quantile)),
         None => dim("–"),
     };
