@@ -98,15 +98,24 @@ impl FolderWriter {
         written
     }
 
-    /// Leaves the document as `run.json`, whole or not at all.
+    /// Leaves the document as `run.json`, whole or not at all. It is tried even when the intervals could
+    /// not be written; a failure that [`FolderWriter::interval`] has told is not told again.
     pub fn finish(self, document: &RunDocument) -> Result<(), FolderError> {
-        let sync = |file: &File, name| {
-            file.sync_data().map_err(|source| FolderError::Write { path: self.dir.join(name), source })
+        let failed = |name: &str| {
+            let path = self.dir.join(name);
+            move |source| FolderError::Write { path, source }
         };
-        sync(&self.hlog, HLOG_FILE)?;
-        sync(&self.lines, LINES_FILE)?;
-        write_whole(&self.dir, RUN_FILE, &pretty(document))
-            .map_err(|source| FolderError::Write { path: self.dir.join(RUN_FILE), source })
+        // The intervals reach the disk before the document that says that the run is complete.
+        let synced = match self.state {
+            WriterState::Writing => self
+                .hlog
+                .sync_data()
+                .map_err(failed(HLOG_FILE))
+                .and_then(|()| self.lines.sync_data().map_err(failed(LINES_FILE))),
+            WriterState::Stopped(_) => Ok(()),
+        };
+        write_whole(&self.dir, RUN_FILE, &pretty(document)).map_err(failed(RUN_FILE))?;
+        synced
     }
 
     fn write_interval(&mut self, interval: &Interval) -> Result<(), FolderError> {
@@ -213,8 +222,12 @@ mod tests {
             assert_eq!(read.expect("what was written").intervals, 1);
             let ending =
                 Ending { ended_after: Nanos::from_secs(3), ..Ending::unknown(&header(), Nanos::ZERO) };
-            assert_eq!(tally.document(&ending).arrivals.ok, 3, "nothing is lost in memory");
+            let document = tally.document(&ending);
+            assert_eq!(document.arrivals.ok, 3, "nothing is lost in memory");
             assert_eq!(report_part(dir.path(), None, None).expect("rebuilt").arrivals.ok, 1);
+            writer.finish(&document).expect("there is room for the document");
+            let run = read_folder(dir.path()).expect("readable");
+            assert_eq!(run.final_document.map(|d| d.arrivals.ok), Some(3));
         }
     }
 }
