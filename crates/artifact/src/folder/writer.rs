@@ -220,8 +220,8 @@ mod tests {
 
             let read = read_folder(dir.path()).expect("readable").for_each_interval(|_| ());
             assert_eq!(read.expect("what was written").intervals, 1);
-            let ending =
-                Ending { ended_after: Nanos::from_secs(3), ..Ending::unknown(&header(), Nanos::ZERO) };
+            let mut ending = Ending::unknown(&header(), Nanos::from_secs(3));
+            ending.status = RunStatus::Complete;
             let document = tally.document(&ending);
             assert_eq!(document.arrivals.ok, 3, "nothing is lost in memory");
             assert_eq!(report_part(dir.path(), None, None).expect("rebuilt").arrivals.ok, 1);
