@@ -189,7 +189,9 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
             )
         }
         (Some(_), _) => "Response and service time agree as far as percentiles show.".into(),
-        (None, _) => "How the two differ is not known: too much is beyond the timeout.".into(),
+        (None, _) => {
+            "How response and service time differ is not known: too much is beyond the timeout.".into()
+        }
     }
 }
 

@@ -122,6 +122,30 @@ pub fn saturated() -> RunDocument {
     doc
 }
 
+/// Nothing answered in time: every arrival is censored.
+pub fn unanswered() -> RunDocument {
+    let late = |k: u64| Sample {
+        intended: k * 10 * MS,
+        sent: Some(k * 10 * MS + 30_000),
+        end: End::TimedOut,
+        connection: 0,
+    };
+    let mut run = Run::new("open, 100/s, even, for 10 s", 10 * S, (0..1_000).map(late).collect());
+    run.timeout = 2 * S;
+    let mut doc = run.document();
+    doc.validity = Validity {
+        status: ValidityStatus::Invalid,
+        findings: vec![finding(
+            "no_answers",
+            Severity::Invalidates,
+            "None of 1 000 arrivals was answered within 2 s.",
+            "Look at the target: it accepts connections but does not answer.",
+            &[("timed_out", 1_000.0), ("bound_ns", 2e9)],
+        )],
+    };
+    doc
+}
+
 /// Poisson arrivals after a warm-up, three operations, a deployment that fails requests for five seconds.
 pub fn failures() -> RunDocument {
     let mut due = 0u64;
@@ -267,6 +291,7 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("closed", stall_closed()),
         ("pool", pool()),
         ("saturated", saturated()),
+        ("unanswered", unanswered()),
         ("failures", failures()),
         ("empty", empty()),
         ("one-row", one_row()),

@@ -212,8 +212,8 @@ impl Picture {
         let canvas = &self.sizes[0].1;
         // The same margin on both sides: axis names stand at the drawing's edge.
         let width = canvas.size.width + 2.0 * 12.0;
-        let title_lines = wrapped(&self.title.finding, (width - 24.0) / 9.2);
-        let plotted_lines = wrapped(&self.title.plotted, (width - 24.0) / 6.4);
+        let title_lines = wrapped(&self.title.finding, (width - 24.0) / 10.2);
+        let plotted_lines = wrapped(&self.title.plotted, (width - 24.0) / 7.0);
         let mut head = String::new();
         let mut y = 16.0;
         let put = |head: &mut String, class: &str, y: f64, line: &str| {

@@ -77,7 +77,9 @@ mod tests {
     #[test]
     fn reports_at_80_columns() {
         for (name, doc) in fixture::all() {
-            if ["stall", "closed", "pool", "saturated", "failures", "empty", "one-row"].contains(&name) {
+            if ["stall", "closed", "pool", "saturated", "unanswered", "failures", "empty", "one-row"]
+                .contains(&name)
+            {
                 let text = render(&doc, &Style::default());
                 insta::assert_snapshot!(format!("{name}-80"), text);
             }

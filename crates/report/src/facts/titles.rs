@@ -33,7 +33,9 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
     let (Some(p50), Some(p99)) = (response(0.5), response(0.99)) else {
         return title("No response times to show".into(), plotted);
     };
-    let finding = if p50.censored {
+    let finding = if doc.arrivals.ok == 0 {
+        format!("No arrival was answered as expected; the median is above {}", duration(p50.value))
+    } else if p50.censored {
         format!("More than half of the users waited longer than {}", duration(p50.value))
     } else if p99.censored {
         format!("More than 1 in 100 users waited longer than {}", duration(p99.value))
@@ -251,6 +253,7 @@ pub(crate) fn lateness(doc: &RunDocument) -> Title {
             }
         }
         (Some(late), None) => format!("The generator was {} late at p99", super::value(late)),
+        _ if doc.rate.sent > 0.0 => "How late the generator was is not known".into(),
         _ => "Nothing was sent".into(),
     };
     title(finding, "How late the generator itself sent, apart from waiting for a connection.")

@@ -129,6 +129,8 @@ fn account_finding(doc: &RunDocument) -> String {
         format!("The account of {scheduled} arrivals does not add up")
     } else if a.ok == a.scheduled {
         format!("All {scheduled} arrivals were answered")
+    } else if a.ok == 0 {
+        format!("None of {scheduled} arrivals was answered as expected")
     } else {
         format!("{} of {scheduled} arrivals were answered as expected", format::share(a.ok, a.scheduled))
     }

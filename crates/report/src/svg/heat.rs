@@ -91,9 +91,7 @@ fn draw_span(
         plot.top += strips as f64 * (STRIP + 4.0) + 6.0;
     }
     let x = Scale::linear((span.0 as f64, span.1 as f64), (plot.left, plot.right));
-    let known_edge = |bin: usize| heat.bin_edges_ns.get(bin).copied();
-    let (low, high) = values.unwrap_or((1_000_000, 10_000_000));
-    let y = Scale::durations(low, high, (plot.bottom, plot.top));
+    let y = values.map(|(low, high)| Scale::durations(low, high, (plot.bottom, plot.top)));
 
     // One drawn column per pixel at the most: what lies closer is summed.
     let per_column = span.1.saturating_sub(span.0).div_ceil(heat.column_ns.max(1)).max(1);
@@ -105,13 +103,41 @@ fn draw_span(
     if span.0 < doc.load.warmup_ns {
         warm_up(canvas, doc, &plot, &x, strips_top);
     }
-    value_axis(canvas, &plot, &y, "response time", duration_tick);
     time_axis(canvas, &plot, &x, "when the arrival was due");
+    if let Some(y) = &y {
+        value_axis(canvas, &plot, y, "response time", duration_tick);
+        draw_cells(canvas, heat, &columns, &plot, (&x, y), width);
+    } else {
+        plot.message(canvas, "No arrival was answered as expected.");
+    }
+    draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
+    if let Some(y) = &y {
+        percentiles(canvas, heat, &x, y);
+    }
+    canvas.data = vec![
+        ("hover", "heat".into()),
+        ("plot", format!("{} {} {} {}", plot.left, strips_top, plot.right, plot.bottom)),
+        ("x", x.domain()),
+        ("y", y.map_or("1 10".into(), |y| y.domain())),
+        // Where the cells begin; without any, everything is strips.
+        ("y0", n(if y.is_some() { plot.top } else { plot.bottom })),
+    ];
+}
 
+/// Draws the cells by level of colour. A cell is a stroke as wide as its column: half the bytes of a
+/// rectangle, and there are thousands.
+fn draw_cells(
+    canvas: &mut Canvas,
+    heat: &Heatmap,
+    columns: &BTreeMap<u64, Merged>,
+    plot: &Plot,
+    (x, y): (&Scale, &Scale),
+    width: f64,
+) {
+    let edge = |bin: usize| heat.bin_edges_ns.get(bin).map(|&ns| y.at(ns as f64));
     let most = columns.values().flat_map(|column| column.cells.values()).copied().max().unwrap_or(1);
-    // A cell is a stroke as wide as its column: half the bytes of a rectangle, and there are thousands.
     let mut levels = vec![String::new(); LEVELS];
-    for (start, column) in &columns {
+    for (start, column) in columns {
         let left = x.at(*start as f64);
         let middle = (left + (left + width).min(plot.right)) / 2.0;
         let mut runs: Vec<(usize, u32, u32)> = Vec::new();
@@ -124,25 +150,15 @@ fn draw_span(
         }
         for (level, from, to) in runs {
             // The first bin also holds everything below its edge, the last everything above.
-            let bottom =
-                known_edge(from as usize).filter(|_| from > 0).map_or(plot.bottom, |e| y.at(e as f64));
-            let top = known_edge(to as usize + 1).map_or(plot.top, |e| y.at(e as f64));
+            let bottom = edge(from as usize).filter(|_| from > 0).unwrap_or(plot.bottom);
+            let top = edge(to as usize + 1).unwrap_or(plot.top);
             let _ = write!(levels[level], "M{} {}V{}", n2(middle), n(bottom + 0.1), n(top));
         }
     }
+    let stroke = n2(width.min(plot.width()) + 0.15);
     for (i, d) in levels.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        let stroke = n2(width.min(plot.width()) + 0.15);
         let _ = write!(canvas.body, r#"<path class="c{i}" stroke-width="{stroke}" d="{d}"/>"#);
     }
-    draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
-    percentiles(canvas, heat, &x, &y);
-    canvas.data = vec![
-        ("hover", "heat".into()),
-        ("plot", format!("{} {} {} {}", plot.left, strips_top, plot.right, plot.bottom)),
-        ("x", x.domain()),
-        ("y", y.domain()),
-        ("y0", n(plot.top)),
-    ];
 }
 
 struct Merged {
