@@ -29,8 +29,11 @@ pub const BUSY_SHARE_INVALIDATES: f64 = 0.95;
 
 /// An own pause from this length on is told.
 pub const PAUSE_MIN: Nanos = Nanos::from_millis(10);
-/// An own pause above this share of a percentile that it can reach degrades the run.
-pub const PAUSE_SHARE_DEGRADES: f64 = 0.50;
+/// Own pauses that may have moved a printed percentile by more than this share of it degrade the run.
+pub const PAUSE_MOVED_SHARE_DEGRADES: f64 = 0.10;
+/// By more than this share of a printed percentile up to p99: they invalidate it; of a higher
+/// percentile they degrade it.
+pub const PAUSE_MOVED_SHARE_INVALIDATES: f64 = 0.50;
 
 /// Stolen processor time above this share degrades the run.
 pub const STEAL_SHARE_DEGRADES: f64 = 0.01;

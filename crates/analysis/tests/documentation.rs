@@ -67,7 +67,17 @@ fn every_threshold_is_the_documented_one() {
             "generator_paused",
             vec![
                 format!("for {} ms or longer", PAUSE_MIN.0 / 1_000_000),
-                format!("more than {} of", percent(PAUSE_SHARE_DEGRADES)),
+                format!(
+                    "more than {} ms and more than {}",
+                    LATE_FLOOR.0 / 1_000_000,
+                    percent(PAUSE_MOVED_SHARE_DEGRADES)
+                ),
+                format!(
+                    "up to p{}: degrades above {}",
+                    LATE_QUANTILE_MAX * 100.0,
+                    percent(PAUSE_MOVED_SHARE_DEGRADES)
+                ),
+                format!("invalidates above {}", percent(PAUSE_MOVED_SHARE_INVALIDATES)),
             ],
         ),
         (

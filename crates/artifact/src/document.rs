@@ -369,6 +369,8 @@ pub struct Generator {
     pub busy_share_max: f64,
     /// Longest stretch in which a worker was away though it was not asked to wait.
     pub pause_max_ns: u64,
+    /// All such stretches of a millisecond or more together, summed over the workers.
+    pub paused_ns: u64,
     /// Share of processor time stolen by the hypervisor, 0 to 1; `null` when not known.
     pub steal_share: Option<f64>,
     /// Involuntary context switches of the process.

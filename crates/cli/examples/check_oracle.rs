@@ -49,7 +49,8 @@ fn main() -> ExitCode {
         println!("case          quantile     measured        exact    difference");
         let mut all_hold = true;
         for case in &options.cases {
-            all_hold &= if case.name == "saturation" { saturation(&options)? } else { check(&options, case)? };
+            all_hold &=
+                if case.name == "saturation" { saturation(&options)? } else { check(&options, case)? };
         }
         Ok(all_hold)
     });
@@ -71,7 +72,8 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, Failure> {
     let mut args = std::env::args().skip(1);
-    let unblink = PathBuf::from(args.next().ok_or("usage: check_oracle UNBLINK [--runs N] [--seconds S] [CASE…]")?);
+    let unblink =
+        PathBuf::from(args.next().ok_or("usage: check_oracle UNBLINK [--runs N] [--seconds S] [CASE…]")?);
     let mut options = Options { unblink, runs: 3, seconds: 60, cases: Vec::new() };
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -144,8 +146,10 @@ fn sample(options: &Options, case: &Case) -> Result<Sample, Failure> {
     let document = run(options, &lab.url, &folder.0.join("run"), &load)?;
     lab.stop()?;
     let quantiles = document["response_time"]["quantiles"].as_array().ok_or("no quantiles")?;
-    let value = |q: f64| quantiles.iter().find(|x| x["q"].as_f64() == Some(q)).and_then(|x| x["value"].as_u64());
-    let measured = QUANTILES.iter().map(|&q| value(q).ok_or("a quantile is missing")).collect::<Result<_, _>>()?;
+    let value =
+        |q: f64| quantiles.iter().find(|x| x["q"].as_f64() == Some(q)).and_then(|x| x["value"].as_u64());
+    let measured =
+        QUANTILES.iter().map(|&q| value(q).ok_or("a quantile is missing")).collect::<Result<_, _>>()?;
     let mut truth: Vec<u64> = read_truth(&truth_file)?.iter().map(|r| r.response_ns()).collect();
     truth.sort_unstable();
     let by_truth = QUANTILES.iter().map(|&q| oracle::percentile(&truth, q).ok_or("an empty truth log"));
@@ -161,8 +165,7 @@ fn saturation(options: &Options) -> Result<bool, Failure> {
     let folder = TempFolder::new()?;
     let lab = Lab::start(&options.unblink, "saturation", &folder.0.join("truth.csv"))?;
     let rate = RATE_PER_S.to_string();
-    let document =
-        run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, "--timeout", "5s"])?;
+    let document = run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, "--timeout", "5s"])?;
     lab.stop()?;
     let p50 = &document["response_time"]["quantiles"][0];
     let saturated = document["validity"]["findings"]

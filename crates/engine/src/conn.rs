@@ -1,6 +1,6 @@
 //! One connection: connecting, TLS, writing a request, reading its answer.
 
-use crate::clock::Clock;
+use crate::clock::Watch;
 use crate::job::{Job, kind_of_violation};
 use crate::target::{Target, begin_connect};
 use rustix::fd::{AsFd, OwnedFd};
@@ -199,8 +199,13 @@ impl Conn {
 
     /// Carries on after the socket reported something. The second value is the time just after the
     /// last byte was read.
-    pub(crate) fn ready(&mut self, job: &Job, buffers: &mut Buffers, clock: &Clock) -> (Reading, Instant) {
-        let mut now = clock.now();
+    pub(crate) fn ready(
+        &mut self,
+        job: &Job,
+        buffers: &mut Buffers,
+        watch: &mut Watch,
+    ) -> (Reading, Instant) {
+        let mut now = watch.now();
         if self.stage == Stage::Connecting {
             let reading = self.finish_connecting(now);
             if !matches!(reading, Reading::Quiet) {
@@ -216,9 +221,9 @@ impl Conn {
                 Ok((n, _)) => n,
                 Err(Errno::AGAIN) => return (Reading::Quiet, now),
                 Err(Errno::INTR) => continue,
-                Err(error) => return (self.ended(self.closing(kind_of_socket_error(error))), clock.now()),
+                Err(error) => return (self.ended(self.closing(kind_of_socket_error(error))), watch.now()),
             };
-            now = clock.now();
+            now = watch.now();
             if n == 0 {
                 self.peer_closed = true;
                 return (self.end_of_stream(job, self.tls.is_none()), now);

@@ -4,7 +4,7 @@
 //! an absolute deadline, short ones the timeout, and the last stretch is spun: each round polls the
 //! sockets too, so that answers are not kept waiting.
 
-use crate::clock::{Clock, timespec};
+use crate::clock::{Clock, Pauses, Watch, timespec};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
@@ -27,12 +27,10 @@ pub(crate) const CONTROL_TOKEN: u64 = u64::MAX - 1;
 
 /// Waits on one epoll instance.
 pub(crate) struct Pacer {
-    clock: Clock,
+    watch: Watch,
     epoll: OwnedFd,
     timer: OwnedFd,
     events: Vec<epoll::Event>,
-    /// Longest that a wait went past its deadline, or a spin round took, since it was last asked for.
-    pause_max: Nanos,
     /// Time spent waiting since it was last asked for.
     waited: Nanos,
 }
@@ -48,11 +46,10 @@ impl Pacer {
         let data = epoll::EventData::new_u64(TIMER_TOKEN);
         epoll::add(&epoll, &timer, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(Pacer {
-            clock,
+            watch: Watch::new(clock),
             epoll,
             timer,
             events: Vec::with_capacity(EVENTS_MAX),
-            pause_max: Nanos::ZERO,
             waited: Nanos::ZERO,
         })
     }
@@ -67,22 +64,22 @@ impl Pacer {
         self.events.get(i).map(|e| (e.data.u64(), e.flags))
     }
 
-    /// Longest own pause and time spent waiting, since the last call.
-    pub(crate) fn take_figures(&mut self) -> (Nanos, Nanos) {
-        (std::mem::take(&mut self.pause_max), std::mem::take(&mut self.waited))
+    /// The worker's clock.
+    pub(crate) fn watch(&mut self) -> &mut Watch {
+        &mut self.watch
     }
 
-    /// Notes a stretch in which the loop did not look at the clock.
-    pub(crate) fn note_pause(&mut self, pause: Nanos) {
-        self.pause_max = self.pause_max.max(pause);
+    /// Own pauses and time spent waiting, since the last call.
+    pub(crate) fn take_figures(&mut self) -> (Pauses, Nanos) {
+        (self.watch.take_pauses(), std::mem::take(&mut self.waited))
     }
 
     /// Waits until `wake` or until a socket is ready. Returns the time afterwards.
-    pub(crate) fn wait(&mut self, now: Instant, wake: Instant) -> Instant {
-        self.events.clear();
+    pub(crate) fn wait(&mut self, wake: Instant) -> Instant {
+        let now = self.watch.now();
         if wake <= now {
             self.poll(Some(Nanos::ZERO));
-            return self.clock.now();
+            return self.watch.now();
         }
         let after = self.wait_until(now, wake);
         self.waited += after.since(now);
@@ -91,32 +88,25 @@ impl Pacer {
 
     fn wait_until(&mut self, now: Instant, wake: Instant) -> Instant {
         let ahead = wake.since(now);
-        let mut last = now;
         if ahead > SPIN {
-            let target = wake - SPIN;
-            if ahead - SPIN < TIMER_FROM || self.arm(target).is_err() {
+            if ahead - SPIN < TIMER_FROM || self.arm(wake - SPIN).is_err() {
                 self.poll(Some(ahead - SPIN));
             } else {
                 self.poll(None);
                 self.events.retain(|e| e.data.u64() != TIMER_TOKEN);
             }
-            last = self.clock.now();
-            // Waking at the deadline or before is what was asked for; later is a pause of our own.
-            self.note_pause(last.since(wake));
-            if !self.events.is_empty() {
-                return last;
+            let now = self.watch.now_after_wait(wake);
+            if !self.events.is_empty() || now >= wake {
+                return now;
             }
         }
-        while last < wake {
+        loop {
             self.poll(Some(Nanos::ZERO));
-            let now = self.clock.now();
-            self.note_pause(now.since(last));
-            last = now;
-            if !self.events.is_empty() {
-                break;
+            let now = self.watch.now();
+            if !self.events.is_empty() || now >= wake {
+                return now;
             }
         }
-        last
     }
 
     fn poll(&mut self, timeout: Option<Nanos>) {
@@ -129,7 +119,7 @@ impl Pacer {
     fn arm(&mut self, at: Instant) -> Result<(), Errno> {
         let setting = Itimerspec {
             it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: self.clock.monotonic(at),
+            it_value: self.watch.clock().monotonic(at),
         };
         rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting).map(|_| ())
     }

@@ -57,7 +57,6 @@ pub(crate) struct Channels {
 pub(crate) struct Worker<L> {
     number: usize,
     job: Arc<Job>,
-    clock: Clock,
     controls: Arc<Controls>,
     channels: Channels,
     pacer: Pacer,
@@ -102,7 +101,6 @@ impl<L: Load> Worker<L> {
         conns.reserve_exact(max as usize);
         Ok(Worker {
             number,
-            clock,
             controls,
             channels,
             pacer,
@@ -137,18 +135,18 @@ impl<L: Load> Worker<L> {
             recorder.begin(start, warmup);
         }
         self.dispatch.start(load(start));
-        let mut now = self.clock.now();
+        let mut now = self.pacer.watch().now();
         while now < start && !self.controls.is_aborted() {
-            now = self.turn(now, start);
+            now = self.turn(start);
         }
         self.pacer.take_figures();
         loop {
-            if self.controls.is_aborted() {
+            // Not before the moment of the stop: what falls due until then is scheduled, by every worker.
+            let abort_at = self.controls.stop_at().filter(|_| self.controls.is_aborted());
+            if abort_at.is_some_and(|at| now >= at) {
+                self.heed_stop();
                 self.with_recorder(|dispatch, actions, recorder| dispatch.finish(now, actions, recorder));
                 self.act();
-            } else if let Some(stop) = self.controls.stop_at().filter(|_| !self.stopped) {
-                self.stopped = true;
-                self.dispatch.stop(stop);
             }
             self.tick(now);
             if now >= self.handed_until + INTERVAL {
@@ -158,29 +156,26 @@ impl<L: Load> Worker<L> {
                 return self.finish(now);
             }
             let boundary = self.handed_until + INTERVAL;
-            let wake = self.dispatch.next_wake().map_or(boundary, |w| w.min(boundary));
-            now = self.turn(now, wake);
+            let wakes = [self.dispatch.next_wake(), abort_at];
+            now = self.turn(wakes.into_iter().flatten().fold(boundary, Instant::min));
         }
     }
 
     /// Opens the connections of a fixed pool before the start.
     fn prewarm(&mut self) {
-        let mut now = self.clock.now();
+        let mut now = self.pacer.watch().now();
         self.tick(now);
         while self.dispatch.is_prewarming() && !self.controls.is_aborted() {
             let wake = self.dispatch.next_wake().unwrap_or(now + INTERVAL);
-            now = self.turn(now, wake);
+            now = self.turn(wake);
             self.tick(now);
         }
     }
 
     /// Waits until `wake` or the first socket, then works on what the sockets have. Returns the time.
-    fn turn(&mut self, now: Instant, wake: Instant) -> Instant {
+    fn turn(&mut self, wake: Instant) -> Instant {
         let pending = !self.deferred.is_empty() || !self.unread.is_empty();
-        let before = self.clock.now();
-        // Work since the last look at the clock is the generator's own pause if it was long.
-        self.pacer.note_pause(before.since(now));
-        let now = self.pacer.wait(before, if pending { before } else { wake });
+        let now = self.pacer.wait(if pending { Instant(0) } else { wake });
         self.feed_deferred(now);
         self.read_on();
         let mut handshakes = 0;
@@ -193,10 +188,24 @@ impl<L: Load> Worker<L> {
             let id = ConnId { slot: token as u32, generation: (token >> 32) as u32 };
             self.on_socket(id, flags, &mut handshakes);
         }
-        self.clock.now()
+        self.pacer.watch().now()
+    }
+
+    /// Lets nothing fall due any more once the user has stopped the run. Asked between reading `now` and
+    /// looking at the schedule: a stop always lies ahead of the moment in which it is wished for, so that
+    /// nothing falls due at it or later, however late this worker hears of it.
+    fn heed_stop(&mut self) {
+        if self.stopped || self.start == Instant(0) {
+            return;
+        }
+        if let Some(stop) = self.controls.stop_at() {
+            self.stopped = true;
+            self.dispatch.stop(stop);
+        }
     }
 
     fn tick(&mut self, now: Instant) {
+        self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| {
             dispatch.handle(now, Event::Tick, actions, recorder);
         });
@@ -210,6 +219,7 @@ impl<L: Load> Worker<L> {
     }
 
     fn handle(&mut self, now: Instant, event: Event) {
+        self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
         self.act();
     }
@@ -230,7 +240,7 @@ impl<L: Load> Worker<L> {
     }
 
     fn open(&mut self, id: ConnId) {
-        let began = self.clock.now();
+        let began = self.pacer.watch().now();
         let attempt = Attempt { address: self.addresses.next(began), tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
             self.deferred.push_back((id, kind));
@@ -270,7 +280,7 @@ impl<L: Load> Worker<L> {
         if local || failed.tried + 1 >= self.addresses.len() {
             return Err(kind);
         }
-        self.addresses.avoid(failed.address, self.clock.now());
+        self.addresses.avoid(failed.address, self.pacer.watch().now());
         let address = self.addresses.after(failed.address);
         self.connect(id, Attempt { address, tried: failed.tried + 1, ..failed })
     }
@@ -278,7 +288,7 @@ impl<L: Load> Worker<L> {
     fn send(&mut self, id: ConnId, operation: u32) {
         let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
         // The moment just before the first byte is written.
-        let sent = self.clock.now();
+        let sent = self.pacer.watch().now();
         if let Some(recorder) = &mut self.recorder {
             self.dispatch.handle(sent, Event::Sent(id), &mut self.actions, recorder);
         }
@@ -334,7 +344,7 @@ impl<L: Load> Worker<L> {
                 return self.read_later(id);
             }
         }
-        let (reading, now) = conn.ready(&self.job, &mut self.buffers, &self.clock);
+        let (reading, now) = conn.ready(&self.job, &mut self.buffers, self.pacer.watch());
         match reading {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),
@@ -395,7 +405,7 @@ impl<L: Load> Worker<L> {
     }
 
     fn prepare(&mut self, now: Instant, until: Instant, empty: Box<Bank<u32>>, last: bool) -> Handed {
-        let (pause_max, waited) = self.pacer.take_figures();
+        let (pauses, waited) = self.pacer.take_figures();
         let total = now.since(self.handed_at);
         let from = self.bank_from.since(self.start);
         let mut bank = empty;
@@ -403,7 +413,8 @@ impl<L: Load> Worker<L> {
             let own = &mut recorder.counters().own;
             own.busy = total - waited;
             own.total = total;
-            own.pause_max = pause_max;
+            own.pause_max = pauses.longest;
+            own.paused = pauses.sum;
             bank = recorder.swap(bank);
         }
         self.handed_at = now;

@@ -1,14 +1,15 @@
 //! Did the load generator itself keep to the schedule, and had it headroom?
 
-use super::{Case, exceeds_tail, found, severity, share};
+use super::{Case, found, severity, share};
 use crate::evidence::{End, Model};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::Survival;
 use crate::text;
 use crate::thresholds::{
     BUSY_SHARE_DEGRADES, BUSY_SHARE_INVALIDATES, LATE_FLOOR, LATE_QUANTILE_MAX, LATE_SHARE_DEGRADES,
-    LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_SHARE_DEGRADES, SENT_MISSING_MIN, SENT_SHARE_DEGRADES,
-    SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES, STEAL_SHARE_INVALIDATES,
+    LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_MOVED_SHARE_DEGRADES, PAUSE_MOVED_SHARE_INVALIDATES,
+    SENT_MISSING_MIN, SENT_SHARE_DEGRADES, SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES,
+    STEAL_SHARE_INVALIDATES,
 };
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
@@ -102,31 +103,79 @@ pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// One pause touches at most the share of arrivals that fall due in it.
+/// What the generator's own pauses may have done to the percentiles.
+///
+/// While the generator is away, arrivals wait and answers lie unread: about the paused share φ of all
+/// samples is too long, each by the longest pause L at the most. Without them, the value at rank q would
+/// be the one at rank q·(1 − φ) or more, and also q's own value less L or more. The larger of these two
+/// bounds is what the target can be held to; the rest of the printed value may be the generator's.
 pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
-    let pause = case.evidence.totals.counters.own.pause_max;
-    if pause < PAUSE_MIN {
+    let own = &case.evidence.totals.counters.own;
+    let paused_share = share(own.paused.0, own.total.0);
+    let mut worst: Option<Moved> = None;
+    for (q, value) in case.supported() {
+        let without = case.response.quantile(q * (1.0 - paused_share))?.value_ns;
+        let without = Nanos(without.max(value.value_ns.saturating_sub(own.pause_max.0)));
+        let with = Nanos(value.value_ns);
+        let moved = with - without;
+        if moved <= LATE_FLOOR {
+            continue;
+        }
+        let is_tail = q > LATE_QUANTILE_MAX;
+        let severity = match share(moved.0, with.0) {
+            s if s > PAUSE_MOVED_SHARE_INVALIDATES && !is_tail => Severity::Invalidates,
+            s if s > PAUSE_MOVED_SHARE_INVALIDATES || (s > PAUSE_MOVED_SHARE_DEGRADES && !is_tail) => {
+                Severity::Degrades
+            }
+            _ => continue,
+        };
+        if worst.as_ref().is_none_or(|so_far| severity > so_far.severity) {
+            worst = Some(Moved { severity, q, with, without });
+        }
+    }
+    if worst.is_none() && own.pause_max < PAUSE_MIN {
         return None;
     }
-    let reach = share(pause.0, case.evidence.load_length().0);
-    let decided = case.supported().find(|(q, value)| {
-        exceeds_tail(reach, *q) && pause.0 as f64 > PAUSE_SHARE_DEGRADES * value.value_ns as f64
-    });
-    let tail = match decided {
-        Some((q, value)) => format!(
-            " That is long enough to decide {} ({}).",
-            text::percentile(q),
-            text::duration(Nanos(value.value_ns))
+    let effect = match &worst {
+        Some(m) => format!(
+            " Without that, {} might be {} instead of {}.",
+            text::percentile(m.q),
+            text::duration(m.without),
+            text::duration(m.with)
         ),
-        None => " It is too short to decide a printed percentile.".to_string(),
+        None => " That decides no printed percentile.".to_string(),
     };
+    let mut evidence = vec![
+        ("pause_max_ns", own.pause_max.0 as f64),
+        ("paused_ns", own.paused.0 as f64),
+        ("paused_share", paused_share),
+    ];
+    if let Some(m) = &worst {
+        evidence.extend([
+            ("quantile", m.q),
+            ("with_ns", m.with.0 as f64),
+            ("without_ns", m.without.0 as f64),
+        ]);
+    }
     found(
         FindingCode::GeneratorPaused,
-        severity(decided.is_some(), Severity::Degrades, Severity::Note),
-        format!("The generator itself was away for {} at the longest.{tail}", text::duration(pause)),
+        worst.map_or(Severity::Note, |m| m.severity),
+        format!(
+            "The generator itself was away for {} in all, {} at the longest.{effect}",
+            text::duration(own.paused),
+            text::duration(own.pause_max)
+        ),
         "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such pauses.",
-        vec![("pause_ns", pause.0 as f64), ("reach_share", reach)],
+        evidence,
     )
+}
+
+/// A percentile that own pauses may have moved.
+struct Moved {
+    severity: Severity,
+    q: f64,
+    with: Nanos,
+    without: Nanos,
 }
 
 pub(super) fn cpu_steal(case: &Case<'_>) -> Option<Finding> {

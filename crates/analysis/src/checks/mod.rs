@@ -16,6 +16,8 @@ use unblink_core::record::{Outcomes, Series};
 /// Evidence, and what several checks derive from it.
 struct Case<'a> {
     evidence: &'a Evidence<'a>,
+    /// Response times, the censored included.
+    response: Survival,
     /// The printed percentiles of response time.
     printed: Vec<(f64, QuantileValue)>,
 }
@@ -24,7 +26,7 @@ struct Case<'a> {
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     let totals = evidence.totals;
     let response = Survival::new(totals.track(Series::Response), totals.track(Series::ResponseCensored));
-    let case = Case { evidence, printed: response.table() };
+    let case = Case { evidence, printed: response.table(), response };
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }

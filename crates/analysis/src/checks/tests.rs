@@ -259,19 +259,29 @@ fn generator_headroom() {
 
 #[test]
 fn generator_paused() {
-    let paused =
-        |pause: Nanos| World::with(|w| w.bank.counters.own.pause_max = pause).severity(Code::GeneratorPaused);
-    assert_eq!(paused(PAUSE_MIN - Nanos(1)), None);
-    // 10 ms of 100 s reach a share of 10⁻⁴: not more than what lies above p99.99.
-    assert_eq!(paused(PAUSE_MIN), NOTE);
-    assert_eq!(paused(Nanos::from_millis(11)), DEGRADES);
-    // As long, but a tenth of the slow target's percentiles.
-    let slow = World::with(|w| {
-        w.bank.counters.own.pause_max = Nanos::from_millis(11);
-        w.bank.track_mut(Series::Response).clear();
-        (0..N).for_each(|_| w.bank.track_mut(Series::Response).record(Nanos::from_millis(100)));
-    });
-    assert_eq!(slow.severity(Code::GeneratorPaused), NOTE);
+    // One arrival in fifty takes 30 ms, so that p99 is among the slow and p98 is not.
+    let paused = |longest: Nanos, share: f64| {
+        let world = World::with(|w| {
+            let own = &mut w.bank.counters.own;
+            own.total = Nanos::from_secs(SECONDS);
+            own.paused = Nanos((own.total.0 as f64 * share) as u64);
+            own.pause_max = longest;
+            let response = w.bank.track_mut(Series::Response);
+            response.clear();
+            (0..N).for_each(|k| response.record(if k % 50 == 0 { Nanos::from_millis(30) } else { RESPONSE }));
+        });
+        world.severity(Code::GeneratorPaused)
+    };
+    assert_eq!(paused(Nanos::ZERO, 0.0), None);
+    assert_eq!(paused(PAUSE_MIN - Nanos(1), 0.001), None);
+    assert_eq!(paused(PAUSE_MIN, 0.001), NOTE);
+    // Away for 1.5 % of the time, p99 of the rest lies at 10 ms, or 30 ms less the longest pause.
+    assert_eq!(paused(Nanos::from_millis(3), 0.015), None);
+    assert_eq!(paused(Nanos::from_micros(3_001), 0.015), DEGRADES);
+    assert_eq!(paused(Nanos::from_millis(15), 0.015), DEGRADES);
+    assert_eq!(paused(Nanos::from_micros(15_001), 0.015), INVALIDATES);
+    // Beyond p99 a pause can only degrade.
+    assert_eq!(paused(Nanos::from_millis(25), 0.0), NOTE);
 }
 
 /// From `from_s` on the target answers `answered` a second; what is older than the timeout is given up.

@@ -104,7 +104,7 @@ struct OwnLine {
     busy_ns: u64,
     total_ns: u64,
     pause_max_ns: u64,
-    turns: u64,
+    paused_ns: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -197,7 +197,7 @@ impl IntervalLine {
                 busy_ns: own.busy.0,
                 total_ns: own.total.0,
                 pause_max_ns: own.pause_max.0,
-                turns: own.turns,
+                paused_ns: own.paused.0,
             },
             operations_failed: bank.operations.iter().map(|t| t.failed).collect(),
             gauges: GaugesLine {
@@ -248,7 +248,7 @@ impl IntervalLine {
             busy: Nanos(self.own.busy_ns),
             total: Nanos(self.own.total_ns),
             pause_max: Nanos(self.own.pause_max_ns),
-            turns: self.own.turns,
+            paused: Nanos(self.own.paused_ns),
         };
         for (tracks, &failed) in interval.bank.operations.iter_mut().zip(&self.operations_failed) {
             tracks.failed = failed;

@@ -183,6 +183,7 @@ impl Tally {
                 busy_share: share(counters.own.busy, counters.own.total),
                 busy_share_max: self.busy_share_max,
                 pause_max_ns: counters.own.pause_max.0,
+                paused_ns: counters.own.paused.0,
                 steal_share: ending.steal_share,
                 involuntary_switches: ending.involuntary_switches,
                 double_intervals: self.double_intervals,

@@ -117,7 +117,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.own.busy = Nanos(random.below(SECOND_NS));
     counters.own.total = Nanos(SECOND_NS);
     counters.own.pause_max = Nanos(random.below(SECOND_NS));
-    counters.own.turns = random.next();
+    counters.own.paused = Nanos(random.next() % 1_000_000_000);
     for _ in 0..random.below(20) {
         let intended = start.0.saturating_sub(random.below(TIMEOUT.0));
         bank.heat.add(intended, random.below(ROWS as u64) as usize, 1 + random.below(9) as u32);

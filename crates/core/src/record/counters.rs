@@ -141,8 +141,8 @@ pub struct LoopCounts {
     pub total: Nanos,
     /// Longest stretch in which a worker did not look at the clock though it was not asked to wait.
     pub pause_max: Nanos,
-    /// Turns of the loop.
-    pub turns: u64,
+    /// All such stretches of a millisecond or more, summed over workers.
+    pub paused: Nanos,
 }
 
 impl LoopCounts {
@@ -150,7 +150,7 @@ impl LoopCounts {
         self.busy += o.busy;
         self.total += o.total;
         self.pause_max = self.pause_max.max(o.pause_max);
-        self.turns += o.turns;
+        self.paused += o.paused;
     }
 }
 
