@@ -13,6 +13,8 @@ use unblink_report::demo::{self, Demo};
 
 const RATE_PER_S: u64 = 1000;
 const USERS: u32 = 10;
+/// Points of the exact curve.
+const TRUTH_POINTS: u32 = 400;
 
 struct Length {
     seconds: u64,
@@ -47,7 +49,8 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
     code = code.max(exit::of_run(&open));
 
     let demo = Demo { closed, open, truth: truth(&scenario, &length), scenario: scenario.describe() };
-    output::write_html(&folder.join("demo.html"), &demo::html(&demo));
+    output::write_beside(&folder.join("demo.html"), &demo::html(&demo));
+    output::write_beside(&folder.join("demo.svg"), &demo::svg(&demo));
     if args.json {
         let truth: Vec<_> =
             demo.truth.iter().map(|(q, ns)| serde_json::json!({ "q": q, "value": ns })).collect();
@@ -91,7 +94,7 @@ fn measure(
     let (document, _) = run::execute(prepared, folder, false, false, interruptions)?;
     server.stop()?;
     let page = unblink_report::html::render(&document);
-    output::write_html(&folder.join("report.html"), &page);
+    output::write_beside(&folder.join("report.html"), &page);
     if document.status == RunStatus::Interrupted {
         eprintln!("interrupted; what was recorded is in {}", folder.display());
     }
@@ -102,6 +105,10 @@ fn measure(
 fn truth(scenario: &Scenario, length: &Length) -> Vec<(f64, u64)> {
     let mut exact = oracle::open_loop(scenario, RATE_PER_S, Duration::from_secs(length.seconds), None);
     exact.sort_unstable();
-    let quantiles = QUANTILES.into_iter().chain([1.0]);
-    quantiles.filter_map(|q| Some((q, oracle::percentile(&exact, q)?))).collect()
+    // Between the printed ones, evenly over 1/(1 − q), for the line in the picture.
+    let between = (0..=TRUTH_POINTS).map(|i| 1.0 - 10f64.powf(-4.0 * f64::from(i) / f64::from(TRUTH_POINTS)));
+    let mut quantiles: Vec<f64> = QUANTILES.into_iter().chain([1.0]).chain(between).collect();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    quantiles.into_iter().filter_map(|q| Some((q, oracle::percentile(&exact, q)?))).collect()
 }

@@ -63,8 +63,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
 }
 
-/// Writes the page; without it the run is still whole.
-pub(crate) fn write_html(path: &Path, page: &str) {
+/// Writes a page or a picture; without it the run is still whole.
+pub(crate) fn write_beside(path: &Path, page: &str) {
     if let Err(error) = std::fs::write(path, page) {
         eprintln!("warning: can't write {path:?}: {error}");
     }

@@ -48,6 +48,11 @@ pub fn html(demo: &Demo) -> String {
     page::render(demo)
 }
 
+/// The percentile spectra of both measurements and of the truth, as a stand-alone SVG.
+pub fn svg(demo: &Demo) -> String {
+    page::comparison(demo).file()
+}
+
 /// What a closed-loop tool reports, what users feel, and the exact values.
 pub fn columns(demo: &Demo) -> [DemoColumn; 3] {
     let truth = QUANTILES.map(|q| {

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         eprintln!("{}: {}", prepared.target_line, prepared.header.load.summary);
     }
     let (document, tally) = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
-    output::write_html(&folder.join("report.html"), &unblink_report::html::render(&document));
+    output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.json);
     Ok(exit::of_run(&document))
@@ -82,7 +82,7 @@ pub(crate) fn execute(
     live.clear();
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
-    let document = tally.document(&ending(&plan, summary, steal_share, tally.end()));
+    let document = tally.document(&ending(&plan, summary, steal_share, &tally));
     if let Err(error) = writer.finish(&document) {
         eprintln!("warning: {error}");
     }
@@ -94,9 +94,15 @@ fn ending(
     plan: &unblink_core::plan::Plan,
     summary: Summary,
     steal_share: Option<f64>,
-    recorded_to: Nanos,
+    tally: &Tally,
 ) -> Ending {
-    let length = plan.load_length();
+    let recorded_to = tally.end();
+    let due = tally.totals().counters.measured.due;
+    let length = match (plan.schedule(), plan.spec().limit) {
+        // No schedule says when closed users have sent the last of a fixed number.
+        (None, Some(limit)) if due >= limit => plan.load_length().min(recorded_to),
+        _ => plan.load_length(),
+    };
     // A stop that came after the load's own end cut nothing short.
     let stopped = summary.stopped_at.filter(|&at| at < length || recorded_to <= at);
     let ended_after = stopped.map_or(length, |at| at.min(length));

@@ -4,7 +4,7 @@ use super::{Demo, columns, story, text};
 use crate::facts::Title;
 use crate::format;
 use crate::html::{self, Page};
-use crate::svg::{self, canvas::escape};
+use crate::svg::{self, Picture, canvas::escape};
 use std::fmt::Write;
 
 pub(super) fn render(demo: &Demo) -> String {
@@ -27,11 +27,7 @@ pub(super) fn render(demo: &Demo) -> String {
         let _ = write!(out, "<p>{}</p>", escape(&sentence));
     }
     out.push_str("</section><section class=\"pictures\">");
-    let title = Title {
-        finding,
-        plotted: "Share of arrivals (the tail stretched) against the time they took.".into(),
-    };
-    html::figure(out, &svg::comparison(&demo.closed, &demo.open, &demo.truth, title), "open", 2);
+    html::figure(out, &comparison(demo), "open", 2);
     for (scope, picture) in side_by_side(demo) {
         html::figure(out, &picture, scope, 2);
     }
@@ -49,6 +45,15 @@ pub(super) fn render(demo: &Demo) -> String {
         page.body.push_str("</details>");
     }
     page.finish(&demo.open)
+}
+
+/// The three curves in one picture.
+pub(super) fn comparison(demo: &Demo) -> Picture {
+    let title = Title {
+        finding: story::finding(demo),
+        plotted: "Share of arrivals (the tail stretched) against the time they took.".into(),
+    };
+    svg::comparison(&demo.closed, &demo.open, &demo.truth, title)
 }
 
 fn table(out: &mut String, demo: &Demo) {
