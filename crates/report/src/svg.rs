@@ -208,7 +208,7 @@ impl Picture {
     }
 
     /// A file of its own: title, legend and style inside.
-    fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         let canvas = &self.sizes[0].1;
         // The same margin on both sides: axis names stand at the drawing's edge.
         let width = canvas.size.width + 2.0 * 12.0;
