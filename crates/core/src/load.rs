@@ -126,6 +126,7 @@ pub struct Closed {
     stop: Instant,
     next_index: u64,
     index_step: u64,
+    measured_from: Instant,
     left: u64,
     in_flight: u64,
 }
@@ -143,7 +144,9 @@ pub struct ClosedShare {
     pub start: Instant,
     /// Nothing starts at this time or later.
     pub end: Instant,
-    /// Requests over all workers at the most.
+    /// Requests that start at this time or later are measured; those before are warm-up.
+    pub measured_from: Instant,
+    /// Measured requests over all workers at the most.
     pub limit: u64,
     /// This worker's number.
     pub shard: u32,
@@ -165,6 +168,7 @@ impl Closed {
             stop: share.end,
             next_index: shard,
             index_step: shards,
+            measured_from: share.measured_from,
             left: share.limit / shards + u64::from(shard < share.limit % shards),
             in_flight: 0,
         }
@@ -181,7 +185,7 @@ impl Load for Closed {
             self.thinking.pop();
             let arrival = Arrival { index: self.next_index, intended };
             self.next_index += self.index_step;
-            self.left -= 1;
+            self.left -= u64::from(intended >= self.measured_from);
             self.ready.push_back(arrival);
             due(arrival);
         }

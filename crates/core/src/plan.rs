@@ -211,6 +211,7 @@ impl Plan {
             stagger: USER_STAGGER,
             start,
             end: start + self.spec.warmup + duration,
+            measured_from: start + self.spec.warmup,
             limit: self.spec.limit.unwrap_or(u64::MAX),
             shard,
             shards: self.threads(),
