@@ -1,5 +1,6 @@
 //! One request before the run, so that a wrong address or a login page is found out at once.
 
+use crate::clock::Clock;
 use crate::job::Job;
 use crate::target::{Address, Target};
 use crate::tls::TlsTarget;
@@ -9,6 +10,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use unblink_core::failure::FailureKind;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::{Parser, Progress, Response, status_line};
 
 /// Bytes of an answer kept to quote its first line.
@@ -61,12 +63,13 @@ trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
+/// Each wait of it lasts no longer than `timeout`, and reading the answer no longer in all.
 pub fn preflight(job: &Job, number: usize, timeout: Duration) -> Result<(), PreflightError> {
     let Target { addresses, tls } = &job.target;
     let mut refused = None;
     for address in addresses {
         match connect(address, tls.as_ref(), timeout) {
-            Ok(mut stream) => return exchange(job, number, address, &mut *stream),
+            Ok(mut stream) => return exchange(job, number, address, &mut *stream, timeout),
             Err(source) => {
                 refused.get_or_insert(PreflightError::Connect { address: address.to_string(), source });
             }
@@ -103,6 +106,7 @@ fn exchange(
     number: usize,
     address: &Address,
     stream: &mut dyn Stream,
+    timeout: Duration,
 ) -> Result<(), PreflightError> {
     let operation = &job.operations[number];
     let broken = |source: io::Error| {
@@ -117,7 +121,12 @@ fn exchange(
     parser.begin(operation.kind);
     let (mut matched, mut first_bytes) = (0, Vec::new());
     let mut buffer = vec![0; 16 * 1024];
+    // A server that drips bytes never lets one read time out.
+    let (clock, deadline) = (Clock::start(), Instant(0) + Nanos(timeout.as_nanos() as u64));
     let ended = loop {
+        if clock.now() > deadline {
+            return Err(broken(io::ErrorKind::TimedOut.into()));
+        }
         let n = match stream.read(&mut buffer) {
             Ok(n) => n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,

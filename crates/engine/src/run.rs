@@ -57,7 +57,8 @@ impl Controls {
     /// Ends at once, with what was recorded.
     pub fn abort(&self) {
         self.stop();
-        self.aborted.store(true, Ordering::Relaxed);
+        // Whoever sees this sees the stop too.
+        self.aborted.store(true, Ordering::Release);
         self.wake();
     }
 
@@ -69,7 +70,7 @@ impl Controls {
     }
 
     pub(crate) fn is_aborted(&self) -> bool {
-        self.aborted.load(Ordering::Relaxed)
+        self.aborted.load(Ordering::Acquire)
     }
 
     pub(crate) fn wake_fd(&self, worker: usize) -> &OwnedFd {
