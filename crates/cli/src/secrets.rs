@@ -37,8 +37,10 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     let mut flag = String::new();
     for arg in args {
         let masked = match flag.as_str() {
-            "-H" | "--header" => mask_header(&arg),
+            "--header" => mask_header(&arg),
             BODY_FLAG => mask_body(&arg),
+            // -H, also at the end of other short flags: the value is the next argument.
+            flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
             _ => mask_argument(&arg),
         };
         flag = arg;
@@ -55,7 +57,8 @@ fn mask_argument(arg: &str) -> String {
         return format!("--body={}", mask_body(value));
     }
     // -HName: value, also behind other short flags: clap takes all of it as the value.
-    if let Some((flags, value)) = arg.split_once('H').filter(|(flags, _)| is_short_flags(flags)) {
+    let inline = arg.split_once('H').filter(|(flags, value)| is_short_flags(flags) && !value.is_empty());
+    if let Some((flags, value)) = inline {
         return format!("{flags}H{}", mask_header(value));
     }
     if arg.contains("://") { mask_url(arg) } else { arg.to_string() }
@@ -136,6 +139,8 @@ mod tests {
             "--header=Cookie: s3cret",
             "-HX-Api: s3cret",
             "-kHX-Api: s3cret",
+            "-kqH",
+            "X-Api: s3cret",
             "-H",
             "s3cret",
             "-H",

@@ -108,9 +108,16 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
 }
 
 fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
-    let parse =
-        |line: &String| parse_header(line).with_context(|| format!("-H {:?}", secrets::mask_header(line)));
+    let parse = |line: &String| header(line).with_context(|| format!("-H {:?}", secrets::mask_header(line)));
     lines.iter().map(parse).collect()
+}
+
+/// `Name: value`. What is no header is not shown: it may be a secret whose name was forgotten.
+pub(crate) fn header(line: &str) -> Result<(String, String)> {
+    if !line.contains(':') {
+        bail!("this header has no colon: write it as 'Name: value'");
+    }
+    Ok(parse_header(line)?)
 }
 
 /// RFC 4648 §4, for basic authorisation (RFC 7617).

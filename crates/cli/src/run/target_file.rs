@@ -3,11 +3,10 @@
 //! A target is a line `METHOD URL`, then header lines, then at most one line `@FILE` naming its body
 //! (relative to the target file). Empty lines separate targets; lines that begin with `#` are comments.
 
-use super::request::RequestSpec;
+use super::request::{RequestSpec, header};
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::Path;
-use unblink_wire::parse_header;
 
 /// Reads every target. `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Vec<RequestSpec>> {
@@ -51,7 +50,7 @@ fn parse(text: &str, name: &str, folder: &Path) -> Result<Vec<RequestSpec>> {
                         body.with_context(|| format!("{}: can't read the body file {file:?}", place()))?,
                     );
                 }
-                None => target.headers.push(parse_header(line).with_context(place)?),
+                None => target.headers.push(header(line).with_context(place)?),
             },
         }
     }
