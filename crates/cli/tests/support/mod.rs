@@ -270,12 +270,16 @@ impl Run {
         let failed: u64 = failures.values().map(|n| n.as_u64().expect("a count")).sum();
         assert_eq!(failed, self.arrivals("failed"), "{failures:?}");
         assert!(self.arrivals("timed_out_never_sent") <= self.arrivals("timed_out"));
-        assert_eq!(self.count("/response_time/count"), ended - failed, "all but the failed");
+        // What a killed run had under way has no age.
+        if self.at("/status") != "running" {
+            assert_eq!(self.count("/response_time/count"), ended - failed, "all but the failed");
+        }
         assert_eq!(self.count("/failed_response_time/count"), failed);
         assert!(!self.has_finding("accounting"), "{:#}", self.document["validity"]);
         let (opened, attempted) = (self.connections("opened"), self.connections("attempted"));
         assert!(opened + self.connections("failed") <= attempted, "{:#}", self.document["connections"]);
-        assert!(self.connections("peak") <= opened);
+        // A part may use what was opened before it.
+        assert!(self.connections("peak") <= opened || self.document["part"].is_object());
     }
 
     /// The run came to its end, and every arrival ended as `outcome`.

@@ -1,0 +1,219 @@
+//! Runs that end before their time: Ctrl-C, a kill, a full disk. What was recorded is never lost.
+
+mod support;
+
+use serde_json::Value;
+use std::time::Duration;
+use support::hostile::{Act, Hostile, ok};
+use support::lab::wait_for_intervals;
+use support::{Place, Run, finish};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn slow(ms: u32) -> Hostile {
+    Hostile::start(move |_| Act::AnswerAfter(ms * MS, ok()))
+}
+
+fn assert_interrupted(run: &Run) {
+    run.assert_accounts();
+    assert_eq!((run.code, run.at("/status")), (Some(130), &Value::from("interrupted")), "{run:?}");
+}
+
+/// What fell due before the interruption is waited for; the rest was never scheduled.
+fn assert_ends_early(signal: &str) {
+    let (server, place) = (slow(300), Place::new());
+    let mut child = place.start(&[&server.url(), "-R", "100", "-d", "30s", "--no-preflight"]);
+    wait_for_intervals(&place, &mut child, 1);
+    child.signal(signal);
+    let run = child.wait().run();
+    assert_interrupted(&run);
+    let scheduled = run.arrivals("scheduled");
+    assert!((100..3000).contains(&scheduled), "{run:?}");
+    assert_eq!((run.arrivals("ok"), server.seen().len() as u64), (scheduled, scheduled), "drained");
+    let ended = run.count("/series/load_to_ns");
+    assert_eq!(scheduled, ended.div_ceil(10_000_000), "one arrival each 10 ms until {ended} ns");
+    assert!(run.stderr.contains("Ctrl-C again"), "{}", run.stderr);
+    assert_eq!(place.run_json(), run.document);
+}
+
+#[test]
+fn ctrl_c_ends_early_and_drains() {
+    assert_ends_early("INT");
+}
+
+#[test]
+fn sigterm_does_the_same() {
+    assert_ends_early("TERM");
+}
+
+#[test]
+fn a_second_ctrl_c_quits_at_once_and_still_reports() {
+    let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
+    let place = Place::new();
+    let args = [server.url(), "-R".into(), "100".into(), "-c".into(), "auto:50".into()];
+    let mut child = place.start(
+        &args.each_ref().map(String::as_str).iter().copied().chain(["--no-preflight"]).collect::<Vec<_>>(),
+    );
+    wait_for_intervals(&place, &mut child, 1);
+    child.signal("INT");
+    std::thread::sleep(100 * MS);
+    assert!(child.is_running(), "it waits for answers");
+    child.signal("INT");
+    let run = child.wait().run();
+    assert_interrupted(&run);
+    assert_eq!(run.arrivals("unfinished"), 50, "{run:?}");
+    assert!(run.arrivals("unsent") >= 50, "{run:?}");
+    assert_eq!(place.run_json(), run.document);
+}
+
+/// Both signals within the 20 ms that the first one takes to reach every worker.
+#[test]
+fn two_ctrl_c_in_a_row_lose_no_arrival() {
+    for threads in ["1", "2"] {
+        let (server, place) = (slow(1), Place::new());
+        let url = server.url();
+        let mut child = place.start(&[&url, "-R", "2000", "-c", "8", "-t", threads, "--no-preflight"]);
+        wait_for_intervals(&place, &mut child, 1);
+        child.signal("INT");
+        child.signal("INT");
+        assert_interrupted(&child.wait().run());
+    }
+}
+
+#[test]
+fn ctrl_c_of_a_closed_load() {
+    let (server, place) = (slow(20), Place::new());
+    let url = server.url();
+    let mut child = place.start(&[&url, "--closed", "5", "--think", "10ms", "--no-preflight"]);
+    wait_for_intervals(&place, &mut child, 1);
+    child.signal("INT");
+    let run = child.wait().run();
+    assert_interrupted(&run);
+    assert_eq!(run.arrivals("ok"), run.arrivals("scheduled"));
+    assert_eq!(server.seen().len() as u64, run.arrivals("scheduled"));
+}
+
+#[test]
+fn ctrl_c_during_pre_flight() {
+    let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
+    let place = Place::new();
+    let child = place.start(&[&server.url(), "-R", "100"]);
+    while server.seen().is_empty() {
+        std::thread::sleep(MS);
+    }
+    child.signal("INT");
+    let said = child.wait();
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(130), ""), "{said:?}");
+    assert!(!place.path().join("out").exists());
+}
+
+/// A server that drips bytes keeps every read busy, but not the pre-flight for ever.
+#[test]
+fn a_pre_flight_that_never_ends_is_given_up() {
+    let head = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    let server = Hostile::start(move |_| Act::Endless(head.clone(), b"x".to_vec(), 50 * MS));
+    let said = Place::new().call(&["run", &server.url(), "-R", "1", "--timeout", "500ms"]);
+    said.refused(&["before the run", "timeout"]);
+}
+
+#[test]
+fn a_kill_loses_at_most_the_interval_under_way() {
+    let (server, place) = (slow(1), Place::new());
+    let mut child = place.start(&[&server.url(), "-R", "200", "-d", "60s", "--no-preflight"]);
+    wait_for_intervals(&place, &mut child, 2);
+    child.signal("KILL");
+    assert_eq!(child.wait().code(), None);
+    let seen = server.seen().len() as u64;
+    let run = place.call(&["report", "out", "--json"]).run();
+    run.assert_accounts();
+    assert_eq!(run.at("/status"), "running");
+    // Two whole seconds at the least, and what came after the last of them is at most a second's.
+    let (scheduled, ok) = (run.arrivals("scheduled"), run.arrivals("ok"));
+    assert!(scheduled >= 400 && ok + 20 >= scheduled, "{run:?}");
+    assert!(seen <= scheduled + 400, "{seen} were sent, {scheduled} are recorded");
+    assert_eq!(run.count("/response_time/count"), ok);
+    // The text and the page come of it too.
+    let said = place.call(&["report", "out", "--html", "page.html"]);
+    assert!(said.stdout.contains("running") || said.stdout.contains("killed"), "{said:?}");
+    assert!(place.text("page.html").contains("</html>"));
+}
+
+/// Whatever stands at the end of the files: the whole intervals before it are read.
+#[test]
+fn torn_files_are_read_up_to_the_tear() {
+    let (server, place) = (slow(1), Place::new());
+    place.measure(&[&server.url(), "-R", "100", "-d", "2500ms", "--no-preflight"]).assert_all("ok");
+    let running = serde_json::json!({ "keep": place.run_json() });
+    assert_eq!(running["keep"]["status"], "complete");
+    let lines = place.text("out/intervals.jsonl");
+    let torn: String = lines.split_inclusive('\n').take(3).collect::<String>() + "{\"half\": ";
+    std::fs::write(place.path().join("out/intervals.jsonl"), torn).expect("written");
+    let run = place.call(&["report", "out", "--json", "--to", "2s"]).run();
+    assert_eq!(run.count("/part/to_ns"), 2_000_000_000);
+    run.assert_accounts();
+    assert!(run.arrivals("scheduled") >= 190, "{run:?}");
+}
+
+#[test]
+fn the_report_of_a_whole_run_is_the_runs_own() {
+    let (server, place) = (slow(5), Place::new());
+    let load = ["-R", "100", "--warmup", "500ms", "-d", "2200ms", "-t", "2"];
+    let run = place.measure(&[&[server.url().as_str()], &load[..]].concat());
+    run.assert_all("ok");
+    let report = |args: &[&str]| place.call(&[&["report", "out", "--json"], args].concat()).run();
+    let whole = report(&[]);
+    assert_eq!(whole.document, run.document);
+    assert_eq!(whole.document, place.run_json());
+    // Parts consist of whole intervals.
+    let part = report(&["--from", "1s", "--to", "2s"]);
+    part.assert_accounts();
+    assert_eq!(part.at("/part"), &serde_json::json!({ "from_ns": 1_000_000_000, "to_ns": 2_000_000_000 }));
+    assert!((90..=110).contains(&part.arrivals("ok")), "{part:?}");
+    let (early, late) = (report(&["--to", "1s"]), report(&["--from", "1s"]));
+    assert_eq!(early.arrivals("ok") + late.arrivals("ok"), run.arrivals("ok"));
+    place.call(&["report", "out", "--json", "--from", "1h"]).refused(&["nothing was recorded", "3600"]);
+}
+
+/// A limit on the size of files stands for a disk that is full.
+#[test]
+fn a_full_disk_does_not_end_the_run() {
+    for blocks in ["8", "24", "200"] {
+        let (server, place) = (slow(1), Place::new());
+        let setup = format!("trap '' XFSZ; ulimit -f {blocks}");
+        let url = server.url();
+        let args =
+            ["run", &url, "-R", "100", "-d", "2100ms", "-o", "out", "--no-preflight", "--csv", "s.csv"];
+        let said = finish(&mut place.shell(&setup, &args));
+        assert!(said.stderr.contains("warning: can't write"), "{blocks}: {said:?}");
+        assert!(said.stderr.contains("File too large"), "{blocks}: {said:?}");
+        assert!(said.stdout.contains("210"), "{blocks}: {said:?}");
+    }
+}
+
+/// The same with the document on a pipe, which no limit meets.
+#[test]
+fn a_full_disk_leaves_the_document_on_stdout() {
+    let (server, place) = (slow(1), Place::new());
+    let url = server.url();
+    let run = "run \"$1\" -R 100 -d 1500ms -o out --no-preflight --json";
+    let setup = format!("(trap '' XFSZ; ulimit -f 8; \"$0\" {run}; echo $? >&2) | cat; exit");
+    let said = finish(&mut place.shell(&setup, &[&url]));
+    let run = said.run();
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 150);
+    assert!(run.stderr.contains("warning: can't write"), "{run:?}");
+    // What is left in the folder can still be read, or says why not.
+    let report = place.call(&["report", "out", "--json"]);
+    assert!([Some(0), Some(2), Some(3)].contains(&report.code()), "{report:?}");
+}
+
+/// The reader of a pipe may go away.
+#[test]
+fn a_closed_stdout_is_no_error() {
+    let (server, place) = (slow(1), Place::new());
+    let url = server.url();
+    let setup = "(\"$0\" run \"$1\" -R 100 -n 10 -o out --json; echo \"code $?\" >&2) | true; exit";
+    let said = finish(&mut place.shell(setup, &[&url]));
+    assert!(said.stderr.contains("code 0"), "{said:?}");
+    assert_eq!(place.run_json()["status"], "complete");
+}

@@ -1,0 +1,369 @@
+//! Load models: what is scheduled follows from the plan alone, and what waits says why.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use support::hostile::{Act, Hostile, Seen, answer, ok};
+use support::lab::Lab;
+use support::{Place, Run};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+/// A run without pre-flight, so that the server sees the run's own requests and no other.
+fn run(server: &Hostile, args: &[&str]) -> Run {
+    Place::new().measure(&[&[server.url().as_str(), "--no-preflight"], args].concat())
+}
+
+#[test]
+fn open_and_even() {
+    let server = healthy();
+    let even = run(&server, &["-R", "250", "-d", "400ms"]);
+    even.assert_all("ok");
+    assert_eq!((even.arrivals("scheduled"), server.seen().len()), (100, 100));
+    assert_eq!((even.number("/rate/offered"), even.number("/rate/sent")), (250.0, 250.0));
+    assert_eq!(even.at("/load/process"), "even");
+    let slow = run(&server, &["-R", "600/m", "-n", "5"]);
+    slow.assert_all("ok");
+    assert_eq!(slow.arrivals("scheduled"), 5);
+    assert_eq!(slow.number("/rate/offered"), 10.0, "over the time that five arrivals take");
+}
+
+#[test]
+fn poisson_depends_on_the_seed_and_on_nothing_else() {
+    let server = healthy();
+    let scheduled = |seed: &str, threads: &str| {
+        let load = ["-R", "1000", "-d", "300ms", "--arrivals", "poisson", "--seed", seed, "-t", threads];
+        let run = run(&server, &load);
+        run.assert_all("ok");
+        assert_eq!(run.at("/load/seed").to_string(), seed);
+        run.arrivals("scheduled")
+    };
+    let first = scheduled("7", "1");
+    for threads in ["1", "2", "3"] {
+        assert_eq!(scheduled("7", threads), first);
+    }
+    let others: Vec<u64> = ["8", "9", "10"].iter().map(|seed| scheduled(seed, "1")).collect();
+    assert!(others.iter().any(|&n| n != first), "{others:?}");
+    // Mean 300, standard deviation 17.3: six of them on either side.
+    assert!(others.iter().chain([&first]).all(|n| (196..404).contains(n)), "{first} {others:?}");
+}
+
+#[test]
+fn ramps_and_steps_in_closed_form() {
+    let server = healthy();
+    for (rate, length, scheduled) in [
+        ("0..200", "1s", 100),
+        ("200..0", "1s", 100),
+        ("100..300", "500ms", 100),
+        ("50,100,150", "600ms", 60),
+        ("0,100", "400ms", 20),
+    ] {
+        let run = run(&server, &["-R", rate, "-d", length]);
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), scheduled, "{rate}");
+    }
+}
+
+#[test]
+fn a_count_ends_the_run() {
+    let server = healthy();
+    for threads in ["1", "2", "3"] {
+        let run = run(&server, &["-R", "500", "-n", "37", "-t", threads]);
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), 37);
+        assert!((run.number("/rate/offered") - 500.0).abs() < 1e-6, "{}", run.at("/rate"));
+    }
+    // The earlier of the two limits.
+    assert_eq!(run(&server, &["-R", "500", "-n", "37", "-d", "20ms"]).arrivals("scheduled"), 10);
+    assert_eq!(run(&server, &["-R", "500", "-n", "37", "-d", "10s"]).arrivals("scheduled"), 37);
+}
+
+#[test]
+fn warm_up_is_counted_apart() {
+    let server = healthy();
+    let run = run(&server, &["-R", "100", "--warmup", "300ms", "-d", "500ms", "-t", "2"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 50);
+    assert_eq!(run.count("/warmup/scheduled"), 30);
+    assert_eq!(run.count("/warmup/ok"), 30);
+    assert_eq!(run.count("/send_lag/count"), 50);
+    assert_eq!(run.document["statuses"], serde_json::json!({ "200": 50 }));
+    assert_eq!(server.seen().len(), 80);
+    assert_eq!(run.number("/rate/offered"), 100.0);
+    assert_eq!(run.count("/series/load_from_ns"), 300_000_000);
+    let counted = Hostile::start(|_| Act::Answer(ok()));
+    let run = self::run(&counted, &["-R", "100", "--warmup", "100ms", "-n", "5"]);
+    assert_eq!((run.arrivals("scheduled"), run.count("/warmup/ok")), (5, 10));
+}
+
+#[test]
+fn closed_users_wait_for_their_answers_and_think() {
+    let server = Hostile::start(|_| Act::AnswerAfter(50 * MS, ok()));
+    let run = run(&server, &["--closed", "4", "--think", "100ms", "-d", "900ms"]);
+    run.assert_all("ok");
+    // Each user comes every 150 ms at the most: at 0, 150, .., 750 and not after 900 ms.
+    let scheduled = run.arrivals("scheduled");
+    assert!((4..=24).contains(&scheduled), "{scheduled}");
+    assert_eq!(run.at("/rate/offered"), &serde_json::Value::Null);
+    assert!(run.connections("peak") <= 4);
+    assert!(run.quantile("response_time", 0.5).0 >= 50_000_000);
+    assert_eq!((run.at("/load/users"), run.at("/load/think_ns")), (&4.into(), &100_000_000.into()));
+}
+
+#[test]
+fn closed_counts() {
+    let server = Hostile::start(|_| Act::AnswerAfter(10 * MS, ok()));
+    for (users, threads) in [("3", "1"), ("3", "3"), ("20", "2")] {
+        let run = run(&server, &["--closed", users, "-n", "10", "-t", threads]);
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), 10);
+        // Ten answers of 10 ms for at most 20 users: between 10 ms and, on a slow machine, 2 s.
+        let sent = run.number("/rate/sent");
+        assert!((5.0..=1000.0).contains(&sent), "{sent}/s");
+    }
+}
+
+#[test]
+fn arrivals_wait_for_a_fixed_pool() {
+    let (place, lab_place) = (Place::new(), Place::new());
+    let lab = Lab::serve(&lab_place, &["--scenario", "healthy", "--baseline", "10ms"]);
+    // Five connections carry 500 of the 1,000 requests a second: a second of load takes two.
+    let run = place.measure(&[&lab.url, "-c", "5", "-R", "1000", "-d", "1s"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 1000);
+    assert_eq!((run.connections("peak"), run.connections("opened")), (5, 5));
+    assert_eq!(run.at("/connections/mode"), "fixed");
+    assert!(run.count("/lag_causes/no_connection") > 800, "{}", run.at("/lag_causes"));
+    assert_eq!(run.count("/lag_causes/connecting"), 0, "the pool was open before the start");
+    let (response, service) = (run.quantile("response_time", 0.9).0, run.quantile("service_time", 0.5).0);
+    assert!(service >= 10_000_000, "{service}");
+    assert!(response > 10 * service, "{response} {service}");
+    assert!(run.has_finding("pool_limit_reached"), "{:#}", run.at("/validity"));
+}
+
+#[test]
+fn a_pool_shared_by_threads() {
+    let server = Hostile::start(|_| Act::AnswerAfter(5 * MS, ok()));
+    let run = run(&server, &["-c", "5", "-t", "3", "-R", "300", "-n", "150"]);
+    run.assert_all("ok");
+    assert_eq!((run.connections("opened"), server.connections()), (5, 5));
+}
+
+#[test]
+fn auto_keeps_to_its_limit() {
+    let server = Hostile::start(|_| Act::AnswerAfter(20 * MS, ok()));
+    let run = run(&server, &["-c", "auto:3", "-R", "300", "-n", "90"]);
+    run.assert_all("ok");
+    assert_eq!((run.connections("limit"), run.connections("peak")), (3, 3));
+    assert_eq!(server.connections(), 3);
+    assert!(run.count("/lag_causes/no_connection") > 0);
+}
+
+#[test]
+fn targets_in_turn() {
+    let server = Hostile::start(|seen: &Seen| match seen.target.as_str() {
+        "/b" => Act::Answer(answer("404 Not Found", "no")),
+        _ => Act::Answer(ok()),
+    });
+    let urls: Vec<String> = ["a", "b", "c"].iter().map(|path| server.url() + path).collect();
+    let args = [urls[0].as_str(), &urls[1], &urls[2], "-R", "300", "-n", "31", "--no-preflight", "-t", "2"];
+    let run = Place::new().measure(&args);
+    run.assert_accounts();
+    assert_eq!((run.arrivals("ok"), run.failures("status_4xx")), (21, 10));
+    let operations = run.at("/operations").as_array().expect("a list");
+    let counts: Vec<_> = operations
+        .iter()
+        .map(|o| (o["name"].as_str().expect("a name"), o["response_time"]["count"].as_u64(), &o["failed"]))
+        .collect();
+    let expected = [("GET /a", Some(11), 0), ("GET /b", Some(0), 10), ("GET /c", Some(10), 0)];
+    assert!(counts.iter().zip(&expected).all(|(c, e)| (c.0, c.1, c.2.as_u64()) == (e.0, e.1, Some(e.2))));
+    let mut seen = BTreeMap::new();
+    for request in server.seen() {
+        *seen.entry(request.target).or_insert(0) += 1;
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        [("/a".into(), 11), ("/b".into(), 10), ("/c".into(), 10)]
+    );
+}
+
+#[test]
+fn a_target_file_with_bodies() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("targets/bodies/one.json", b"{\"one\":\r\n1}\x00\xff");
+    let url = server.url();
+    place.file(
+        "targets/all.txt",
+        format!(
+            "# three\nPOST {url}one?x=1\nContent-Type: application/json\nX-Own: own\n@bodies/one.json\n\n\
+             PUT {url}two\n\nGET {url}three\n"
+        ),
+    );
+    let args =
+        ["--targets", "targets/all.txt", "-R", "100", "-n", "6", "-H", "X-Own: all", "-H", "X-All: all"];
+    let run = place.measure(&args);
+    run.assert_all("ok");
+    // One pre-flight request each, then two rounds.
+    let mut seen = server.seen();
+    seen.sort_by(|a, b| a.target.cmp(&b.target));
+    assert_eq!(seen.len(), 9);
+    let (one, three, two) = (&seen[0], &seen[3], &seen[6]);
+    assert_eq!((one.method.as_str(), one.target.as_str()), ("POST", "/one?x=1"));
+    assert_eq!(one.body, b"{\"one\":\r\n1}\x00\xff");
+    assert_eq!((one.header("x-own"), one.header("x-all")), (Some("own"), Some("all")));
+    assert_eq!(one.header("content-type"), Some("application/json"));
+    assert_eq!((two.method.as_str(), two.header("content-length")), ("PUT", Some("0")));
+    assert_eq!((three.method.as_str(), three.header("x-own")), ("GET", Some("all")));
+}
+
+#[test]
+fn methods_headers_and_bodies_arrive_as_asked() {
+    let answer_head = b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n".to_vec();
+    let server = Hostile::start(move |seen: &Seen| match seen.method.as_str() {
+        // The length of a body that is not sent.
+        "HEAD" => Act::Answer(answer_head.clone()),
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("body.bin", [0u8, 13, 10, 255, 7]);
+    let load = ["-R", "200", "-n", "4", "--no-preflight"];
+    for (args, method, body) in [
+        (&[][..], "GET", &b""[..]),
+        (&["-X", "HEAD"], "HEAD", b""),
+        (&["--body", "a=1&b=2"], "POST", b"a=1&b=2"),
+        (&["-m", "PUT", "--body", "x"], "PUT", b"x"),
+        (&["--method", "DELETE"], "DELETE", b""),
+        (&["-X", "PATCH", "--body-file", "body.bin"], "PATCH", &[0, 13, 10, 255, 7]),
+        (&["-X", "M-SEARCH"], "M-SEARCH", b""),
+    ] {
+        let before = server.seen().len();
+        let run = place.measure(&[&[server.url().as_str()], &load[..], args].concat());
+        run.assert_all("ok");
+        std::fs::remove_dir_all(place.path().join("out")).expect("removed");
+        let seen = &server.seen()[before..];
+        assert_eq!(seen.len(), 4);
+        assert!(seen.iter().all(|r| r.method == method && r.body == body && r.target == "/"), "{seen:?}");
+        assert!(seen.iter().all(|r| r.header("host") == Some(&server.address.to_string())));
+    }
+    let url = format!("http://user:pass@{}/deep?q=a%20b#fragment", server.address);
+    let args = [&url, "-H", "x-one: 1", "-H", "X-Two:two ", "--header", "User-Agent: me", "-n", "1"];
+    place.measure(&[&args[..], &["-R", "10", "--no-preflight"]].concat()).assert_all("ok");
+    let last = server.seen().pop().expect("a request");
+    assert_eq!(last.target, "/deep?q=a%20b");
+    assert_eq!(last.header("authorization"), Some("Basic dXNlcjpwYXNz"));
+    assert_eq!((last.header("x-one"), last.header("x-two")), (Some("1"), Some("two")));
+    assert_eq!(last.headers.iter().filter(|(name, _)| name == "user-agent").count(), 1);
+}
+
+#[test]
+fn what_is_expected() {
+    let script = |seen: &Seen| match seen.target.as_str() {
+        "/404" => Act::Answer(answer("404 Not Found", "")),
+        "/302" => Act::Answer(answer("302 Found", "")),
+        // The words are split between two writes and two chunks.
+        _ => Act::Answer(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhell\r\n7\r\no world\r\n0\r\n\r\n"
+                .to_vec(),
+        ),
+    };
+    let server = Hostile::start(script);
+    for (path, conditions, failed) in [
+        ("", &["status=200"][..], None),
+        ("", &["status=2xx"], None),
+        ("", &["status=201"], Some("expectation")),
+        ("404", &["status=404"], None),
+        ("404", &["status=4xx,5xx"], None),
+        ("404", &["status=200"], Some("status_4xx")),
+        ("302", &["status=200"], Some("expectation")),
+        ("302", &["status=302"], None),
+        ("", &["size=11"], None),
+        ("", &["size=12.."], Some("expectation")),
+        ("", &["size=..11"], None),
+        ("", &["contains=hello world"], None),
+        ("", &["contains=Hello"], Some("expectation")),
+        ("", &["status=200", "size=5..20", "contains=o w"], None),
+        ("", &["status=200", "size=5..20", "contains=bye"], Some("expectation")),
+    ] {
+        let url = server.url() + path;
+        let mut args = vec![url.as_str(), "-R", "200", "-n", "4", "--no-preflight"];
+        args.extend(conditions.iter().flat_map(|condition| ["--expect", condition]));
+        let run = Place::new().measure(&args);
+        match failed {
+            None => run.assert_all("ok"),
+            Some(kind) => run.assert_all_failed(kind),
+        }
+    }
+}
+
+#[test]
+fn timeouts_censor_the_quantiles() {
+    let script = |seen: &Seen| match seen.target.as_str() {
+        "/slow" => Act::SendThenStall(Vec::new()),
+        _ => Act::Answer(ok()),
+    };
+    let server = Hostile::start(script);
+    let (quick, slow) = (server.url(), server.url() + "slow");
+    let urls = [quick.as_str(), &quick, &slow];
+    let load = ["-R", "150", "-n", "60", "--timeout", "400ms", "--no-preflight"];
+    let run = Place::new().measure(&[&urls[..], &load].concat());
+    run.assert_accounts();
+    assert_eq!((run.arrivals("ok"), run.arrivals("timed_out")), (40, 20), "{run:?}");
+    assert_eq!(run.arrivals("timed_out_never_sent"), 0);
+    assert_eq!(run.connections("closed_on_timeout"), 20);
+    let (median, censored) = run.quantile("response_time", 0.5);
+    assert!(median < 400_000_000 && !censored);
+    for q in [0.75, 0.9, 0.99] {
+        assert_eq!(run.quantile("response_time", q), (400_000_000, true), "read: > 400 ms");
+    }
+    assert_eq!((run.count("/response_time/censored"), run.count("/service_time/censored")), (20, 20));
+    assert_eq!(run.at("/response_time/mean"), &serde_json::Value::Null);
+}
+
+/// A timeout counts from the intended time: what never got a connection has timed out too.
+#[test]
+fn a_pool_too_small_sheds_load_and_says_so() {
+    let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
+    // Arrivals expire faster than a connection is replaced.
+    let run = run(&server, &["-c", "1", "-R", "50000", "-n", "1000", "--timeout", "300ms"]);
+    run.assert_all("timed_out");
+    let never_sent = run.arrivals("timed_out_never_sent");
+    assert!((1..1000).contains(&never_sent), "{run:?}");
+    assert!(run.has_finding("client_shed_load"), "{:#}", run.at("/validity"));
+    assert_eq!(run.quantile("response_time", 0.5), (300_000_000, true));
+    // What had timed out was not sent after all.
+    assert!(server.seen().len() as u64 <= 1000 - never_sent);
+}
+
+/// With a short drain the run does not wait for answers that will not come.
+#[test]
+fn what_the_drain_leaves_is_unfinished_or_unsent() {
+    let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
+    let run = run(&server, &["-c", "4", "-R", "100", "-n", "20", "--drain", "100ms"]);
+    run.assert_accounts();
+    assert_eq!((run.arrivals("unfinished"), run.arrivals("unsent")), (4, 16), "{run:?}");
+    assert_eq!(run.count("/response_time/censored"), 20);
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[test]
+fn no_drain_at_all() {
+    let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
+    let run = run(&server, &["-R", "100", "-d", "200ms", "--drain", "0"]);
+    run.assert_accounts();
+    assert_eq!(run.arrivals("unfinished") + run.arrivals("unsent"), 20, "{run:?}");
+}
+
+/// The count of `-n` is of measured requests, for closed users too.
+#[test]
+fn closed_counts_leave_the_warm_up_out() {
+    let server = Hostile::start(|_| Act::AnswerAfter(10 * MS, ok()));
+    let run = run(&server, &["--closed", "2", "--warmup", "200ms", "-n", "10"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 10);
+    assert!(run.count("/warmup/ok") > 0);
+}

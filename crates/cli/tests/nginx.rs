@@ -1,0 +1,166 @@
+//! A real server: nginx with a configuration, a folder and a port of its own.
+
+mod support;
+
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{Place, Started};
+
+/// nginx in the foreground; it ends with this.
+struct Nginx {
+    child: Child,
+    port: u16,
+    /// The Unix-domain socket that it also listens on.
+    socket: PathBuf,
+    _place: Place,
+}
+
+fn program() -> &'static str {
+    let places = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"];
+    let found = places.into_iter().find(|path| std::path::Path::new(path).exists());
+    found.expect("there is no nginx; install it: apt-get install nginx-light (or: tools/setup test)")
+}
+
+impl Nginx {
+    fn start() -> Nginx {
+        let place = Place::new();
+        // Free a moment ago; nginx can't be asked to choose one itself.
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        let folder = place.path().to_str().expect("UTF-8").to_string();
+        let socket = place.path().join("nginx.sock");
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {folder}/{kind};"))
+            .join(" ");
+        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+        let configuration = format!(
+            "daemon off; {user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+             events {{ worker_connections 1024; }}
+             http {{
+                 access_log off; {temporary} keepalive_requests 1000000;
+                 server {{
+                     listen 127.0.0.1:{port}; listen unix:{folder}/nginx.sock;
+                     location / {{ return 200 \"hello\\n\"; }}
+                     location /file {{ root {folder}; }}
+                     location /limited {{ keepalive_requests 10; return 200 \"hello\\n\"; }}
+                 }}
+             }}"
+        );
+        place.file("file", vec![b'x'; 100_000]);
+        let path = place.file("nginx.conf", configuration);
+        let child = Command::new(program())
+            .args(["-p", &folder, "-e", &format!("{folder}/error.log"), "-c"])
+            .arg(path)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("nginx starts");
+        let mut nginx = Nginx { child, port, socket, _place: place };
+        nginx.wait_until_it_listens();
+        nginx
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        for _ in 0..1000 {
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return;
+            }
+            let ended = self.child.try_wait().expect("a child");
+            let log = || std::fs::read_to_string(self._place.path().join("error.log"));
+            assert!(ended.is_none(), "nginx has ended: {:?}", log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("nginx does not listen");
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // The master ends its worker when asked, not when killed.
+        let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_thousand_a_second_on_kept_connections() {
+    let (nginx, place) = (Nginx::start(), Place::new());
+    let run = place.measure(&[&nginx.url(), "-R", "1000", "-d", "2s", "--expect", "contains=hello"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 2000);
+    assert_eq!((run.number("/rate/offered"), run.number("/rate/sent")), (1000.0, 1000.0));
+    assert!(run.connections("opened") < 500, "connections are used again: {run:?}");
+    assert_eq!(run.document["statuses"], serde_json::json!({ "200": 2000 }));
+    assert_ne!(run.code, Some(2));
+}
+
+#[test]
+fn files_posts_threads_and_closed_users() {
+    let nginx = Nginx::start();
+    let url = nginx.url();
+    let file =
+        Place::new().measure(&[&format!("{url}file"), "-R", "200", "-n", "100", "--expect", "size=100000"]);
+    file.assert_all("ok");
+    assert!(file.count("/bytes_received") > 10_000_000);
+    let head = Place::new().measure(&[&format!("{url}file"), "-X", "HEAD", "-R", "200", "-n", "50"]);
+    head.assert_all("ok");
+    let threads = Place::new().measure(&[&url, "-R", "1000", "-n", "500", "-t", "2", "-c", "8"]);
+    threads.assert_all("ok");
+    assert_eq!(threads.connections("opened"), 8);
+    let users = Place::new().measure(&[&url, "--closed", "8", "-n", "500"]);
+    users.assert_all("ok");
+    assert!(users.connections("opened") <= 8);
+    let missing =
+        Place::new().measure(&[&format!("{url}file/none"), "-R", "200", "-n", "20", "--no-preflight"]);
+    missing.assert_all("failed");
+    assert_eq!(missing.failures("status_4xx"), 20);
+    let posts = Place::new().measure(&[
+        &format!("{url}file"),
+        "--body",
+        "x",
+        "-R",
+        "200",
+        "-n",
+        "20",
+        "--no-preflight",
+    ]);
+    // Static files take no POST: 405.
+    posts.assert_all_failed("status_4xx");
+}
+
+/// nginx closes a connection after some requests: no arrival may suffer from it.
+#[test]
+fn connections_that_nginx_closes_are_replaced() {
+    let nginx = Nginx::start();
+    let url = format!("{}limited", nginx.url());
+    let run = Place::new().measure(&[&url, "-R", "1000", "-n", "500"]);
+    run.assert_all("ok");
+    assert!(run.connections("opened") >= 50, "{run:?}");
+    assert!(run.connections("closed_by_target") >= 45);
+}
+
+#[test]
+fn over_a_unix_socket() {
+    let nginx = Nginx::start();
+    let socket = nginx.socket.to_str().expect("UTF-8");
+    let run = Place::new().measure(&["http://nginx/", "--unix-socket", socket, "-R", "500", "-n", "250"]);
+    run.assert_all("ok");
+}
+
+/// A server that goes away in the middle of a run.
+#[test]
+fn a_server_that_dies_during_the_run() {
+    let (nginx, place) = (Nginx::start(), Place::new());
+    let args = ["-R", "200", "-d", "2s", "--timeout", "2s"];
+    let child: Started = place.start(&[&[nginx.url().as_str()], &args[..]].concat());
+    std::thread::sleep(Duration::from_millis(1000));
+    drop(nginx);
+    let run = child.wait().run();
+    run.assert_accounts();
+    assert_eq!((run.arrivals("scheduled"), run.at("/status")), (400, &"complete".into()));
+    assert!(run.arrivals("ok") > 0 && run.failures("connect_refused") > 0, "{run:?}");
+}

@@ -1,0 +1,254 @@
+//! What a run leaves behind: a valid document, exports, and no secret.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+use support::hostile::{Act, Hostile, Seen, ok};
+use support::{Place, Said};
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+fn committed_schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../artifact/schema/unblink.run-1.schema.json");
+    serde_json::from_str(&fs::read_to_string(path).expect("the schema")).expect("JSON")
+}
+
+#[track_caller]
+fn assert_valid(document: &Value) {
+    let validator = jsonschema::validator_for(&committed_schema()).expect("a schema");
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn the_schema_is_the_committed_one() {
+    let said = Place::new().call(&["schema"]);
+    assert_eq!(said.code(), Some(0));
+    assert_eq!(serde_json::from_str::<Value>(&said.stdout).expect("JSON"), committed_schema());
+}
+
+#[test]
+fn documents_are_valid_whatever_happened() {
+    let script = |seen: &Seen| match seen.target.as_str() {
+        "/reset" => Act::Reset,
+        "/stall" => Act::SendThenStall(Vec::new()),
+        _ => Act::Answer(ok()),
+    };
+    let server = Hostile::start(script);
+    let urls = ["", "reset", "stall"].map(|path| server.url() + path);
+    let [good, reset, stall] = urls.each_ref().map(String::as_str);
+    let common = ["--no-preflight", "--timeout", "300ms"];
+    for args in [
+        &[good, "-R", "100", "-d", "1100ms", "--warmup", "100ms"][..],
+        &[good, reset, stall, "-R", "100", "-n", "30", "--arrivals", "poisson"],
+        &[stall, "-R", "100", "-n", "10"],
+        &[reset, "-R", "100", "-n", "10"],
+        &[good, "-R", "0.1", "-d", "100ms"],
+        &[good, "--closed", "2", "--think", "5ms", "-n", "10", "-c", "2", "-t", "2"],
+        &[good, "-R", "10,20,30", "-d", "300ms"],
+    ] {
+        let place = Place::new();
+        let run = place.measure(&[args, &common].concat());
+        run.assert_accounts();
+        assert_valid(&run.document);
+        assert_eq!(place.run_json(), run.document, "the folder holds the same");
+        assert_valid(&place.call(&["report", "out", "--json"]).run().document);
+        assert_eq!(place.list("out"), ["intervals.hlog", "intervals.jsonl", "report.html", "run.json"]);
+    }
+}
+
+#[test]
+fn the_fields_that_were_promised() {
+    let (server, place) = (healthy(), Place::new());
+    let run = place.measure(&[&server.url(), "-R", "200", "-d", "1100ms"]);
+    run.assert_all("ok");
+    assert_eq!(run.at("/schema"), "unblink.run/1");
+    assert!(["valid", "degraded"].contains(&run.at("/validity/status").as_str().expect("a status")));
+    for name in ["response_time", "service_time", "send_lag"] {
+        let distribution = run.at(&format!("/{name}"));
+        assert_eq!(distribution["unit"], "ns");
+        assert_eq!(distribution["count"], 220);
+        assert!(distribution["mean"].as_f64() > Some(0.0));
+        assert!(distribution["max"].as_u64() > Some(0));
+        let quantiles = distribution["quantiles"].as_array().expect("a list");
+        let q: Vec<f64> = quantiles.iter().map(|q| q["q"].as_f64().expect("a number")).collect();
+        assert_eq!(q, [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999]);
+        let values: Vec<u64> = quantiles.iter().map(|q| q["value"].as_u64().expect("ns")).collect();
+        assert!(values.is_sorted() && values[7] <= distribution["max"].as_u64().expect("ns"));
+        assert!(quantiles.iter().all(|q| q["censored"] == false));
+    }
+    for name in ["offered", "sent", "achieved"] {
+        assert!(run.number(&format!("/rate/{name}")) > 0.0);
+    }
+    for (name, more_than) in [("cores", 0), ("file_descriptors_max", 63), ("local_ports", 0)] {
+        assert!(run.count(&format!("/environment/{name}")) > more_than);
+    }
+    assert!(run.at("/environment/kernel").as_str().expect("text").contains(' '));
+    assert_eq!(run.at("/tool/version"), env!("CARGO_PKG_VERSION"));
+    let command: Vec<&str> =
+        run.at("/command").as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert_eq!(command[1..6], ["run", &server.url(), "-R", "200", "-d"]);
+    let service = run.quantile("service_time", 0.5).0;
+    assert!(run.quantile("response_time", 0.5).0 >= service, "a user waits at least that long");
+}
+
+#[test]
+fn exports() {
+    let (server, place) = (healthy(), Place::new());
+    let exports = ["--csv", "s.csv", "--hgrm", "p.hgrm", "--svg", "pictures"];
+    let run = place.measure(&[&[&server.url() as &str, "-R", "100", "-d", "1200ms"], &exports[..]].concat());
+    run.assert_all("ok");
+    assert_exported(&place, "s.csv", "p.hgrm", "pictures");
+    let report = ["report", "out", "--csv", "s2.csv", "--hgrm", "p2.hgrm", "--svg", "pictures2"];
+    let said = place.call(&[&report[..], &["--html", "page.html"]].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_exported(&place, "s2.csv", "p2.hgrm", "pictures2");
+    for (one, other) in [("s.csv", "s2.csv"), ("p.hgrm", "p2.hgrm"), ("out/report.html", "page.html")] {
+        assert!(place.text(one) == place.text(other), "{one} and {other} differ");
+    }
+    for picture in place.list("pictures") {
+        let [one, other] = ["pictures", "pictures2"].map(|folder| place.text(&format!("{folder}/{picture}")));
+        assert!(one == other, "{picture} differs");
+    }
+}
+
+fn assert_exported(place: &Place, csv: &str, hgrm: &str, svg: &str) {
+    let csv = place.text(csv);
+    let columns = csv.lines().next().expect("a heading").split(',').count();
+    assert!(columns > 5 && csv.lines().count() >= 3, "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
+    assert!(place.text(hgrm).contains("Percentile"));
+    let pictures = place.list(svg);
+    assert!(pictures.len() >= 4, "{pictures:?}");
+    for picture in pictures {
+        let text = place.text(&format!("{svg}/{picture}"));
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{picture}");
+    }
+}
+
+/// The page uses nothing from outside.
+#[test]
+fn the_page_is_whole() {
+    let (server, place) = (healthy(), Place::new());
+    place.measure(&[&server.url(), "-R", "100", "-n", "50"]).assert_all("ok");
+    let page = place.text("out/report.html");
+    assert!(page.contains("<!doctype html>") || page.contains("<!DOCTYPE html>"));
+    for foreign in ["src=\"http", "href=\"http", "@import", "url(http", "fetch("] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn text_for_people() {
+    let (server, place) = (healthy(), Place::new());
+    let said = place.call(&["run", &server.url(), "-R", "100", "-n", "50", "-o", "out"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(said.stderr, "", "no live line for a pipe");
+    assert!(!said.stdout.contains('\x1b'), "no colours for a pipe");
+    for part in ["p50", "p99", "Record  out", "Report  out/report.html"] {
+        assert!(said.stdout.contains(part), "{part} is missing in {}", said.stdout);
+    }
+    let wide = said.stdout.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None);
+    let again = place.call(&["report", "out"]);
+    assert!(said.stdout.starts_with(again.stdout.trim_end()), "{}", again.stdout);
+}
+
+/// Without -o the folder is named by the time, and runs do not overwrite each other.
+#[test]
+fn folders_by_time() {
+    let (server, place) = (healthy(), Place::new());
+    for _ in 0..2 {
+        let said = place.call(&["run", &server.url(), "-R", "100", "-n", "5"]);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        // Names tell seconds apart.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    assert_eq!(place.list("unblink-runs").len(), 2);
+}
+
+const SECRET: &str = "s3cr3t";
+
+#[test]
+fn secrets_stay_out_of_everything_that_is_written() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("body.txt", format!("body={SECRET}"));
+    let url = format!("http://user:{SECRET}@{}/p?access_token={SECRET}&id=7", server.address);
+    let authorization = format!("Authorization: Bearer {SECRET}");
+    let cookie = format!("Cookie: session={SECRET}");
+    let own = format!("-HX-Api-Key: {SECRET}");
+    let long = format!("--header=X-Token: {SECRET}");
+    let body = format!("password={SECRET}");
+    let equals = format!("--body={SECRET}");
+    for (n, more) in [
+        &["-H", &authorization, "-H", &cookie, &own, &long, "--body", &body][..],
+        &[&equals],
+        &["--body-file", "body.txt"],
+        &["-qH", &authorization],
+        &[],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let out = format!("out{n}");
+        let outputs = ["--csv", "s.csv", "--hgrm", "p.hgrm", "--svg", "svg", "-o", &out];
+        let load = ["run", &url, "-R", "100", "-n", "10"];
+        let said = place.call(&[&load[..], more, &outputs].concat());
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert_clean(&said);
+        assert_clean(&place.call(&["report", &out, "--json"]));
+    }
+    std::fs::remove_file(place.path().join("body.txt")).expect("removed");
+    assert!(server.seen().iter().any(|seen| seen.header("cookie").is_some()), "they are sent");
+    assert_no_secret_below(place.path());
+}
+
+/// Failures quote what was asked for, without its secrets.
+#[test]
+fn secrets_stay_out_of_error_messages() {
+    let place = Place::new();
+    let secret = |text: &str| text.replace('$', SECRET);
+    for args in [
+        &["http://u:$@127.0.0.1:9/?token=$", "-R", "1"][..],
+        &["http://u:$@127.0.0.1:99999/?token=$", "-R", "1"],
+        &["http://127.0.0.1:9/", "-R", "1", "-H", "Bearer $"],
+        &["http://127.0.0.1:9/", "-R", "1", "-H", "Authorization: $\n$"],
+        &["http://127.0.0.1:9/?token=$", "http://u:$@127.0.0.1:8/", "-R", "1"],
+        &["http://127.0.0.1:9/?token=$", "-X", "G(T", "-R", "1"],
+    ] {
+        let args: Vec<String> = args.iter().map(|arg| secret(arg)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let said = place.call(&[&["run"], &args[..]].concat());
+        assert_eq!(said.code(), Some(2));
+        assert_clean(&said);
+    }
+    place.file("t.txt", secret("GET http://u:$@127.0.0.1:9/\nAuthorization $\n"));
+    let said = place.call(&["run", "--targets", "t.txt", "-R", "1"]);
+    said.refused(&["t.txt:2"]);
+    assert_clean(&said);
+}
+
+#[track_caller]
+fn assert_clean(said: &Said) {
+    assert!(!said.stdout.contains(SECRET), "{said:?}");
+    assert!(!said.stderr.contains(SECRET), "{said:?}");
+}
+
+fn assert_no_secret_below(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            assert_no_secret_below(&path);
+            continue;
+        }
+        let bytes = fs::read(&path).expect("a file");
+        let found = bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
+        assert!(!found, "{path:?} holds a secret");
+    }
+}
