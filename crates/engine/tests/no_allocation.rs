@@ -1,0 +1,159 @@
+//! A plaintext request allocates nothing once the connections are there: counted by the allocator.
+#![allow(unsafe_code)] // A global allocator can't be written without.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::time::Duration;
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::time::Nanos;
+use unblink_engine::expect::{Expect, Needle};
+use unblink_engine::job::{Job, Operation};
+use unblink_engine::run::{Running, start};
+use unblink_engine::target::{Address, Target};
+use unblink_wire::{Limits, RequestBuilder, RequestKind};
+
+/// The thread whose allocations are counted; 0 is nobody.
+static WATCHED: AtomicI32 = AtomicI32::new(0);
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator with a count of what one thread asks of it.
+struct Counting;
+
+impl Counting {
+    fn note(&self) {
+        let watched = WATCHED.load(Ordering::SeqCst);
+        if watched != 0 && rustix::thread::gettid().as_raw_pid() == watched {
+            ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+// SAFETY: every call goes to `System` with its arguments unchanged, and so does its result; counting
+// allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.note();
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: `place` came from `System` with this layout.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        self.note();
+        // SAFETY: `place` came from `System` with this layout; the caller vouches for the size.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Answers every request on every connection; a thread each, none of which is watched.
+fn responder(answer: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            stream.set_nodelay(true).expect("an option");
+            std::thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                // The requests are small: each comes in one piece.
+                while stream.read(&mut buffer).is_ok_and(|n| n > 0) && stream.write_all(answer).is_ok() {}
+            });
+        }
+    });
+    address
+}
+
+fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job {
+    let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
+    let operation = |request| Operation { request, kind: RequestKind::Normal, closes: false };
+    let plan = Plan::new(PlanSpec {
+        load,
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(30),
+        drain: None,
+        pool,
+        threads: 1,
+        idempotent: vec![true; 2],
+        rate_cap: None,
+    });
+    Job {
+        plan: plan.expect("a plan"),
+        target: Target { addresses: vec![Address::Tcp(address)], tls: None },
+        operations: vec![operation(request.render().expect("a request")); 2],
+        expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
+        limits: Limits::default(),
+    }
+}
+
+fn watch(thread: &str) {
+    let threads = std::fs::read_dir("/proc/self/task").expect("procfs");
+    let id = threads.map(|task| task.expect("a task").path()).find_map(|task| {
+        let name = std::fs::read_to_string(task.join("comm")).ok()?;
+        let id = task.file_name()?.to_str()?.parse().ok();
+        id.filter(|_| name.trim() == thread)
+    });
+    WATCHED.store(id.expect("the thread"), Ordering::SeqCst);
+}
+
+/// Allocations of the worker in the middle of the second and third second, the hand-over between them
+/// included, and arrivals that were `ok` in the run.
+fn allocations_of(job: Job) -> (u64, u64) {
+    let mut running: Running = start(job).expect("it starts");
+    let mut ok = running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
+    watch("unblink-0");
+    std::thread::sleep(Duration::from_millis(200));
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    ok += running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
+    std::thread::sleep(Duration::from_millis(500));
+    let allocations = ALLOCATIONS.load(Ordering::SeqCst) - before;
+    WATCHED.store(0, Ordering::SeqCst);
+    running.controls().stop();
+    while let Some(interval) = running.next_interval() {
+        ok += interval.bank.counters.measured.ok;
+    }
+    running.finish().expect("it ends");
+    (allocations, ok)
+}
+
+/// The counter itself: a thread that allocates is caught.
+fn assert_counts() {
+    WATCHED.store(rustix::thread::gettid().as_raw_pid(), Ordering::SeqCst);
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    drop(std::hint::black_box(vec![0u8; 1000]));
+    assert_eq!(ALLOCATIONS.load(Ordering::SeqCst), before + 1);
+    WATCHED.store(0, Ordering::SeqCst);
+}
+
+#[test]
+fn a_plaintext_request_allocates_nothing() {
+    assert_counts();
+    let plain = responder(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    let chunked =
+        responder(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n");
+    let length = Nanos::from_secs(30);
+    let hold = || vec![Phase::hold(Rate::per_second(2000), length)];
+    let even = || LoadSpec::Open { phases: hold(), process: Process::Even };
+    let poisson = || LoadSpec::Open { phases: hold(), process: Process::Poisson { seed: 1 } };
+    let closed = || LoadSpec::Closed { users: 8, think: Nanos::from_millis(4), duration: length };
+    for (name, job) in [
+        ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 })),
+        ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 })),
+        ("closed", job(plain, closed(), Pool::Auto { max: 8 })),
+    ] {
+        let (allocations, ok) = allocations_of(job);
+        assert!(ok > 500, "{name}: {ok} answers prove nothing");
+        assert_eq!(allocations, 0, "{name}");
+    }
+}
