@@ -8,12 +8,15 @@
 //! arrival takes whichever connection is usable first. Nothing is dropped: an arrival that can't be sent
 //! waits with its intended time until it is sent, times out or the run ends.
 
+mod event;
+mod expiry;
 mod slab;
 
+pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Policy, Pool};
 pub use slab::ConnId;
 
 use crate::failure::FailureKind;
-use crate::load::{Arrival, Load};
+use crate::load::Load;
 use crate::record::{Answer, Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
 use slab::{List, NONE, Slab, State};
@@ -29,102 +32,6 @@ const TIMEOUTS_PER_CALL_MAX: usize = 64;
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
 /// Connects in progress at once: a dropped SYN costs a second.
 pub const OPENING_MAX: u32 = 128;
-
-/// What happened, as seen from outside.
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// Time has passed.
-    Tick,
-    /// A connection is usable; how long its parts took.
-    Connected(ConnId, ConnectTimes),
-    /// An attempt to open a connection failed.
-    ConnectFailed(ConnId, FailureKind),
-    /// `now` is the moment just before the first byte of the request is written.
-    Sent(ConnId),
-    /// `now` is the moment just after the last byte of the answer was read.
-    Answered(ConnId, Answer),
-    /// A usable connection has ended without a whole answer.
-    Closed(ConnId, Closing),
-}
-
-/// How long the parts of opening a connection took.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ConnectTimes {
-    /// TCP.
-    pub connect: Nanos,
-    /// TLS, if there was any.
-    pub tls: Option<Nanos>,
-}
-
-/// How a usable connection ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Closing {
-    /// What its request, if it carried one, failed of.
-    pub kind: FailureKind,
-    /// A byte of an answer had been read, so that the request must not be sent again.
-    pub answered: bool,
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// Open a connection; answer with `Connected` or `ConnectFailed`.
-    Open(ConnId),
-    /// Send the operation; answer with `Sent` at once, then `Answered` or `Closed`.
-    Send {
-        /// On this connection.
-        conn: ConnId,
-        /// Number of the operation.
-        operation: u32,
-        /// Number of the arrival.
-        arrival: u64,
-    },
-    /// Close; no event follows.
-    Close(ConnId, CloseKind),
-}
-
-/// How to close.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CloseKind {
-    /// Nothing is under way.
-    Graceful,
-    /// A request is under way: reset, or its port stays taken.
-    Abort,
-}
-
-/// Actions of one call, in a buffer that is used again.
-pub type Actions = Vec<Action>;
-
-/// The size of an [`Actions`] buffer that never has to grow.
-pub const ACTIONS_MAX: usize = SENDS_PER_CALL_MAX + OPENS_PER_CALL_MAX + 2 * TIMEOUTS_PER_CALL_MAX + 4;
-
-/// How many connections there may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pool {
-    /// One more whenever an arrival is due and none is usable, up to `max`.
-    Auto {
-        /// Limit of this worker.
-        max: u32,
-    },
-    /// `n` connections, opened before the start.
-    Fixed {
-        /// Number for this worker.
-        n: u32,
-    },
-}
-
-/// What the dispatcher must know of the plan.
-#[derive(Clone, Debug)]
-pub struct Policy {
-    /// Connections.
-    pub pool: Pool,
-    /// From the intended time.
-    pub timeout: Nanos,
-    /// How long dispatch goes on after the last arrival due.
-    pub drain: Nanos,
-    /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
-    pub idempotent: Vec<bool>,
-}
 
 /// The state machine of one worker.
 #[derive(Debug)]
@@ -252,7 +159,8 @@ impl<L: Load> Dispatch<L> {
         wake
     }
 
-    /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`.
+    /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`. An early end is announced
+    /// by [`Dispatch::stop`], and this is called no sooner than the moment given there.
     pub fn finish(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         while self.flights.head != NONE {
             let slot = self.flights.head;
@@ -372,54 +280,6 @@ impl<L: Load> Dispatch<L> {
             }
             State::Opening | State::Free => {}
         }
-    }
-
-    fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        for _ in 0..TIMEOUTS_PER_CALL_MAX {
-            let slot = self.flights.head;
-            if slot == NONE || now.since(self.slab.at(slot).flight.arrival.intended) <= self.policy.timeout {
-                return;
-            }
-            let flight = self.end_flight(slot, now);
-            rec.timed_out(&flight, slot, 0, now);
-            rec.counters().connections.closed_on_timeout += 1;
-            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
-            self.slab.release(slot);
-        }
-        self.more_to_do = true;
-    }
-
-    fn expire_opening(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        for _ in 0..TIMEOUTS_PER_CALL_MAX {
-            let slot = self.opening.head;
-            if slot == NONE || now.since(self.slab.at(slot).since) <= self.policy.timeout {
-                return;
-            }
-            self.slab.unlink(&mut self.opening, slot);
-            rec.counters().connections.failed += 1;
-            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
-            self.slab.release(slot);
-        }
-        self.more_to_do = true;
-    }
-
-    /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
-    /// decides, and each is also looked at when it is about to be sent.
-    fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {
-        for _ in 0..EXPIRIES_PER_CALL_MAX {
-            let late = |a: Arrival| now.since(a.intended) > self.policy.timeout;
-            let resend = self.resend.front().is_some_and(|f| late(f.arrival));
-            let head = self.load.as_ref().and_then(Load::head).is_some_and(late);
-            let flight = match (resend, head) {
-                (true, _) => self.resend.pop_front(),
-                (_, true) => self.take_head(),
-                _ => return,
-            };
-            let Some(flight) = flight else { return };
-            self.user_ended(now);
-            rec.timed_out(&flight, 0, 0, now);
-        }
-        self.more_to_do = true;
     }
 
     /// Sends what waits on what is usable, and opens connections for the rest.

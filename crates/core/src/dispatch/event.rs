@@ -1,0 +1,103 @@
+//! What the dispatcher is told, what it asks for, and what it must know of the plan.
+
+use super::ConnId;
+use crate::failure::FailureKind;
+use crate::record::Answer;
+use crate::time::Nanos;
+
+/// What happened, as seen from outside.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// Time has passed.
+    Tick,
+    /// A connection is usable; how long its parts took.
+    Connected(ConnId, ConnectTimes),
+    /// An attempt to open a connection failed.
+    ConnectFailed(ConnId, FailureKind),
+    /// `now` is the moment just before the first byte of the request is written.
+    Sent(ConnId),
+    /// `now` is the moment just after the last byte of the answer was read.
+    Answered(ConnId, Answer),
+    /// A usable connection has ended without a whole answer.
+    Closed(ConnId, Closing),
+}
+
+/// How long the parts of opening a connection took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConnectTimes {
+    /// TCP.
+    pub connect: Nanos,
+    /// TLS, if there was any.
+    pub tls: Option<Nanos>,
+}
+
+/// How a usable connection ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing {
+    /// What its request, if it carried one, failed of.
+    pub kind: FailureKind,
+    /// A byte of an answer had been read, so that the request must not be sent again.
+    pub answered: bool,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Open a connection; answer with `Connected` or `ConnectFailed`.
+    Open(ConnId),
+    /// Send the operation; answer with `Sent` at once, then `Answered` or `Closed`.
+    Send {
+        /// On this connection.
+        conn: ConnId,
+        /// Number of the operation.
+        operation: u32,
+        /// Number of the arrival.
+        arrival: u64,
+    },
+    /// Close; no event follows.
+    Close(ConnId, CloseKind),
+}
+
+/// How to close.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloseKind {
+    /// Nothing is under way.
+    Graceful,
+    /// A request is under way: reset, or its port stays taken.
+    Abort,
+}
+
+/// Actions of one call, in a buffer that is used again.
+pub type Actions = Vec<Action>;
+
+/// The size of an [`Actions`] buffer that never has to grow.
+pub const ACTIONS_MAX: usize =
+    super::SENDS_PER_CALL_MAX + super::OPENS_PER_CALL_MAX + 2 * super::TIMEOUTS_PER_CALL_MAX + 4;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pool {
+    /// One more whenever an arrival is due and none is usable, up to `max`.
+    Auto {
+        /// Limit of this worker.
+        max: u32,
+    },
+    /// `n` connections, opened before the start.
+    Fixed {
+        /// Number for this worker.
+        n: u32,
+    },
+}
+
+/// What the dispatcher must know of the plan.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Connections.
+    pub pool: Pool,
+    /// From the intended time.
+    pub timeout: Nanos,
+    /// How long dispatch goes on after the last arrival due.
+    pub drain: Nanos,
+    /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
+    pub idempotent: Vec<bool>,
+}

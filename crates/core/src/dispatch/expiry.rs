@@ -1,0 +1,57 @@
+//! What has taken too long: flights, connection attempts, waiting arrivals.
+
+use super::slab::NONE;
+use super::{Action, Actions, CloseKind, Dispatch, EXPIRIES_PER_CALL_MAX, TIMEOUTS_PER_CALL_MAX};
+use crate::load::{Arrival, Load};
+use crate::record::Recorder;
+use crate::time::Instant;
+
+impl<L: Load> Dispatch<L> {
+    pub(super) fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..TIMEOUTS_PER_CALL_MAX {
+            let slot = self.flights.head;
+            if slot == NONE || now.since(self.slab.at(slot).flight.arrival.intended) <= self.policy.timeout {
+                return;
+            }
+            let flight = self.end_flight(slot, now);
+            rec.timed_out(&flight, slot, 0, now);
+            rec.counters().connections.closed_on_timeout += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
+            self.slab.release(slot);
+        }
+        self.more_to_do = true;
+    }
+
+    pub(super) fn expire_opening(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..TIMEOUTS_PER_CALL_MAX {
+            let slot = self.opening.head;
+            if slot == NONE || now.since(self.slab.at(slot).since) <= self.policy.timeout {
+                return;
+            }
+            self.slab.unlink(&mut self.opening, slot);
+            rec.counters().connections.failed += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
+            self.slab.release(slot);
+        }
+        self.more_to_do = true;
+    }
+
+    /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
+    /// decides, and each is also looked at when it is about to be sent.
+    pub(super) fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {
+        for _ in 0..EXPIRIES_PER_CALL_MAX {
+            let late = |a: Arrival| now.since(a.intended) > self.policy.timeout;
+            let resend = self.resend.front().is_some_and(|f| late(f.arrival));
+            let head = self.load.as_ref().and_then(Load::head).is_some_and(late);
+            let flight = match (resend, head) {
+                (true, _) => self.resend.pop_front(),
+                (_, true) => self.take_head(),
+                _ => return,
+            };
+            let Some(flight) = flight else { return };
+            self.user_ended(now);
+            rec.timed_out(&flight, 0, 0, now);
+        }
+        self.more_to_do = true;
+    }
+}
