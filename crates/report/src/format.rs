@@ -6,7 +6,8 @@
 const THOUSANDS: char = '\u{202f}';
 const UNIT: char = '\u{a0}';
 
-/// A duration: `873 ns`, `10.1 ms`, `1 s`, `90 s`, `12.5 min`. Trailing zeros are left out.
+/// A duration: `873 ns`, `10.1 ms`, `1.00 s`, `12.5 min`. A whole number of its unit has no decimals, so that
+/// `10 ms` is exact and `10.0 ms` is rounded.
 pub fn duration(ns: u64) -> String {
     // (unit, its length, the largest value shown in it)
     const UNITS: [(&str, u64, u64); 5] = [
@@ -18,7 +19,7 @@ pub fn duration(ns: u64) -> String {
     ];
     for (unit, length, below) in UNITS {
         let value = ns as f64 / length as f64;
-        let text = three_digits(value);
+        let text = if ns.is_multiple_of(length) { format!("{value:.0}") } else { three_fixed(value) };
         // Compared after rounding: 999.9 µs reads `1 ms`, not `1000 µs`.
         let shown: f64 = text.parse().unwrap_or(value);
         if shown < below as f64 || below == u64::MAX {
@@ -154,6 +155,10 @@ fn three_or_whole(value: f64) -> String {
 }
 
 fn three_digits(value: f64) -> String {
+    trim(&three_fixed(value))
+}
+
+fn three_fixed(value: f64) -> String {
     let size = value.abs();
     let decimals = if size >= 99.95 {
         0
@@ -164,7 +169,7 @@ fn three_digits(value: f64) -> String {
     } else {
         3
     };
-    trim(&format!("{value:.decimals$}"))
+    format!("{value:.decimals$}")
 }
 
 fn trim(text: &str) -> String {
@@ -204,16 +209,17 @@ mod tests {
             (999, "999 ns"),
             (1_000, "1 µs"),
             (999_400, "999 µs"),
-            (999_600, "1 ms"),
+            (999_600, "1.00 ms"),
             (10_123_456, "10.1 ms"),
-            (9_996_000, "10 ms"),
+            (9_996_000, "10.0 ms"),
+            (10_000_000, "10 ms"),
             (99_960_000, "100 ms"),
             (410_200_000, "410 ms"),
-            (999_999_999, "1 s"),
+            (999_999_999, "1.00 s"),
             (1_000_000_000, "1 s"),
             (1_234_000_000, "1.23 s"),
             (90_000_000_000, "90 s"),
-            (119_900_000_000, "2 min"),
+            (119_900_000_000, "2.00 min"),
             (750_000_000_000, "12.5 min"),
             (3_600_000_000_000, "60 min"),
             (u64::MAX, "307 445 735 min"),

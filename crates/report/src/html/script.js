@@ -5,15 +5,16 @@
   for (const e of document.querySelectorAll("script[data-document]")) documents[e.dataset.document] = JSON.parse(e.textContent);
   const nb = "\u00a0";
   const thousands = (s) => s.replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
-  const digits = (v) => String(Number(v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v >= 0.9995 ? v.toFixed(2) : v.toFixed(3)));
+  const fixed = (v) => v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v >= 0.9995 ? v.toFixed(2) : v.toFixed(3);
+  const digits = (v) => String(Number(fixed(v)));
   const count = (n) => thousands(String(Math.round(n)));
   const rate = (v) => (v >= 100 ? count(v) : digits(v)) + "/s";
   const duration = (ns) => {
     for (const [unit, length, below] of [["ns", 1, 1e3], ["µs", 1e3, 1e3], ["ms", 1e6, 1e3], ["s", 1e9, 120]]) {
-      const text = digits(ns / length);
+      const text = ns % length === 0 ? String(ns / length) : fixed(ns / length);
       if (Number(text) < below) return text + nb + unit;
     }
-    return digits(ns / 6e10) + nb + "min";
+    return (ns % 6e10 === 0 ? String(ns / 6e10) : fixed(ns / 6e10)) + nb + "min";
   };
   const moment = (ns) => {
     const s = ns / 1e9;
