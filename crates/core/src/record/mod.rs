@@ -258,6 +258,12 @@ impl Recorder {
         self.bank
     }
 
+    /// Where response times of the flight's operation go; those beyond the last place share it.
+    fn operation_mut(&mut self, flight: &Flight) -> Option<&mut OperationTracks<u32>> {
+        let last = self.bank.operations.len().checked_sub(1)?;
+        self.bank.operations.get_mut(last.min(flight.operation as usize))
+    }
+
     fn is_measured(&self, arrival: &Arrival) -> bool {
         arrival.intended >= self.measured_from
     }
@@ -319,7 +325,7 @@ impl Recorder {
         self.bank.track_mut(Series::Service).record(now.since(sent));
         self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
         self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
-        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+        if let Some(operation) = self.operation_mut(flight) {
             operation.response.record(response);
         }
         let row = self.bank.heat.bin_of(response);
@@ -334,7 +340,7 @@ impl Recorder {
             return;
         }
         self.bank.track_mut(Series::Failed).record(now.since(flight.arrival.intended));
-        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+        if let Some(operation) = self.operation_mut(flight) {
             operation.failed += 1;
         }
         self.bank.heat.record(flight.arrival.intended.since(self.start), FAILED_ROW);
@@ -382,7 +388,7 @@ impl Recorder {
         if let Some(age) = service_age {
             self.bank.track_mut(Series::ServiceCensored).record(age);
         }
-        if let Some(operation) = self.bank.operations.get_mut(flight.operation as usize) {
+        if let Some(operation) = self.operation_mut(flight) {
             operation.censored.record(response_age);
         }
         self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
