@@ -35,15 +35,20 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
     let measure =
         |load: &[&str], name: &str| measure(&scenario, &length, load, &folder.join(name), &interruptions);
 
-    eprintln!("A server that answers in 10 ms, and once not at all for 1 s. Twice {} s:", length.seconds);
-    eprintln!("  1/2  closed loop: {USERS} users, each waits for its answer (as ab, hey, wrk, Locust do)");
+    output::note(format_args!(
+        "A server that answers in 10 ms, and once not at all for 1 s. Twice {} s:",
+        length.seconds
+    ));
+    output::note(format_args!(
+        "  1/2  closed loop: {USERS} users, each waits for its answer (as ab, hey, wrk, Locust do)"
+    ));
     let users = USERS.to_string();
     let closed = measure(&["--closed", &users], "closed")?;
     let mut code = exit::of_run(&closed);
     if code == exit::INTERRUPTED {
         return Ok(code);
     }
-    eprintln!("  2/2  open loop: {RATE_PER_S} arrivals a second, whatever the server does");
+    output::note(format_args!("  2/2  open loop: {RATE_PER_S} arrivals a second, whatever the server does"));
     let rate = RATE_PER_S.to_string();
     let open = measure(&["-R", &rate], "open")?;
     code = code.max(exit::of_run(&open));
@@ -61,7 +66,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
             "truth": { "unit": "ns", "quantiles": truth },
         });
         output::print(&(output::to_json(&all)? + "\n"))?;
-        eprintln!("Page  {}/demo.html", folder.display());
+        output::note(format_args!("Page  {}/demo.html", folder.display()));
     } else {
         output::print(&demo::terminal(&demo, &output::style()))?;
         output::print(&format!("\nPage  {0}/demo.html\nRuns  {0}/closed  {0}/open\n", folder.display()))?;
@@ -96,7 +101,7 @@ fn measure(
     let page = unblink_report::html::render(&document);
     output::write_beside(&folder.join("report.html"), &page);
     if document.status == RunStatus::Interrupted {
-        eprintln!("interrupted; what was recorded is in {}", folder.display());
+        output::note(format_args!("interrupted; what was recorded is in {}", folder.display()));
     }
     Ok(document)
 }

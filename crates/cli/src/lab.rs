@@ -83,7 +83,10 @@ fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {
         ))?;
     }
     if let Some(error) = &summary.truth_error {
-        eprintln!("warning: the truth log is not whole: {error} ({} rows lost)", summary.truth_rows_lost);
+        output::note(format_args!(
+            "warning: the truth log is not whole: {error} ({} rows lost)",
+            summary.truth_rows_lost
+        ));
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("error: {}", explain(&error));
+            output::note(format_args!("error: {}", explain(&error)));
             ExitCode::from(exit::USAGE)
         }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) use crate::args::Exports;
 use anyhow::{Context, Result, bail};
+use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
@@ -66,14 +67,23 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
 /// Writes a page or a picture; without it the run is still whole.
 pub(crate) fn write_beside(path: &Path, page: &str) {
     if let Err(error) = std::fs::write(path, page) {
-        eprintln!("warning: can't write {path:?}: {error}");
+        note(format_args!("warning: can't write {path:?}: {error}"));
     }
 }
 
 /// Says where the record is.
-pub(crate) fn say_where(folder: &Path, quietly: bool) {
+pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
     let text = format!("Record  {0}\nReport  {0}/report.html", folder.display());
-    if quietly { eprintln!("{text}") } else { println!("\n{text}") }
+    if quietly {
+        note(format_args!("{text}"));
+        return Ok(());
+    }
+    print(&format!("\n{text}\n"))
+}
+
+/// Writes a line to stderr. Where that fails there is nobody to tell, and it must not end a run.
+pub(crate) fn note(line: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Can a run be recorded here? Known before anything is sent.

@@ -52,7 +52,9 @@ impl Interruptions {
             (None, _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
             (Some(controls), 1) => {
                 controls.stop();
-                eprintln!("\nstopping: waiting for outstanding answers (Ctrl-C again to quit at once)");
+                crate::output::note(format_args!(
+                    "\nstopping: waiting for outstanding answers (Ctrl-C again to quit at once)"
+                ));
             }
             (Some(controls), 2) => controls.abort(),
             // A third time: whatever still hangs, the user wants out. What was recorded is on disk.

@@ -34,12 +34,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-runs").join(clock::folder_name()));
     let interruptions = signals::listen()?;
     if !args.quiet && std::io::stderr().is_terminal() {
-        eprintln!("{}: {}", prepared.target_line, prepared.header.load.summary);
+        output::note(format_args!("{}: {}", prepared.target_line, prepared.header.load.summary));
     }
     let (document, tally) = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
     output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
     output::present(&document, &tally, &args.exports)?;
-    output::say_where(&folder, args.exports.json);
+    output::say_where(&folder, args.exports.json)?;
     Ok(exit::of_run(&document))
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn execute(
         live.show(interval);
         if let Err(error) = writer.interval(interval) {
             live.clear();
-            eprintln!("warning: {error}");
+            output::note(format_args!("warning: {error}"));
         }
     }
     live.clear();
@@ -84,7 +84,7 @@ pub(crate) fn execute(
     let steal_share = steal.and_then(StealMeter::share_since);
     let document = tally.document(&ending(&plan, summary, steal_share, &tally));
     if let Err(error) = writer.finish(&document) {
-        eprintln!("warning: {error}");
+        output::note(format_args!("warning: {error}"));
     }
     Ok((document, tally))
 }
