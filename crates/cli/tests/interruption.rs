@@ -94,6 +94,34 @@ fn ctrl_c_of_a_closed_load() {
 }
 
 #[test]
+fn ctrl_c_during_warm_up() {
+    let (server, place) = (slow(1), Place::new());
+    let args = [&server.url(), "-R", "100", "-d", "30s", "--warmup", "30s", "--no-preflight"];
+    let mut child = place.start(&args);
+    wait_for_intervals(&place, &mut child, 1);
+    child.signal("INT");
+    let run = child.wait().run();
+    assert_interrupted(&run);
+    assert_eq!((run.arrivals("scheduled"), run.arrivals("ok")), (0, 0));
+    let warm = run.count("/warmup/scheduled");
+    assert!((100..3000).contains(&warm), "{warm}");
+    assert_eq!((run.count("/warmup/ok"), server.seen().len() as u64), (warm, warm));
+}
+
+/// Connections of a fixed pool are opened before anything is measured; nothing is lost by leaving then.
+#[test]
+fn ctrl_c_while_the_pool_is_opened() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}/", listener.local_addr().expect("an address"));
+    let place = Place::new();
+    let child = place.start(&[&url, "-k", "-R", "100", "-c", "1", "--no-preflight"]);
+    let _silent = listener.accept().expect("a connection");
+    child.signal("INT");
+    let said = child.wait();
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(130), ""), "{said:?}");
+}
+
+#[test]
 fn ctrl_c_during_pre_flight() {
     let server = Hostile::start(|_| Act::SendThenStall(Vec::new()));
     let place = Place::new();
@@ -177,7 +205,7 @@ fn the_report_of_a_whole_run_is_the_runs_own() {
 /// A limit on the size of files stands for a disk that is full.
 #[test]
 fn a_full_disk_does_not_end_the_run() {
-    for blocks in ["8", "24", "200"] {
+    for blocks in ["8", "24"] {
         let (server, place) = (slow(1), Place::new());
         let setup = format!("trap '' XFSZ; ulimit -f {blocks}");
         let url = server.url();
@@ -188,6 +216,18 @@ fn a_full_disk_does_not_end_the_run() {
         assert!(said.stderr.contains("File too large"), "{blocks}: {said:?}");
         assert!(said.stdout.contains("210"), "{blocks}: {said:?}");
     }
+}
+
+/// Where not even the first byte can be written the run does not begin.
+#[test]
+fn a_disk_that_was_full_before() {
+    let (server, place) = (slow(1), Place::new());
+    let url = server.url();
+    let args = ["run", &url, "-R", "100", "-d", "5s", "-o", "out", "--no-preflight"];
+    let said = finish(&mut place.shell("trap '' XFSZ; ulimit -f 0", &args));
+    // Standard error is a file here too: only the code and what was sent can tell.
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{said:?}");
+    assert!(server.seen().len() < 100, "no load without a record");
 }
 
 /// The same with the document on a pipe, which no limit meets.
@@ -216,4 +256,19 @@ fn a_closed_stdout_is_no_error() {
     let said = finish(&mut place.shell(setup, &[&url]));
     assert!(said.stderr.contains("code 0"), "{said:?}");
     assert_eq!(place.run_json()["status"], "complete");
+}
+
+/// Nobody may be there to read a warning; that ends no run.
+#[test]
+fn a_full_or_closed_stderr_ends_no_run() {
+    for stderr in ["2>/dev/full", "2>&-"] {
+        let (server, place) = (slow(1), Place::new());
+        let url = server.url();
+        let run = "run \"$1\" -R 100 -d 1100ms -o out --no-preflight --json";
+        // The intervals can't be written either, so that there is a warning to give.
+        let setup = format!("(trap '' XFSZ; ulimit -f 8; \"$0\" {run} {stderr}) | cat; exit");
+        let run = finish(&mut place.shell(&setup, &[&url])).run();
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), 110);
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use support::hostile::{Act, Hostile, Seen, answer, ok};
 use support::lab::Lab;
-use support::{Place, Run};
+use support::{Place, Run, finish};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -366,4 +366,63 @@ fn closed_counts_leave_the_warm_up_out() {
     run.assert_all("ok");
     assert_eq!(run.arrivals("scheduled"), 10);
     assert!(run.count("/warmup/ok") > 0);
+}
+
+/// (index, intended, response) of arrivals, which the document lists up to five a second.
+fn listed(run: &Run) -> Vec<(u64, u64, u64)> {
+    let slowest = run.at("/slowest").as_array().expect("a list");
+    let number = |arrival: &serde_json::Value, name: &str| arrival[name].as_u64().expect("a number");
+    let mut listed: Vec<_> = slowest
+        .iter()
+        .map(|a| (number(a, "index"), number(a, "intended_ns"), number(a, "response_ns")))
+        .collect();
+    listed.sort_unstable();
+    listed
+}
+
+#[test]
+fn intended_times_are_exact() {
+    let server = Hostile::start(|_| Act::AnswerAfter(20 * MS, ok()));
+    let open = listed(&run(&server, &["-R", "8", "-n", "5"]));
+    let intended: Vec<_> = open.iter().map(|&(index, intended, _)| (index, intended)).collect();
+    assert_eq!(intended, [(0, 0), (1, 125_000_000), (2, 250_000_000), (3, 375_000_000), (4, 500_000_000)]);
+    // A closed user comes again exactly one think time after its answer.
+    let closed = listed(&run(&server, &["--closed", "1", "--think", "50ms", "-n", "5"]));
+    assert_eq!(closed.len(), 5);
+    assert!(closed.windows(2).all(|w| w[1].1 == w[0].1 + w[0].2 + 50_000_000), "{closed:?}");
+}
+
+#[test]
+fn many_targets_share_the_last_place() {
+    let server = healthy();
+    let urls: Vec<String> = (0..40).map(|n| format!("{}{n}", server.url())).collect();
+    let mut args: Vec<&str> = urls.iter().map(String::as_str).collect();
+    args.extend(["-R", "800", "-n", "80", "--no-preflight"]);
+    let run = Place::new().measure(&args);
+    run.assert_all("ok");
+    let operations = run.at("/operations").as_array().expect("a list");
+    assert_eq!((operations.len(), &operations[31]["name"]), (32, &"(others)".into()));
+    let count = |o: &serde_json::Value| o["response_time"]["count"].as_u64().expect("a count");
+    assert!(operations[..31].iter().all(|o| count(o) == 2), "{operations:#?}");
+    assert_eq!(count(&operations[31]), 18);
+    assert_eq!(run.at("/targets").as_array().map(Vec::len), Some(40));
+}
+
+#[test]
+fn targets_from_standard_input() {
+    let (server, place) = (healthy(), Place::new());
+    let targets = std::fs::File::open(place.file("t", format!("GET {}a\nPUT {0}b\n", server.url())));
+    let mut command =
+        place.command(&["run", "--targets", "-", "-R", "100", "-n", "4", "--json", "-o", "out"]);
+    let run = finish(command.stdin(targets.expect("a file"))).run();
+    run.assert_all("ok");
+    assert_eq!(server.seen().iter().filter(|seen| seen.method == "PUT" && seen.target == "/b").count(), 3);
+}
+
+#[test]
+fn a_request_that_asks_to_close_gets_its_own_connection() {
+    let server = healthy();
+    let run = run(&server, &["-R", "200", "-n", "20", "-H", "Connection: close"]);
+    run.assert_all("ok");
+    assert_eq!((run.connections("opened"), server.connections()), (20, 20));
 }

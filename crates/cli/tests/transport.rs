@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::net::TcpListener;
 use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
 use support::lab::Lab;
 use support::{Place, Run};
@@ -70,6 +71,30 @@ fn tls_to_a_server_that_speaks_none() {
     let closed = Refusing::new();
     let url = format!("https://{}/", closed.address);
     run(&Place::new(), &url, &["-k", "--no-preflight"]).assert_all_failed("connect_refused");
+}
+
+/// A handshake that never ends: nothing can be sent, and the run is over in time all the same.
+#[test]
+fn a_handshake_that_stalls() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}/", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    for pool in ["auto", "auto:2", "2"] {
+        let args = ["-k", "--no-preflight", "--timeout", "300ms", "-c", pool];
+        let run = run(&Place::new(), &url, &args);
+        run.assert_all("timed_out");
+        assert_eq!(run.arrivals("timed_out_never_sent"), 20, "{run:?}");
+        assert_eq!(run.connections("opened"), 0);
+    }
+    refused(&Place::new(), &url, &["-k", "--timeout", "300ms"], &["gave no answer", "the timeout passed"]);
+}
+
+/// A fixed pool that can't be opened beforehand.
+#[test]
+fn a_fixed_pool_to_nobody() {
+    let nobody = Refusing::new();
+    let run = run(&Place::new(), &nobody.url(), &["--no-preflight", "-c", "5"]);
+    run.assert_all_failed("connect_refused");
 }
 
 #[test]
