@@ -14,8 +14,10 @@ fn slow(ms: u32) -> Hostile {
     Hostile::start(move |_| Act::AnswerAfter(ms * MS, ok()))
 }
 
-fn assert_interrupted(run: &Run) {
+fn assert_interrupted(place: &Place, run: &Run) {
     run.assert_accounts();
+    assert_eq!(place.run_json(), run.document);
+    assert!(place.call(&["report", "out", "--json"]).run().document == run.document);
     assert_eq!((run.code, run.at("/status")), (Some(130), &Value::from("interrupted")), "{run:?}");
 }
 
@@ -26,14 +28,13 @@ fn assert_ends_early(signal: &str) {
     wait_for_intervals(&place, &mut child, 1);
     child.signal(signal);
     let run = child.wait().run();
-    assert_interrupted(&run);
+    assert_interrupted(&place, &run);
     let scheduled = run.arrivals("scheduled");
     assert!((100..3000).contains(&scheduled), "{run:?}");
     assert_eq!((run.arrivals("ok"), server.seen().len() as u64), (scheduled, scheduled), "drained");
     let ended = run.count("/series/load_to_ns");
     assert_eq!(scheduled, ended.div_ceil(10_000_000), "one arrival each 10 ms until {ended} ns");
     assert!(run.stderr.contains("Ctrl-C again"), "{}", run.stderr);
-    assert_eq!(place.run_json(), run.document);
 }
 
 #[test]
@@ -60,10 +61,9 @@ fn a_second_ctrl_c_quits_at_once_and_still_reports() {
     assert!(child.is_running(), "it waits for answers");
     child.signal("INT");
     let run = child.wait().run();
-    assert_interrupted(&run);
+    assert_interrupted(&place, &run);
     assert_eq!(run.arrivals("unfinished"), 50, "{run:?}");
     assert!(run.arrivals("unsent") >= 50, "{run:?}");
-    assert_eq!(place.run_json(), run.document);
 }
 
 /// Both signals within the 20 ms that the first one takes to reach every worker.
@@ -76,7 +76,7 @@ fn two_ctrl_c_in_a_row_lose_no_arrival() {
         wait_for_intervals(&place, &mut child, 1);
         child.signal("INT");
         child.signal("INT");
-        assert_interrupted(&child.wait().run());
+        assert_interrupted(&place, &child.wait().run());
     }
 }
 
@@ -88,7 +88,7 @@ fn ctrl_c_of_a_closed_load() {
     wait_for_intervals(&place, &mut child, 1);
     child.signal("INT");
     let run = child.wait().run();
-    assert_interrupted(&run);
+    assert_interrupted(&place, &run);
     assert_eq!(run.arrivals("ok"), run.arrivals("scheduled"));
     assert_eq!(server.seen().len() as u64, run.arrivals("scheduled"));
 }
@@ -101,7 +101,7 @@ fn ctrl_c_during_warm_up() {
     wait_for_intervals(&place, &mut child, 1);
     child.signal("INT");
     let run = child.wait().run();
-    assert_interrupted(&run);
+    assert_interrupted(&place, &run);
     assert_eq!((run.arrivals("scheduled"), run.arrivals("ok")), (0, 0));
     let warm = run.count("/warmup/scheduled");
     assert!((100..3000).contains(&warm), "{warm}");

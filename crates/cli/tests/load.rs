@@ -426,3 +426,22 @@ fn a_request_that_asks_to_close_gets_its_own_connection() {
     run.assert_all("ok");
     assert_eq!((run.connections("opened"), server.connections()), (20, 20));
 }
+
+#[test]
+fn the_smallest_and_the_steepest() {
+    let server = healthy();
+    for (args, scheduled) in [
+        (&["-R", "1", "-n", "1"][..], 1),
+        (&["-R", "0.001", "-d", "50ms"], 1),
+        (&["-R", "1000000", "-d", "100us", "-c", "8"], 100),
+        (&["--closed", "1", "-n", "1"], 1),
+        (&["--closed", "5", "-d", "3ms"], 3),
+        (&["-R", "10", "-d", "1ns"], 1),
+    ] {
+        let run = run(&server, args);
+        run.assert_accounts();
+        let counted = run.arrivals("scheduled");
+        assert!(counted == scheduled || args[0] == "--closed" && counted >= scheduled, "{args:?}: {counted}");
+        assert_eq!(run.arrivals("ok"), counted);
+    }
+}
