@@ -331,3 +331,46 @@ fn a_target_that_comes_back_is_found_again() {
     run.assert_accounts();
     assert_eq!((run.failures("reset"), run.arrivals("ok")), (20, 20), "{run:?}");
 }
+
+/// A mixture by seed, with every kind of pool and load: whatever happens, the accounts hold.
+#[test]
+fn seeded_mixtures() {
+    for seed in 1..=8u64 {
+        let requests = AtomicUsize::new(0);
+        let server = Hostile::start(move |_| {
+            // splitmix64: the same behaviours in the same order for a seed.
+            let n = requests.fetch_add(1, Ordering::SeqCst) as u64;
+            let mut x = seed.wrapping_mul(1 << 32).wrapping_add(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            x ^= x >> 31;
+            match x % 16 {
+                0 => Act::Reset,
+                1 => Act::Close,
+                2 => Act::AnswerThenClose(ok()),
+                3 => Act::AnswerThenCloseIdle(ok(), (x >> 8) as u32 % 20 * MS),
+                4 => Act::SendThenReset(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".to_vec()),
+                5 => Act::SendThenStall(b"HTTP/1.1 ".to_vec()),
+                6 => Act::Answer([ok(), ok()].concat()),
+                7 => Act::Answer(answer("503 No", "")),
+                8 => Act::Endless(b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), b"x".to_vec(), 30 * MS),
+                _ => Act::AnswerAfter((x >> 8) as u32 % 15 * MS, ok()),
+            }
+        });
+        let pool = ["auto", "auto:5", "7", "2"][seed as usize % 4];
+        let threads = ["1", "2"][seed as usize / 2 % 2];
+        let load: &[&str] = match seed {
+            1..=5 => &["-R", "400", "-d", "600ms"],
+            6 => &["-R", "400", "-d", "300ms", "--warmup", "300ms", "--arrivals", "poisson"],
+            _ => &["--closed", "6", "--think", "2ms", "-d", "600ms"],
+        };
+        let more = ["-c", pool, "-t", threads, "--timeout", "250ms", "--no-preflight"];
+        let run = run(&server, &[load, &more].concat(), &[]);
+        run.assert_accounts();
+        assert_eq!(run.at("/status"), "complete", "seed {seed}");
+        let seen = server.seen().len() as u64;
+        let warm_up = run.document["warmup"]["scheduled"].as_u64().unwrap_or(0);
+        let most = run.arrivals("scheduled") + warm_up + run.connections("resent");
+        assert!(seen <= most, "seed {seed}: {seen} requests arrived, at most {most} were sent");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod support;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
 use support::hostile::{Act, Hostile, ok};
@@ -22,7 +23,7 @@ fn assert_interrupted(place: &Place, run: &Run) {
 }
 
 /// What fell due before the interruption is waited for; the rest was never scheduled.
-fn assert_ends_early(signal: &str) {
+fn assert_ends_early(signal: Signal) {
     let (server, place) = (slow(300), Place::new());
     let mut child = place.start(&[&server.url(), "-R", "100", "-d", "30s", "--no-preflight"]);
     wait_for_intervals(&place, &mut child, 1);
@@ -39,12 +40,12 @@ fn assert_ends_early(signal: &str) {
 
 #[test]
 fn ctrl_c_ends_early_and_drains() {
-    assert_ends_early("INT");
+    assert_ends_early(Signal::INT);
 }
 
 #[test]
 fn sigterm_does_the_same() {
-    assert_ends_early("TERM");
+    assert_ends_early(Signal::TERM);
 }
 
 #[test]
@@ -56,10 +57,10 @@ fn a_second_ctrl_c_quits_at_once_and_still_reports() {
         &args.each_ref().map(String::as_str).iter().copied().chain(["--no-preflight"]).collect::<Vec<_>>(),
     );
     wait_for_intervals(&place, &mut child, 1);
-    child.signal("INT");
+    child.signal(Signal::INT);
     std::thread::sleep(100 * MS);
     assert!(child.is_running(), "it waits for answers");
-    child.signal("INT");
+    child.signal(Signal::INT);
     let run = child.wait().run();
     assert_interrupted(&place, &run);
     assert_eq!(run.arrivals("unfinished"), 50, "{run:?}");
@@ -74,8 +75,8 @@ fn two_ctrl_c_in_a_row_lose_no_arrival() {
         let url = server.url();
         let mut child = place.start(&[&url, "-R", "2000", "-c", "8", "-t", threads, "--no-preflight"]);
         wait_for_intervals(&place, &mut child, 1);
-        child.signal("INT");
-        child.signal("INT");
+        child.signal(Signal::INT);
+        child.signal(Signal::INT);
         assert_interrupted(&place, &child.wait().run());
     }
 }
@@ -86,7 +87,7 @@ fn ctrl_c_of_a_closed_load() {
     let url = server.url();
     let mut child = place.start(&[&url, "--closed", "5", "--think", "10ms", "--no-preflight"]);
     wait_for_intervals(&place, &mut child, 1);
-    child.signal("INT");
+    child.signal(Signal::INT);
     let run = child.wait().run();
     assert_interrupted(&place, &run);
     assert_eq!(run.arrivals("ok"), run.arrivals("scheduled"));
@@ -99,7 +100,7 @@ fn ctrl_c_during_warm_up() {
     let args = [&server.url(), "-R", "100", "-d", "30s", "--warmup", "30s", "--no-preflight"];
     let mut child = place.start(&args);
     wait_for_intervals(&place, &mut child, 1);
-    child.signal("INT");
+    child.signal(Signal::INT);
     let run = child.wait().run();
     assert_interrupted(&place, &run);
     assert_eq!((run.arrivals("scheduled"), run.arrivals("ok")), (0, 0));
@@ -116,7 +117,7 @@ fn ctrl_c_while_the_pool_is_opened() {
     let place = Place::new();
     let child = place.start(&[&url, "-k", "-R", "100", "-c", "1", "--no-preflight"]);
     let _silent = listener.accept().expect("a connection");
-    child.signal("INT");
+    child.signal(Signal::INT);
     let said = child.wait();
     assert_eq!((said.code(), said.stdout.as_str()), (Some(130), ""), "{said:?}");
 }
@@ -129,7 +130,7 @@ fn ctrl_c_during_pre_flight() {
     while server.seen().is_empty() {
         std::thread::sleep(MS);
     }
-    child.signal("INT");
+    child.signal(Signal::INT);
     let said = child.wait();
     assert_eq!((said.code(), said.stdout.as_str()), (Some(130), ""), "{said:?}");
     assert!(!place.path().join("out").exists());
@@ -149,7 +150,7 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     let (server, place) = (slow(1), Place::new());
     let mut child = place.start(&[&server.url(), "-R", "200", "-d", "60s", "--no-preflight"]);
     wait_for_intervals(&place, &mut child, 2);
-    child.signal("KILL");
+    child.signal(Signal::KILL);
     assert_eq!(child.wait().code(), None);
     let seen = server.seen().len() as u64;
     let run = place.call(&["report", "out", "--json"]).run();

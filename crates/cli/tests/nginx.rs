@@ -2,6 +2,7 @@
 
 mod support;
 
+use rustix::process::{Pid, Signal};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -81,7 +82,7 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         // The master ends its worker when asked, not when killed.
-        let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        let _ = rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
 }

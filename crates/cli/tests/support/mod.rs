@@ -4,6 +4,7 @@
 pub(crate) mod hostile;
 pub(crate) mod lab;
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fmt;
 use std::fs::File;
@@ -115,14 +116,8 @@ impl Started {
         Started { child, stdout, stderr }
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Sends a signal: `INT`, `TERM`, `KILL`.
-    pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
-        assert!(sent.expect("kill(1)").success());
+    pub(crate) fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(Pid::from_child(&self.child), signal).expect("a process");
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
