@@ -1,0 +1,117 @@
+//! A target with several addresses: each in turn, and those that refuse do no harm.
+
+use rustix::net::{AddressFamily, SocketAddrV4, SocketType};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use unblink_core::dispatch::Pool;
+use unblink_core::failure::FailureKind;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::Counters;
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::time::Nanos;
+use unblink_engine::expect::Expect;
+use unblink_engine::job::{Job, Operation};
+use unblink_engine::preflight::preflight;
+use unblink_engine::run::{Summary, start};
+use unblink_engine::target::{Address, Target};
+use unblink_wire::{Limits, RequestBuilder, RequestKind};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn listening() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut buffer = [0; 1024];
+                while stream.read(&mut buffer).is_ok_and(|n| n > 0) && stream.write_all(ANSWER).is_ok() {}
+            });
+        }
+    });
+    address
+}
+
+/// A port that is taken while nobody listens.
+fn refusing() -> (OwnedFd, SocketAddr) {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = rustix::net::getsockname(&socket).expect("an address");
+    (socket, SocketAddr::try_from(address).expect("an internet address"))
+}
+
+fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job {
+    let builder = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
+    let request = builder.render().expect("a request");
+    let phases = vec![Phase::hold(Rate::per_second(500), Nanos::from_millis(400))];
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::Open { phases, process: Process::Even },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(10),
+        drain: None,
+        pool,
+        threads,
+        idempotent: vec![true],
+        rate_cap: None,
+    });
+    Job {
+        plan: plan.expect("a plan"),
+        target: Target { addresses: addresses.iter().copied().map(Address::Tcp).collect(), tls: None },
+        operations: vec![Operation { request, kind: RequestKind::Normal, closes: false }],
+        expect: Expect::default(),
+        limits: Limits::default(),
+    }
+}
+
+fn run(job: Job) -> (Counters, Summary) {
+    let mut running = start(job).expect("it starts");
+    let mut counters = Counters::default();
+    while let Some(interval) = running.next_interval() {
+        counters.add(&interval.bank.counters);
+    }
+    (counters, running.finish().expect("it ends"))
+}
+
+#[test]
+fn each_address_in_turn() {
+    let addresses = [listening(), listening(), listening()];
+    for threads in [1, 2, 3] {
+        let (counters, summary) = run(job(&addresses, Pool::Fixed { n: 9 }, threads));
+        assert_eq!(counters.measured.ok, 200);
+        let by_address = addresses.map(|a| summary.by_address[&a.to_string()]);
+        assert_eq!(by_address.iter().sum::<u64>(), 9);
+        // Each worker goes round on its own.
+        assert!(by_address.iter().all(|&n| n >= 2), "{threads}: {by_address:?}");
+    }
+}
+
+#[test]
+fn addresses_that_refuse_are_passed_over() {
+    let (_taken, nobody) = refusing();
+    let somebody = listening();
+    for addresses in [[nobody, somebody], [somebody, nobody]] {
+        for pool in [Pool::Auto { max: 50 }, Pool::Fixed { n: 4 }] {
+            let job = job(&addresses, pool, 1);
+            preflight(&job, 0, std::time::Duration::from_secs(5)).expect("one of them answers");
+            let (counters, summary) = run(job);
+            assert_eq!(counters.measured.ok, 200, "{counters:?}");
+            assert_eq!(counters.connections.opened, summary.by_address[&somebody.to_string()]);
+            assert_eq!(summary.by_address[&nobody.to_string()], 0);
+        }
+    }
+}
+
+#[test]
+fn nobody_at_any_address() {
+    let ((_one, first), (_other, second)) = (refusing(), refusing());
+    for pool in [Pool::Auto { max: 50 }, Pool::Fixed { n: 4 }] {
+        let job = job(&[first, second], pool, 2);
+        preflight(&job, 0, std::time::Duration::from_secs(5)).expect_err("nobody answers");
+        let (counters, _) = run(job);
+        assert_eq!(counters.measured.failed[FailureKind::CONNECT_REFUSED.index()], 200, "{counters:?}");
+        assert_eq!(counters.connections.opened, 0);
+        assert!(counters.connections.refused >= 200);
+    }
+}
