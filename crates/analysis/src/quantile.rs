@@ -20,7 +20,8 @@ pub const QUANTILES: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuantileValue {
     /// In nanoseconds. The highest value of its bin, but never above the exact maximum; when `censored`,
-    /// the largest age known.
+    /// the value at the same rank if everything open had been answered at its age: a lower bound whatever
+    /// the true values are.
     pub value_ns: u64,
     /// The quantile lies beyond what is known: it is longer than `value_ns`.
     pub censored: bool,
@@ -34,7 +35,8 @@ pub struct Survival {
     steps: Vec<Step>,
     count: u64,
     censored: u64,
-    largest_known_ns: u64,
+    /// (value, samples up to it) with the censored at their ages; empty when nothing is censored.
+    at_least: Vec<(u64, u64)>,
 }
 
 /// Up to and including `value_ns` lie `cumulative` of `count` samples. Whole as long as no censoring
@@ -68,7 +70,7 @@ impl Survival {
             steps,
             count,
             censored: censored.count(),
-            largest_known_ns: completed.max_ns.max(censored.max_ns),
+            at_least: if censored.count() > 0 { at_their_ages(completed, censored) } else { Vec::new() },
         }
     }
 
@@ -79,7 +81,7 @@ impl Survival {
             below += completions;
             steps.push(Step { value_ns, cumulative: below as f64 });
         }
-        Survival { steps, count: completed.count(), censored: 0, largest_known_ns: completed.max_ns }
+        Survival { steps, count: completed.count(), censored: 0, at_least: Vec::new() }
     }
 
     /// Samples, the censored included.
@@ -104,7 +106,13 @@ impl Survival {
         let place = self.steps.partition_point(|step| step.cumulative < needed);
         Some(match self.steps.get(place) {
             Some(step) => QuantileValue { value_ns: step.value_ns, censored: false, few_samples },
-            None => QuantileValue { value_ns: self.largest_known_ns, censored: true, few_samples },
+            None => {
+                let place = self.at_least.partition_point(|&(_, samples)| samples < rank);
+                let at_age = self.at_least.get(place).map_or(0, |&(value_ns, _)| value_ns);
+                // No quantile is shorter than a lower one that is known.
+                let value_ns = self.steps.last().map_or(at_age, |step| at_age.max(step.value_ns));
+                QuantileValue { value_ns, censored: true, few_samples }
+            }
         })
     }
 
@@ -160,6 +168,22 @@ impl Survival {
         // 1e-9 as in the oracle; beyond 10⁶ samples the product itself is rounded by more.
         exact - 1e-9 - exact * 1e-15
     }
+}
+
+/// Completed and censored together, ascending: (value, samples up to it). An age stands for the lowest value
+/// of its bin, unless all are the same: one timeout is known exactly.
+fn at_their_ages(completed: &Track<u64>, censored: &Track<u64>) -> Vec<(u64, u64)> {
+    let is_one_age = censored.sum_ns == u128::from(censored.max_ns) * u128::from(censored.count());
+    let age = |top_ns: u64| if is_one_age { top_ns } else { censored.histogram.lowest_equivalent(top_ns) };
+    let ages = censored.bins().map(|(top_ns, n)| (age(top_ns), n));
+    let mut all: Vec<(u64, u64)> = completed.bins().chain(ages).collect();
+    all.sort_unstable();
+    let mut below = 0;
+    for (_, samples) in &mut all {
+        below += *samples;
+        *samples = below;
+    }
+    all
 }
 
 /// Is `age` in a bin below that of `value`? Both are tops of bins, or exact maxima within one, so that

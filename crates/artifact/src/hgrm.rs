@@ -11,6 +11,8 @@ use unblink_analysis::quantile::Survival;
 use unblink_core::record::Track;
 
 const MS: f64 = 1e6;
+/// A share is a quotient, and so is a level: what is this close is the same.
+const ROUNDING: f64 = 1e-12;
 const TICKS_PER_HALVING: u32 = 5;
 
 /// The percentile distribution of what was completed and what is only known to take longer.
@@ -26,7 +28,7 @@ pub fn percentile_distribution(completed: &Track<u64>, censored: &Track<u64>) ->
             break;
         }
         level = next_level(level);
-        place = steps.partition_point(|(_, share)| *share < level).min(steps.len() - 1);
+        place = steps.partition_point(|(_, share)| *share < level - ROUNDING).min(steps.len() - 1);
     }
     out.push_str(&footer(completed, &survival));
     out
