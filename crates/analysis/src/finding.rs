@@ -44,6 +44,8 @@ codes! {
     NoAnswers = "no_answers";
     /// The target falls behind: latency measures how long was waited.
     Saturated = "saturated";
+    /// Too short to tell whether the target keeps up, and it did not answer all.
+    TooShort = "too_short";
     /// The generator sent less than it should have.
     SentBelowOffered = "sent_below_offered";
     /// The generator's own lateness is a large part of a printed percentile.

@@ -51,6 +51,10 @@ pub const SATURATED_LEVEL_SHARE: f64 = 0.50;
 /// Into how many stretches the last half of a hold is cut.
 pub const SATURATED_STRETCHES: usize = 4;
 
+/// In a run too short for that, more than this share of all arrivals unanswered when the load ended
+/// degrades it: the target may be saturated or only slow.
+pub const TOO_SHORT_UNANSWERED_SHARE: f64 = 0.02;
+
 /// Above this share of arrivals waiting for a connection, a pool that is meant to grow degrades the run.
 pub const POOL_WAITED_SHARE_DEGRADES: f64 = 0.001;
 /// Above this share of arrivals failed for want of a port or descriptor, the run is invalid.

@@ -31,7 +31,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 12] = [
+    let expected: [(&str, Vec<String>); 13] = [
         (
             "saturated",
             vec![
@@ -39,6 +39,13 @@ fn every_threshold_is_the_documented_one() {
                 format!("each of {SATURATED_STRETCHES} stretches"),
                 format!("more than {} of what fell due in it", percent(SATURATED_GROWTH_SHARE)),
                 format!("more than {} of what falls due within", percent(SATURATED_LEVEL_SHARE)),
+            ],
+        ),
+        (
+            "too_short",
+            vec![
+                format!("more than {} of all", percent(TOO_SHORT_UNANSWERED_SHARE)),
+                format!("at least {SAMPLES_ABOVE_MIN},"),
             ],
         ),
         (

@@ -255,7 +255,7 @@ pub struct Rate {
     pub offered: Option<f64>,
     /// Sent per second.
     pub sent: f64,
-    /// `ok` per second between the measured start and the last completion.
+    /// `ok` per second, from the measured start to the end of the load or the last completion, the later.
     pub achieved: f64,
 }
 

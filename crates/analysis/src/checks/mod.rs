@@ -30,7 +30,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 20] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 21] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -51,6 +51,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::local_limit,
         pool::limit_reached,
         saturation::saturated,
+        saturation::too_short,
     ];
     checks.iter().filter_map(|check| check(&case)).collect()
 }

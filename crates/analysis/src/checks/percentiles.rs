@@ -1,7 +1,7 @@
 //! What do the printed percentiles rest on?
 
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::Model;
+use crate::evidence::{Model, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::QUANTILES;
 use crate::text;
@@ -43,12 +43,11 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
         FindingCode::TimeoutsShapePercentile,
         severity(q <= CENSORED_QUANTILE_DEGRADES, Severity::Degrades, Severity::Note),
         format!(
-            "From {} on the response time is only known to be longer than {}: {} arrivals timed out (after {}) \
-             or were cut off.",
+            "From {} on the response time is only known to be longer than {}: {} arrivals {}.",
             text::percentile(q),
             text::duration(Nanos(bound.value_ns)),
             text::of(censored, all),
-            text::duration(case.evidence.timeout)
+            ending(case)
         ),
         "Raise --timeout (and --drain) to learn how long they take, or lower the rate if the target can't keep up.",
         vec![
@@ -58,6 +57,27 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
             ("bound_ns", bound.value_ns as f64),
         ],
     )
+}
+
+/// Why arrivals are censored.
+fn ending(case: &Case<'_>) -> String {
+    let measured = case.measured();
+    let timed_out = format!("timed out after {}", text::duration(case.evidence.timeout));
+    match (measured.timed_out, measured.unfinished + measured.unsent) {
+        (_, 0) => timed_out,
+        (0, _) => "were still open when the run ended".to_string(),
+        _ => format!("{timed_out} or were still open when the run ended"),
+    }
+}
+
+/// Arrivals that fell due per second while the load lasted, by whole rows.
+fn due_per_second(case: &Case<'_>) -> Option<f64> {
+    let evidence = case.evidence;
+    let in_load = |row: &&Row| row.start >= evidence.load_from && row.end() <= evidence.load_to;
+    let rows = || evidence.rows.iter().filter(in_load);
+    let due: u64 = rows().map(|row| row.due).sum();
+    let seconds: f64 = rows().map(|row| row.length.as_secs_f64()).sum();
+    (evidence.model == Model::Open && due > 0).then(|| due as f64 / seconds)
 }
 
 pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
@@ -72,13 +92,9 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
     let totals = case.evidence.totals;
     let count = totals.track(Series::Response).count() + totals.track(Series::ResponseCensored).count();
     let needed = (SAMPLES_ABOVE_MIN as f64 / (1.0 - last)).round() as u64;
-    let length = case.evidence.load_length();
-    let at_this_rate = if case.evidence.model == Model::Open && case.evidence.scheduled > 0 {
-        let seconds = needed as f64 * length.as_secs_f64() / case.evidence.scheduled as f64;
-        format!(", about {} at this rate", text::duration(Nanos((seconds * 1e9) as u64)))
-    } else {
-        String::new()
-    };
+    let at_this_rate = due_per_second(case).map_or(String::new(), |per_s| {
+        format!(", about {} at this rate", text::duration(Nanos((needed as f64 / per_s * 1e9) as u64)))
+    });
     found(
         FindingCode::FewSamples,
         Severity::Note,

@@ -5,27 +5,26 @@
 //! or have stopped growing only because the timeout removes them.
 
 use super::{Case, found, share};
-use crate::evidence::{Model, Row};
+use crate::evidence::{Evidence, Model, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{
-    SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE, SATURATED_STRETCHES,
+    SAMPLES_ABOVE_MIN, SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE,
+    SATURATED_STRETCHES, TOO_SHORT_UNANSWERED_SHARE,
 };
 use unblink_core::time::Nanos;
+
+/// A single stretch shows no growth.
+const STRETCHES_MIN: usize = 2;
 
 pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
     if evidence.model == Model::Closed || !evidence.is_hold {
         return None;
     }
-    let middle = evidence.load_from + Nanos(evidence.load_length().0 / 2);
-    let is_late_half =
-        |row: &&Row| row.start + Nanos(row.length.0 / 2) >= middle && row.end() <= evidence.load_to;
-    let first = evidence.rows.iter().position(|row| is_late_half(&row))?;
-    let rows: Vec<Row> = evidence.rows[first..].iter().filter(is_late_half).copied().collect();
-    // A single row shows no growth.
+    let (first, rows) = late_half(evidence);
     let stretches = rows.len().min(SATURATED_STRETCHES);
-    if stretches < 2 {
+    if stretches < STRETCHES_MIN {
         return None;
     }
     let due: u64 = rows.iter().map(|r| r.due).sum();
@@ -76,6 +75,38 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
             ("unanswered_at_end", before as f64),
         ],
     )
+}
+
+/// Growth takes two stretches to show. Without them, much left unanswered when the load ends may mean a
+/// saturated target, or one that takes its time.
+pub(super) fn too_short(case: &Case<'_>) -> Option<Finding> {
+    let evidence = case.evidence;
+    let is_judged = late_half(evidence).1.len() >= STRETCHES_MIN;
+    if evidence.model == Model::Closed || !evidence.is_hold || evidence.is_part || is_judged {
+        return None;
+    }
+    let unanswered = evidence.rows.iter().find(|row| row.end() >= evidence.load_to)?.level();
+    if share(unanswered, evidence.scheduled) <= TOO_SHORT_UNANSWERED_SHARE || unanswered < SAMPLES_ABOVE_MIN {
+        return None;
+    }
+    found(
+        FindingCode::TooShort,
+        Severity::Degrades,
+        format!(
+            "The run is too short to tell whether the target keeps up: {} were unanswered when the load ended.",
+            text::of(unanswered, evidence.scheduled)
+        ),
+        "Measure for at least 5 s, and for several times as long as an answer takes.",
+        vec![("unanswered", unanswered as f64), ("scheduled", evidence.scheduled as f64)],
+    )
+}
+
+/// The rows of the last half of the load, and the place of the first of them.
+fn late_half(evidence: &Evidence<'_>) -> (usize, Vec<Row>) {
+    let middle = evidence.load_from + Nanos(evidence.load_length().0 / 2);
+    let is_late = |row: &&Row| row.start + Nanos(row.length.0 / 2) >= middle && row.end() <= evidence.load_to;
+    let first = evidence.rows.iter().position(|row| is_late(&row)).unwrap_or(evidence.rows.len());
+    (first, evidence.rows[first..].iter().filter(is_late).copied().collect())
 }
 
 /// The most that the target answered per second in any row while the load lasted.

@@ -437,3 +437,21 @@ fn few_samples() {
         "Measure longer: p99.99 takes 100 000 arrivals, about 100 s at this rate."
     );
 }
+
+#[test]
+fn too_short_to_tell() {
+    let short = |unanswered: u64| {
+        let world = World::with(|w| {
+            w.rows.truncate(2);
+            w.rows[1].in_flight = unanswered;
+            w.evidence.load_to = Nanos::from_secs(2);
+        });
+        world.severity(Code::TooShort)
+    };
+    let limit = (TOO_SHORT_UNANSWERED_SHARE * N as f64) as u64;
+    assert_eq!(short(limit), None);
+    assert_eq!(short(limit + 1), DEGRADES);
+    // Long enough to see growth: another finding's business.
+    let long = World::with(|w| w.rows[99].in_flight = limit + 1);
+    assert_eq!(long.severity(Code::TooShort), None);
+}
