@@ -86,26 +86,27 @@ impl Pacer {
         after
     }
 
-    fn wait_until(&mut self, now: Instant, wake: Instant) -> Instant {
-        let ahead = wake.since(now);
-        if ahead > SPIN {
-            if ahead - SPIN < TIMER_FROM || self.arm(wake - SPIN).is_err() {
-                self.poll(Some(ahead - SPIN));
+    fn wait_until(&mut self, mut now: Instant, wake: Instant) -> Instant {
+        while now < wake && self.events.is_empty() {
+            let ahead = wake.since(now);
+            now = if ahead > SPIN {
+                // A signal, or the timer of an earlier wait, may end this one before its time: then the
+                // loop sleeps again.
+                self.sleep(ahead - SPIN, wake - SPIN);
+                self.watch.now_after_wait(wake)
             } else {
-                self.poll(None);
-                self.events.retain(|e| e.data.u64() != TIMER_TOKEN);
-            }
-            let now = self.watch.now_after_wait(wake);
-            if !self.events.is_empty() || now >= wake {
-                return now;
-            }
+                self.poll(Some(Nanos::ZERO));
+                self.watch.now()
+            };
         }
-        loop {
-            self.poll(Some(Nanos::ZERO));
-            let now = self.watch.now();
-            if !self.events.is_empty() || now >= wake {
-                return now;
-            }
+        now
+    }
+
+    fn sleep(&mut self, ahead: Nanos, until: Instant) {
+        if ahead < TIMER_FROM || self.arm(until).is_err() {
+            self.poll(Some(ahead));
+        } else {
+            self.poll(None);
         }
     }
 
@@ -114,6 +115,7 @@ impl Pacer {
         let timeout = timeout.map(timespec);
         // EINTR is a wake-up like any other: the caller looks at the clock.
         let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref());
+        self.events.retain(|e| e.data.u64() != TIMER_TOKEN);
     }
 
     fn arm(&mut self, at: Instant) -> Result<(), Errno> {

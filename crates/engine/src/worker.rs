@@ -149,9 +149,6 @@ impl<L: Load> Worker<L> {
                 self.act();
             }
             self.tick(now);
-            if now >= self.handed_until + INTERVAL {
-                self.hand_over(now);
-            }
             if self.dispatch.is_finished() {
                 return self.finish(now);
             }
@@ -176,6 +173,10 @@ impl<L: Load> Worker<L> {
     fn turn(&mut self, wake: Instant) -> Instant {
         let pending = !self.deferred.is_empty() || !self.unread.is_empty();
         let now = self.pacer.wait(if pending { Instant(0) } else { wake });
+        // First of all, so that what happens after a boundary is not counted before it.
+        if self.has_started() && now >= self.handed_until + INTERVAL {
+            self.hand_over(now);
+        }
         self.feed_deferred(now);
         self.read_on();
         let mut handshakes = 0;
@@ -191,11 +192,15 @@ impl<L: Load> Worker<L> {
         self.pacer.watch().now()
     }
 
+    fn has_started(&self) -> bool {
+        self.start != Instant(0)
+    }
+
     /// Lets nothing fall due any more once the user has stopped the run. Asked between reading `now` and
     /// looking at the schedule: a stop always lies ahead of the moment in which it is wished for, so that
     /// nothing falls due at it or later, however late this worker hears of it.
     fn heed_stop(&mut self) {
-        if self.stopped || self.start == Instant(0) {
+        if self.stopped || !self.has_started() {
             return;
         }
         if let Some(stop) = self.controls.stop_at() {
@@ -387,6 +392,8 @@ impl<L: Load> Worker<L> {
         };
         let passed = now.since(self.handed_until).0 / INTERVAL.0;
         let until = self.handed_until + Nanos(passed * INTERVAL.0);
+        self.heed_stop();
+        self.with_recorder(|dispatch, _, recorder| dispatch.count_due_before(until, now, recorder));
         let full = self.prepare(now, until, empty, false);
         let _ = self.channels.full.try_send(full);
     }

@@ -409,7 +409,7 @@ fn timeouts_shape() {
     assert_eq!(
         shaped.message.replace(['\u{a0}', '\u{202f}'], " "),
         "From p99 on the response time is only known to be longer than 5 s: 1 001 of 100 000 arrivals timed \
-         out (after 5 s) or were cut off."
+         out after 5 s."
     );
 
     let cut = |n: u64| World::with(|w| w.censor(n, RESPONSE, |outcomes| outcomes.unfinished = n));

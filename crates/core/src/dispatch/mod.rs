@@ -30,6 +30,10 @@ pub const OPENS_PER_CALL_MAX: usize = 16;
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
+/// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
+const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
+/// Overslept stretches with arrivals still waiting that are remembered.
+const OVERSLEPT_MAX: usize = 256;
 /// Connects in progress at once: a dropped SYN costs a second.
 pub const OPENING_MAX: u32 = 128;
 
@@ -50,6 +54,10 @@ pub struct Dispatch<L> {
     /// The latest stretch in which the pool was at its limit.
     full_since: Option<Instant>,
     full_until: Option<Instant>,
+    /// Stretches in which nobody looked at the clock while arrivals fell due: (first intended, noticed).
+    overslept: VecDeque<(Instant, Instant)>,
+    /// The last answer of `next_wake` took the next arrival into account.
+    woke_for_due: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -75,6 +83,8 @@ impl<L: Load> Dispatch<L> {
             prewarm_left,
             full_since: None,
             full_until: None,
+            overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
+            woke_for_due: true,
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -129,7 +139,14 @@ impl<L: Load> Dispatch<L> {
         }
         if !matches!(event, Event::Sent(_)) {
             self.pump(now, out, rec);
+            self.woke_for_due = self.wakes_for_due();
         }
+    }
+
+    /// Counts what has fallen due before `end`, which has just passed, and no more: at the boundary of an
+    /// interval, so that each counts where it belongs.
+    pub fn count_due_before(&mut self, end: Instant, now: Instant, rec: &mut Recorder) {
+        self.take_note_of_due(end - Nanos(1), now, rec);
     }
 
     /// When a [`Event::Tick`] is due at the latest. A time that has passed means: at once.
@@ -151,8 +168,7 @@ impl<L: Load> Dispatch<L> {
         let mut wake = [first(&self.flights), first(&self.opening), resend].into_iter().flatten().min();
         if let Some(load) = &self.load {
             let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
-            // Arrivals that could neither be sent nor cause a connection need no turn of their own.
-            let due = if load.waiting() == 0 || self.can_open() { load.next_due() } else { None };
+            let due = if self.wakes_for_due() { load.next_due() } else { None };
             let drained = Some(self.drain_end(load));
             wake = [wake, head, due, drained].into_iter().flatten().min();
         }
@@ -287,9 +303,7 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        if let Some(load) = &mut self.load {
-            load.advance(now, |arrival| rec.due(&arrival));
-        }
+        self.take_note_of_due(now, now, rec);
         let mut sends = 0;
         while self.idle.len > 0 && self.waiting() > 0 {
             if sends == SENDS_PER_CALL_MAX {
@@ -313,6 +327,34 @@ impl<L: Load> Dispatch<L> {
             // The next tick sets the end of the drain.
             self.more_to_do = true;
         }
+    }
+
+    fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
+        let Some(load) = &mut self.load else { return };
+        let mut first_due = now;
+        load.advance(until, |arrival| {
+            first_due = first_due.min(arrival.intended);
+            rec.due(&arrival);
+        });
+        // Without room the rest is booked as waiting for a connection, which it may be.
+        let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
+        if overslept && self.overslept.len() < OVERSLEPT_MAX {
+            self.overslept.push_back((first_due, now));
+        }
+    }
+
+    /// When an arrival with this intended time was first seen. Asked for in order of intended times.
+    fn noticed(&mut self, intended: Instant) -> Instant {
+        while let Some(&(first_due, noticed)) = self.overslept.front() {
+            if intended < first_due {
+                return intended;
+            }
+            if intended <= noticed {
+                return noticed;
+            }
+            self.overslept.pop_front();
+        }
+        intended
     }
 
     fn bind(&mut self, mut flight: Flight, out: &mut Actions) {
@@ -354,6 +396,11 @@ impl<L: Load> Dispatch<L> {
         self.total() < self.max && self.opening.len < OPENING_MAX
     }
 
+    /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
+    fn wakes_for_due(&self) -> bool {
+        self.load.as_ref().is_some_and(|load| load.waiting() == 0) || self.can_open()
+    }
+
     fn note_fullness(&mut self, now: Instant) {
         let full = self.total() >= self.max;
         match (full, self.full_since, self.full_until) {
@@ -384,6 +431,7 @@ impl<L: Load> Dispatch<L> {
         let operations = self.policy.idempotent.len().max(1) as u64;
         Some(Flight {
             arrival,
+            noticed: self.noticed(arrival.intended),
             operation: (arrival.index % operations) as u32,
             pool_full: self.was_full_at(arrival.intended),
             ..Flight::default()

@@ -186,7 +186,9 @@ pub struct Flight {
     pub arrival: Arrival,
     /// Which operation.
     pub operation: u32,
-    /// When the connection became usable.
+    /// When the dispatcher first looked at the clock after the arrival had fallen due.
+    pub noticed: Instant,
+    /// Since when a usable connection was there.
     pub ready: Instant,
     /// First time that it was sent, once it was.
     pub sent: Option<Instant>,
@@ -286,9 +288,13 @@ impl Recorder {
         self.outcomes(&flight.arrival).sent += 1;
         let (Some(sent), true) = (flight.sent, self.is_measured(&flight.arrival)) else { return };
         let intended = flight.arrival.intended;
-        let wait = flight.ready.since(intended);
-        let late = sent.since(intended.max(flight.ready));
-        self.bank.track_mut(Series::SendLag).record(sent.since(intended));
+        let lag_total = sent.since(intended);
+        // With the pool at its limit nothing could have been sent before a connection came free. Else one
+        // would have been opened at once: what passed before the arrival was noticed is the generator's.
+        let waits_from = if flight.pool_full { intended } else { intended.max(flight.noticed) };
+        let wait = flight.ready.min(sent).since(waits_from);
+        let late = lag_total - wait;
+        self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
         let lag = &mut self.bank.counters.lag;
         lag.generator_ns += late.0;

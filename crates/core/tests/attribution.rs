@@ -1,0 +1,125 @@
+//! Who is to blame for send lag: the pool, a connection being opened, or the generator itself.
+
+use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Answer, Bank, Recorder, Series};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::time::{Instant, Nanos};
+
+const START: Instant = Instant(1_000_000_000);
+
+struct Rig {
+    dispatch: Dispatch<unblink_core::load::Open>,
+    recorder: Recorder,
+    actions: Actions,
+}
+
+impl Rig {
+    /// 1,000/s, not yet started.
+    fn new(pool: Pool) -> Rig {
+        let plan = Plan::new(PlanSpec {
+            load: LoadSpec::Open {
+                phases: vec![Phase::hold(Rate::per_second(1000), Nanos::from_secs(10))],
+                process: Process::Even,
+            },
+            warmup: Nanos::ZERO,
+            limit: None,
+            timeout: Nanos::from_secs(30),
+            drain: None,
+            pool,
+            threads: 1,
+            idempotent: vec![true],
+            rate_cap: None,
+        })
+        .expect("valid");
+        let mut recorder = Recorder::new(Box::new(Bank::new(1)), plan.spec().timeout);
+        recorder.begin(START, Nanos::ZERO);
+        let mut rig = Rig { dispatch: Dispatch::new(plan.policy(0)), recorder, actions: Actions::new() };
+        for action in rig.at(0, Event::Tick) {
+            if let Action::Open(id) = action {
+                rig.at(0, Event::Connected(id, ConnectTimes::default()));
+            }
+        }
+        rig.dispatch.start(plan.open_load(START, 0).expect("open"));
+        rig
+    }
+
+    /// Feeds an event `us` after the start and gives what is to be done; sends are confirmed at once.
+    fn at(&mut self, us: u64, event: Event) -> Actions {
+        let now = START + Nanos::from_micros(us);
+        self.dispatch.handle(now, event, &mut self.actions, &mut self.recorder);
+        let actions = std::mem::take(&mut self.actions);
+        for action in &actions {
+            if let Action::Send { conn, .. } = action {
+                self.dispatch.handle(now, Event::Sent(*conn), &mut self.actions, &mut self.recorder);
+            }
+        }
+        actions
+    }
+
+    fn answer(&mut self, us: u64, sent: &Actions) -> Actions {
+        let Some(Action::Send { conn, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
+        let first_byte = START + Nanos::from_micros(us);
+        let answer = Answer { failure: None, status: 200, bytes: 1, first_byte, reusable: true };
+        self.at(us, Event::Answered(*conn, answer))
+    }
+
+    /// (waited for the pool, waited for a connection to open, generator late), in µs.
+    fn blame_us(&self) -> (u64, u64, u64) {
+        let bank = self.recorder.bank();
+        let lag = bank.counters.lag;
+        let all = bank.track(Series::SendLag).sum_ns;
+        assert_eq!(all, u128::from(lag.no_connection_ns + lag.connecting_ns + lag.generator_ns));
+        assert_eq!(bank.track(Series::GeneratorLate).sum_ns, u128::from(lag.generator_ns));
+        (lag.no_connection_ns / 1000, lag.connecting_ns / 1000, lag.generator_ns / 1000)
+    }
+}
+
+#[test]
+fn opening_a_connection_is_waited_for_from_the_moment_it_could_begin() {
+    let mut rig = Rig::new(Pool::Auto { max: 100 });
+    // Arrival 0 is due at 0; noticed at once; its connection takes 300 µs.
+    let opened = rig.at(0, Event::Tick);
+    let [Action::Open(id)] = opened[..] else { panic!("{opened:?}") };
+    rig.at(300, Event::Connected(id, ConnectTimes::default()));
+    assert_eq!(rig.blame_us(), (0, 300, 0));
+}
+
+#[test]
+fn what_the_generator_overslept_is_its_own() {
+    let mut rig = Rig::new(Pool::Auto { max: 100 });
+    // Nobody looks for 2.5 ms: arrivals 0, 1 and 2 are noticed 2.5, 1.5 and 0.5 ms late.
+    let opened = rig.at(2_500, Event::Tick);
+    assert_eq!(opened.len(), 3);
+    for action in opened {
+        let Action::Open(id) = action else { panic!("{action:?}") };
+        rig.at(2_600, Event::Connected(id, ConnectTimes::default()));
+    }
+    assert_eq!(rig.blame_us(), (0, 300, 4_500));
+    // The next one is on time.
+    let idle = rig.at(3_000, Event::Tick);
+    let [Action::Open(id)] = idle[..] else { panic!("{idle:?}") };
+    rig.at(3_100, Event::Connected(id, ConnectTimes::default()));
+    assert_eq!(rig.blame_us(), (0, 400, 4_500));
+}
+
+#[test]
+fn a_full_pool_is_to_blame_from_the_intended_time_on() {
+    let mut rig = Rig::new(Pool::Fixed { n: 1 });
+    let sent = rig.at(0, Event::Tick);
+    // The only connection is busy until 5 ms; nobody need look before: arrival 1 waits 4 ms.
+    let sent = rig.answer(5_000, &sent);
+    assert_eq!(rig.blame_us(), (4_000, 0, 0));
+    // Arrival 2 was due at 2 ms and gets the connection at 6 ms.
+    rig.answer(6_000, &sent);
+    assert_eq!(rig.blame_us(), (8_000, 0, 0));
+}
+
+#[test]
+fn an_idle_connection_leaves_only_the_generator_to_blame() {
+    let mut rig = Rig::new(Pool::Fixed { n: 3 });
+    rig.at(700, Event::Tick);
+    assert_eq!(rig.blame_us(), (0, 0, 700));
+    rig.at(1_000, Event::Tick);
+    assert_eq!(rig.blame_us(), (0, 0, 700));
+}
