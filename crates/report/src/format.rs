@@ -6,17 +6,18 @@
 const THOUSANDS: char = '\u{202f}';
 const UNIT: char = '\u{a0}';
 
+/// Units of a duration: (unit, its length, the largest value shown in it). The page's script reads them, too.
+pub(crate) const UNITS: [(&str, u64, u64); 5] = [
+    ("ns", 1, 1_000),
+    ("µs", 1_000, 1_000),
+    ("ms", 1_000_000, 1_000),
+    ("s", 1_000_000_000, 120),
+    ("min", 60_000_000_000, u64::MAX),
+];
+
 /// A duration: `873 ns`, `10.1 ms`, `1.00 s`, `12.5 min`. A whole number of its unit has no decimals, so that
 /// `10 ms` is exact and `10.0 ms` is rounded.
 pub fn duration(ns: u64) -> String {
-    // (unit, its length, the largest value shown in it)
-    const UNITS: [(&str, u64, u64); 5] = [
-        ("ns", 1, 1_000),
-        ("µs", 1_000, 1_000),
-        ("ms", 1_000_000, 1_000),
-        ("s", 1_000_000_000, 120),
-        ("min", 60_000_000_000, u64::MAX),
-    ];
     for (unit, length, below) in UNITS {
         let value = ns as f64 / length as f64;
         let text = if ns.is_multiple_of(length) { format!("{value:.0}") } else { three_fixed(value) };
@@ -34,10 +35,27 @@ pub fn count(n: u64) -> String {
     thousands(&n.to_string())
 }
 
-/// A rate per second: `1 000/s`, `0.5/s`.
+/// A count with the noun that fits it: `1 arrival`, `1 203 arrivals`.
+pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A rate: `1 000/s`, `0.5/s`. One below 1/s that has more than two decimals is read better per minute or
+/// per hour, if it is a whole number of these: `10/min`.
 pub fn rate(per_s: f64) -> String {
     if !per_s.is_finite() {
         return "–".into();
+    }
+    let hundredths = per_s * 100.0;
+    if per_s > 0.0 && per_s < 1.0 && (hundredths - hundredths.round()).abs() > 1e-6 {
+        for (unit, seconds) in [("min", 60.0), ("h", 3_600.0)] {
+            let whole = (per_s * seconds).round();
+            // Rates are given in thousandths per second.
+            let off = (per_s - whole / seconds).abs();
+            if (1.0..60.0).contains(&whole) && off < 0.000_501 && off <= per_s * 0.005 {
+                return format!("{}/{unit}", thousands(&format!("{whole:.0}")));
+            }
+        }
     }
     format!("{}/s", thousands(&three_or_whole(per_s)))
 }
@@ -92,8 +110,17 @@ pub fn bytes(n: u64) -> String {
     format!("{}{UNIT}TB", thousands(&three_or_whole(value)))
 }
 
-/// A moment after t = 0, exact to a millisecond and short: `30 s`, `9.5 s`, `2 min 05 s`, `1 h 30 min`.
+/// A moment after t = 0, exact to a millisecond and short: `30 s`, `9.5 s`, `2 min 05 s`, `1 h 30 min`. Below
+/// a second it has three digits in the unit that fits: `500 µs`, `100 ms`.
 pub fn moment(ns: u64) -> String {
+    if (1..999_500_000).contains(&ns) {
+        let (unit, length) = match ns {
+            0..1_000 => ("ns", 1),
+            1_000..999_500 => ("µs", 1_000),
+            _ => ("ms", 1_000_000),
+        };
+        return format!("{}{UNIT}{unit}", three_digits(ns as f64 / f64::from(length)));
+    }
     let ms = ns.saturating_add(500_000) / 1_000_000;
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms % 60_000);
     let rest = |width: usize| {
@@ -240,6 +267,18 @@ mod tests {
         {
             assert_eq!(plain(&rate(r)), text);
         }
+        for (r, text) in [
+            (1.0 / 6.0, "10/min"),
+            (0.167, "10/min"),
+            (0.017, "0.017/s"),
+            (0.25, "0.25/s"),
+            (10.0 / 3_600.0, "10/h"),
+            (0.001, "0.001/s"),
+            (0.837, "0.837/s"),
+            (59.0 / 60.0, "59/min"),
+        ] {
+            assert_eq!(plain(&rate(r)), text);
+        }
         assert_eq!(rate(f64::NAN), "–");
         for (n, text) in [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (12_000_000, "12 MB")] {
             assert_eq!(plain(&bytes(n)), text);
@@ -253,6 +292,8 @@ mod tests {
             (0.000_001, "< 0.001 %"),
             (0.000_05, "0.005 %"),
             (0.0167, "1.67 %"),
+            (1.0 / 3.0, "33.3 %"),
+            (0.29, "29 %"),
             (0.5, "50 %"),
             (0.983, "98.3 %"),
             (0.999, "99.9 %"),
@@ -283,6 +324,13 @@ mod tests {
         }
         for (ns, text) in [
             (0, "0 s"),
+            (750, "750 ns"),
+            (500_000, "500 µs"),
+            (999_600, "1 ms"),
+            (1_234_567, "1.23 ms"),
+            (100_000_000, "100 ms"),
+            (999_400_000, "999 ms"),
+            (999_600_000, "1 s"),
             (9_500_000_000, "9.5 s"),
             (30_000_000_000, "30 s"),
             (125_000_000_000, "2 min 05 s"),

@@ -1,5 +1,6 @@
 //! The frame of a page: style, script, embedded documents.
 
+use crate::format::plural;
 use crate::svg::canvas::escape;
 use crate::svg::{COLORS, MARKS};
 use std::fmt::Write;
@@ -45,7 +46,15 @@ impl Page {
         );
         footer(&mut out, doc);
         out.push_str(&self.documents);
-        let _ = writeln!(out, "<script>{SCRIPT}</script></body></html>");
+        let units: Vec<String> = crate::format::UNITS
+            .iter()
+            .map(|(unit, length, below)| match below {
+                &u64::MAX => format!("[\"{unit}\", {length}, null]"),
+                below => format!("[\"{unit}\", {length}, {below}]"),
+            })
+            .collect();
+        let script = SCRIPT.replacen("/* UNITS */ []", &format!("[{}]", units.join(", ")), 1);
+        let _ = writeln!(out, "<script>{script}</script></body></html>");
         out
     }
 }
@@ -55,14 +64,14 @@ fn footer(out: &mut String, doc: &RunDocument) {
     let command: Vec<String> = doc.command.iter().map(|word| shell_word(word)).collect();
     let _ = write!(
         out,
-        "<footer><p class=\"command\"><code>{}</code></p><p>{} · {} · {} · {} file descriptors · {} local ports</p>\
+        "<footer><p class=\"command\"><code>{}</code></p><p>{} · {} · {} · {} · {}</p>\
          <p>Made by {} {}. The page holds its whole run document ({}) as JSON.</p></footer>",
         super::breakable(&command.join(" ")),
         escape(&e.kernel),
         escape(&e.cpu),
-        if e.cores == 1 { "1 core".to_string() } else { format!("{} cores", e.cores) },
-        crate::format::count(e.file_descriptors_max),
-        crate::format::count(u64::from(e.local_ports)),
+        plural(u64::from(e.cores), "core", "cores"),
+        plural(e.file_descriptors_max, "file descriptor", "file descriptors"),
+        plural(u64::from(e.local_ports), "local port", "local ports"),
         escape(&doc.tool.name),
         escape(&doc.tool.version),
         escape(&doc.schema),
@@ -104,6 +113,14 @@ mod tests {
         let inert = inert(&json);
         assert!(!inert.contains('<'));
         assert_eq!(serde_json::from_str::<String>(&inert).expect("still JSON"), "</script><!--");
+    }
+
+    #[test]
+    fn the_script_reads_the_units_of_durations() {
+        let doc = crate::fixture::empty();
+        let page = Page::new("").finish(&doc);
+        assert!(page.contains("const units = [[\"ns\", 1, 1000], [\"µs\", 1000, 1000], "), "{page}");
+        assert!(page.contains("[\"min\", 60000000000, null]];"));
     }
 
     #[test]

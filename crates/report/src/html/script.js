@@ -3,6 +3,7 @@
   "use strict";
   const documents = {};
   for (const e of document.querySelectorAll("script[data-document]")) documents[e.dataset.document] = JSON.parse(e.textContent);
+  const units = /* UNITS */ [];
   const nb = "\u00a0";
   const thousands = (s) => s.replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
   const fixed = (v) => v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v >= 0.9995 ? v.toFixed(2) : v.toFixed(3);
@@ -10,15 +11,15 @@
   const count = (n) => thousands(String(Math.round(n)));
   const rate = (v) => (v >= 100 ? count(v) : digits(v)) + "/s";
   const duration = (ns) => {
-    for (const [unit, length, below] of [["ns", 1, 1e3], ["µs", 1e3, 1e3], ["ms", 1e6, 1e3], ["s", 1e9, 120]]) {
+    for (const [unit, length, below] of units) {
       const text = ns % length === 0 ? String(ns / length) : fixed(ns / length);
-      if (Number(text) < below) return text + nb + unit;
+      if (below === null || Number(text) < below) return thousands(text) + nb + unit;
     }
-    return (ns % 6e10 === 0 ? String(ns / 6e10) : fixed(ns / 6e10)) + nb + "min";
   };
   const moment = (ns) => {
     const s = ns / 1e9;
     const two = (v) => String(v).padStart(2, "0");
+    if (ns > 0 && s < 0.9995) return digits(ns >= 999500 ? ns / 1e6 : ns / 1e3) + nb + (ns >= 999500 ? "ms" : "µs");
     if (s < 120) return Number(s.toFixed(1)) + nb + "s";
     const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60, rest = Math.floor(s % 60);
     return h ? `${h}${nb}h${nb}${two(m)}${nb}min${nb}${two(rest)}${nb}s` : `${m}${nb}min${nb}${two(rest)}${nb}s`;
@@ -62,6 +63,12 @@
     const row = run.series.rows.find((r) => r.start_ns <= x && x < r.start_ns + r.length_ns);
     return row ? [range(row.start_ns, row.length_ns), fields(row, run)] : null;
   };
+  // Counted at the end of a row: the end that is nearest.
+  const levels = (fields) => (svg, run, x) => {
+    const off = (r) => Math.abs(r.start_ns + r.length_ns - x);
+    const row = run.series.rows.reduce((best, r) => (best && off(best) <= off(r) ? best : r), null);
+    return row ? ["at " + moment(row.start_ns + row.length_ns), fields(row)] : null;
+  };
   const each = (n, row) => rate((n * 1e9) / row.length_ns);
   const readers = {
     spectrum,
@@ -72,7 +79,7 @@
       ...(r.failed ? [["failed", each(r.failed, r)]] : []),
       ...(r.timed_out ? [["timed out", each(r.timed_out, r)]] : []),
     ]),
-    flight: series((r) => [["in flight", count(r.in_flight)], ["waiting to be sent", count(r.backlog)], ["connections", count(r.connections)]]),
+    flight: levels((r) => [["in flight", count(r.in_flight)], ["waiting to be sent", count(r.backlog)], ["connections", count(r.connections)]]),
     lateness: series((r) => [["lateness p99", known(r.generator_late_p99_ns, duration)], ["generator busy", digits(r.busy_share * 100) + nb + "%"]]),
   };
 
