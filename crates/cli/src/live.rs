@@ -2,30 +2,33 @@
 
 use std::io::{IsTerminal, Write};
 use unblink_core::record::{Interval, Series};
-use unblink_core::time::Nanos;
+use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 use unblink_report::format;
+
+/// A shorter interval is not shown.
+const SHORTEST: Nanos = Nanos(500 * MILLISECOND_NS);
 
 /// Rewrites one line of the terminal; silent when stderr is not one.
 pub(crate) struct LiveLine {
     shown: bool,
     on: bool,
-    until: Nanos,
+    until: Option<Nanos>,
 }
 
 impl LiveLine {
-    /// `until` is when the load ends, after the start.
-    pub(crate) fn new(quiet: bool, until: Nanos) -> LiveLine {
+    /// `until` is when the load ends, after the start, if that is known.
+    pub(crate) fn new(quiet: bool, until: Option<Nanos>) -> LiveLine {
         LiveLine { shown: false, on: !quiet && std::io::stderr().is_terminal(), until }
     }
 
     /// Shows an interval.
     pub(crate) fn show(&mut self, interval: &Interval) {
-        if !self.on {
+        // The last bit of a second says nothing about a rate.
+        if !self.on || interval.length < SHORTEST {
             return;
         }
-        let line = describe(interval, self.until);
-        let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
-        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+        let line = describe(interval, self.until, width);
         let mut err = std::io::stderr().lock();
         // A terminal that is gone must not end the run.
         let _ = write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush());
@@ -40,11 +43,10 @@ impl LiveLine {
     }
 }
 
-fn describe(interval: &Interval, until: Nanos) -> String {
+fn describe(interval: &Interval, until: Option<Nanos>, width: usize) -> String {
     let counters = &interval.bank.counters;
     let (measured, warmup) = (&counters.measured, &counters.warmup);
-    let seconds = interval.length.as_secs_f64().max(1e-3);
-    let ok = (measured.ok + warmup.ok) as f64 / seconds;
+    let ok = (measured.ok + warmup.ok) as f64 / interval.length.as_secs_f64();
     let errors = measured.failed_total() + warmup.failed_total() + measured.timed_out + warmup.timed_out;
     let response = &interval.bank.track(Series::Response);
     let at = |q: f64| match response.count() {
@@ -52,21 +54,32 @@ fn describe(interval: &Interval, until: Nanos) -> String {
         _ => format::duration(response.histogram.value_at_quantile(q).min(response.max_ns)),
     };
     let now = interval.start + interval.length;
-    let left = if now < until {
-        format!("{} left", format::moment(((until - now).0 / 1_000_000_000) * 1_000_000_000))
-    } else {
-        "draining".to_string()
+    let left = match until {
+        Some(until) if now < until => {
+            let whole_seconds = (until - now).0 / SECOND_NS * SECOND_NS;
+            format!("{} left", format::moment(whole_seconds))
+        }
+        Some(_) => "draining".to_string(),
+        None => format!("{} gone", format::moment(now.0 / SECOND_NS * SECOND_NS)),
     };
-    let mut line = format!(
-        "{}  in flight {}  backlog {}  p50 {}  p99 {}  errors {errors}  {left}",
-        format::rate(ok),
-        format::count(interval.gauges.in_flight),
-        format::count(interval.gauges.backlog),
-        at(0.5),
-        at(0.99),
-    );
-    if measured.due == 0 && warmup.due > 0 {
-        line.push_str("  (warm-up)");
+    let rate = if measured.due == 0 && warmup.due > 0 { "warm-up " } else { "" };
+    // What matters most comes first, in case the line does not fit.
+    let parts = [
+        format!("{rate}{}", format::rate(ok)),
+        format!("errors {}", format::count(errors)),
+        format!("p50 {}", at(0.5)),
+        format!("p99 {}", at(0.99)),
+        left,
+        format!("in flight {}", format::count(interval.gauges.in_flight)),
+        format!("backlog {}", format::count(interval.gauges.backlog)),
+    ];
+    let mut line = String::new();
+    for part in parts {
+        let part = format::plain(&part);
+        if line.chars().count() + part.chars().count() + 2 < width {
+            line.push_str(if line.is_empty() { "" } else { "  " });
+            line.push_str(&part);
+        }
     }
     line
 }

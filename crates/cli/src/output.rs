@@ -1,10 +1,11 @@
 //! Results: on stdout for people or as JSON, and into files.
 
 pub(crate) use crate::args::Exports;
+use crate::clock;
 use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::hgrm::percentile_distribution;
 use unblink_artifact::tally::Tally;
@@ -25,7 +26,7 @@ pub(crate) fn style() -> Style {
 pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Result<()> {
     if exports.json {
         print(&(to_json(document)? + "\n"))?;
-    } else {
+    } else if !exports.uses_stdout() {
         print(&unblink_report::terminal::render(document, &style()))?;
     }
     if let Some(path) = &exports.csv {
@@ -37,12 +38,41 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
         write(path, &percentile_distribution(known, longer))?;
     }
     if let Some(folder) = &exports.svg {
-        std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
         for (name, picture) in unblink_report::svg::all(document) {
             write(&folder.join(format!("{name}.svg")), &picture)?;
         }
     }
     Ok(())
+}
+
+/// Can every file that was asked for be written? Known before anything is sent.
+pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
+    let on_stdout = [exports.json, is_stdout(&exports.csv), is_stdout(&exports.hgrm)];
+    if on_stdout.into_iter().filter(|&on| on).count() > 1 {
+        bail!("only one of --json, --csv - and --hgrm - can go to standard output");
+    }
+    for path in [&exports.csv, &exports.hgrm].into_iter().flatten().filter(|p| *p != Path::new(STDOUT)) {
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        opened.with_context(|| format!("can't write {path:?}"))?;
+    }
+    if let Some(folder) = &exports.svg {
+        std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
+    }
+    Ok(())
+}
+
+/// The name that stands for standard output.
+const STDOUT: &str = "-";
+
+fn is_stdout(path: &Option<PathBuf>) -> bool {
+    path.as_deref() == Some(Path::new(STDOUT))
+}
+
+impl Exports {
+    /// Something other than the text goes to standard output.
+    pub(crate) fn uses_stdout(&self) -> bool {
+        self.json || is_stdout(&self.csv) || is_stdout(&self.hgrm)
+    }
 }
 
 /// The document, indented.
@@ -59,8 +89,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Writes a file that was asked for.
+/// Writes a file that was asked for; `-` is standard output.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    if path == Path::new(STDOUT) {
+        return print(text);
+    }
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
 }
 
@@ -84,6 +117,13 @@ pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
 /// Writes a line to stderr. Where that fails there is nobody to tell, and it must not end a run.
 pub(crate) fn note(line: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// A folder below `parent` that is named after the time and does not exist yet.
+pub(crate) fn new_folder(parent: &str) -> PathBuf {
+    let first = Path::new(parent).join(clock::folder_name());
+    let others = (2..).map(|n| PathBuf::from(format!("{}-{n}", first.display())));
+    std::iter::once(first.clone()).chain(others).find(|folder| !folder.exists()).unwrap_or(first.clone())
 }
 
 /// Can a run be recorded here? Known before anything is sent.

@@ -12,12 +12,19 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
     {
         bail!("--from {} s is not before --to {} s", from.as_secs_f64(), to.as_secs_f64());
     }
+    output::check_exports(&args.exports)?;
     let (tally, ending) = replay(&args.dir, args.from, args.to)?;
     let document = tally.document(&ending);
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }
     output::present(&document, &tally, &args.exports)?;
+    let page = args.dir.join("report.html");
+    // A run that was killed has no page yet.
+    if document.part.is_none() && args.html.is_none() && !page.exists() {
+        output::write_beside(&page, &unblink_report::html::render(&document));
+        output::note(format_args!("Report  {}", page.display()));
+    }
     let invalid = document.validity.status == unblink_artifact::document::ValidityStatus::Invalid;
     Ok(if invalid { exit::INVALID } else { exit::OK })
 }

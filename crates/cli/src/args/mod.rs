@@ -94,10 +94,10 @@ pub(crate) struct Exports {
     /// Print the run document as JSON instead of the text
     #[arg(long)]
     pub json: bool,
-    /// Write the figures over time as CSV, a row per interval
+    /// Write the figures over time as CSV, a row per interval (`-`: to standard output, instead of the text)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Write the percentiles of response time in HdrHistogram's text form
+    /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
     /// Write every picture as an SVG file into this folder

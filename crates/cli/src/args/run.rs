@@ -15,8 +15,8 @@ EXAMPLES
   unblink run --targets targets.txt -R 500 -c 64 -t 2
 
 VALUES
-  rates      5000   5k   50/s   10/m   100..5000 (ramp)   100,200,400 (equal steps)
-  times      200ms   30s   5m   1h30m
+  rates      5000   5k   50/s   10/m   3/10s   100..5000 (ramp)   100,200,400 (equal steps)
+  times      500us   200ms   30s   5m   1h30m   30 (seconds)
   -c         auto (opens what is needed, up to a limit)   auto:5000   64 (fixed)
   --expect   status=200,404   status=2xx   size=512   size=100..900   contains=TEXT
 

@@ -52,6 +52,12 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
         return Ok(Shape::Ramp(one(from)?, one(to)?));
     }
     if amounts.contains(',') {
+        // Whoever writes `1,000` means a thousand, not a step of 1/s and one of nothing.
+        if amounts.split(',').skip(1).any(|step| step.starts_with('0') && step.len() > 1) {
+            return Err(format!(
+                "{text:?} is not a rate: commas separate steps; write 1000 or 1k for a thousand"
+            ));
+        }
         return Ok(Shape::Steps(amounts.split(',').map(one).collect::<Result<_, _>>()?));
     }
     let rate = one(amounts)?;
@@ -76,7 +82,13 @@ fn split_unit(text: &str) -> Result<(&str, u64), String> {
         "s" | "sec" | "second" => 1000,
         "m" | "min" | "minute" => 60_000,
         "h" | "hour" => 3_600_000,
-        other => duration(other)?.0 / 1_000_000,
+        other => {
+            let unit = duration(other);
+            unit.map_err(|_| {
+                format!("{text:?} is not a rate: after the / expected s, m, h or a time such as 10s")
+            })?
+            .0 / 1_000_000
+        }
     };
     if ms == 0 {
         return Err(format!("{unit:?} is too short for the unit of a rate (use /s, /m, /h or such as /10s)"));
@@ -111,8 +123,11 @@ fn plain_number(text: &str) -> Option<f64> {
 
 /// `200ms`, `30s`, `5m`, `1h30m`, `1.5s`; a bare number is seconds.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
-    let expected =
-        || format!("{text:?} is not a time: expected a number with a unit, such as 200ms, 30s, 5m, 1h30m");
+    let expected = || {
+        format!(
+            "{text:?} is not a time: expected a number of seconds, or with a unit: 500us, 200ms, 30s, 5m, 1h30m"
+        )
+    };
     if let Some(seconds) = plain_number(text) {
         return nanos(seconds * 1e9, text);
     }
@@ -251,9 +266,10 @@ mod tests {
         assert_eq!(shape("100..5000"), Ok(Shape::Ramp(milli(100_000), milli(5_000_000))));
         assert_eq!(shape("0..60/m"), Ok(Shape::Ramp(milli(0), milli(1000))));
         assert_eq!(shape("1,2,3"), Ok(Shape::Steps(vec![milli(1000), milli(2000), milli(3000)])));
-        for bad in
-            ["", "0", "-5", "nan", "inf", "1e5", "5x", "5/x", "1..", "1,,2", "2000k", "0.000001", "5/0s"]
-        {
+        for bad in [
+            "", "0", "-5", "nan", "inf", "1e5", "5x", "5/x", "1..", "1,,2", "2000k", "0.000001", "5/0s",
+            "1,000", "10/x",
+        ] {
             assert!(shape(bad).is_err(), "{bad}");
         }
     }

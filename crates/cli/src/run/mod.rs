@@ -15,7 +15,7 @@ pub(crate) use prepare::{Prepared, prepare};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::document::{RunDocument, RunStatus, Target};
 use unblink_artifact::folder::FolderWriter;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
@@ -31,15 +31,13 @@ const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let prepared = prepare(args)?;
-    let folder = args.output.clone().unwrap_or_else(|| Path::new("unblink-runs").join(clock::folder_name()));
+    output::check_exports(&args.exports)?;
+    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
     let interruptions = signals::listen()?;
-    if !args.quiet && std::io::stderr().is_terminal() {
-        output::note(format_args!("{}: {}", prepared.target_line, prepared.header.load.summary));
-    }
     let (document, tally) = execute(prepared, &folder, args.no_preflight, args.quiet, &interruptions)?;
     output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
     output::present(&document, &tally, &args.exports)?;
-    output::say_where(&folder, args.exports.json)?;
+    output::say_where(&folder, args.exports.uses_stdout())?;
     Ok(exit::of_run(&document))
 }
 
@@ -51,11 +49,18 @@ pub(crate) fn execute(
     quiet: bool,
     interruptions: &signals::Interruptions,
 ) -> Result<(RunDocument, Tally)> {
-    let Prepared { job, mut header, .. } = prepared;
+    let Prepared { job, mut header, target_line } = prepared;
+    let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
     if !no_preflight {
-        preflight_all(&job)?;
+        if talks {
+            output::note(format_args!("asking once before the run: {target_line}"));
+        }
+        preflight_all(&job, &header.targets)?;
+    }
+    if talks {
+        output::note(format_args!("{target_line}: {}", header.load.summary));
     }
     let plan = job.plan.clone();
     let steal = StealMeter::now();
@@ -70,7 +75,9 @@ pub(crate) fn execute(
         }
     };
     let mut tally = Tally::new(header);
-    let mut live = LiveLine::new(quiet, plan.load_length());
+    // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
+    let until = (plan.schedule().is_some() || plan.spec().limit.is_none()).then(|| plan.load_length());
+    let mut live = LiveLine::new(quiet, until);
     while let Some(interval) = running.next_interval() {
         tally.add(interval);
         live.show(interval);
@@ -122,12 +129,15 @@ fn ending(
     }
 }
 
-fn preflight_all(job: &Job) -> Result<()> {
+fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PREFLIGHT_PATIENCE);
-    for number in 0..job.operations.len().min(PREFLIGHTS_MAX) {
-        preflight(job, number, patience).context(
-            "the request before the run failed, so nothing was measured (--no-preflight starts anyway)",
-        )?;
+    for (number, target) in targets.iter().enumerate().take(PREFLIGHTS_MAX) {
+        preflight(job, number, patience).with_context(|| {
+            format!(
+                "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {} {}",
+                target.method, target.url
+            )
+        })?;
     }
     Ok(())
 }
