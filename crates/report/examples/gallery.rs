@@ -1,5 +1,5 @@
 //! Writes every page, picture and terminal text of the fixtures: `cargo run -p unblink-report --example
-//! gallery -- OUTDIR`.
+//! gallery -- OUTDIR`. Run documents named after it are written, too.
 
 use std::{env, fs, io, path::Path};
 use unblink_report::{csv, demo, fixture, html, svg, terminal};
@@ -8,7 +8,11 @@ fn main() -> io::Result<()> {
     let out = env::args().nth(1).unwrap_or_else(|| "gallery".into());
     let out = Path::new(&out);
     fs::create_dir_all(out)?;
-    for (name, doc) in fixture::all() {
+    let mut docs: Vec<_> = fixture::all().into_iter().map(|(name, doc)| (name.to_string(), doc)).collect();
+    for (i, path) in env::args().skip(2).enumerate() {
+        docs.push((format!("document-{}", i + 1), serde_json::from_str(&fs::read_to_string(path)?)?));
+    }
+    for (name, doc) in docs {
         fs::write(out.join(format!("{name}.html")), html::render(&doc))?;
         for (stem, picture) in svg::all(&doc) {
             fs::write(out.join(format!("{name}-{stem}.svg")), picture)?;

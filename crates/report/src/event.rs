@@ -10,8 +10,8 @@ pub(crate) enum Tail {
     Unknown,
     /// One short stretch holds nine in ten of them.
     Event { from_ns: u64, to_ns: u64 },
-    /// A few short stretches do; the first of them starts here.
-    Events { number: usize, first_ns: u64 },
+    /// A few short stretches do; this is the first of them.
+    Events { number: usize, from_ns: u64, to_ns: u64 },
     /// One long stretch does.
     Stretch { from_ns: u64, to_ns: u64 },
     /// They are spread over the run.
@@ -23,10 +23,23 @@ const EVENTS_MAX: usize = 20;
 /// An event is shorter than this share of the run; together, events are shorter than twice of it.
 const EVENT_SHARE_MAX: f64 = 0.1;
 
+/// How sure it must be that a group of slow arrivals has ended before the next one is another: ln 100.
+const GAP_EVIDENCE: f64 = 4.6;
+
+/// Slow arrivals that lie close to each other.
 struct Cluster {
     from_ns: u64,
     to_ns: u64,
-    arrivals: u64,
+    slow: u64,
+    all: u64,
+}
+
+impl Cluster {
+    /// Whether so many arrivals after it that were not slow are too many for a mere chance within it.
+    fn is_over(&self, fast: u64) -> bool {
+        let slow_share = (self.slow as f64 + 1.0) / (self.all as f64 + 2.0);
+        -(1.0 - slow_share).ln() * fast as f64 > GAP_EVIDENCE
+    }
 }
 
 /// Finds where the arrivals that took at least `threshold_ns` fell due. Censored arrivals count as slow.
@@ -38,24 +51,65 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
     let span = last.start_ns.saturating_add(heat.column_ns).saturating_sub(first.start_ns);
     let bin = heat.bin_edges_ns.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;
     let gap_ns = heat.column_ns.saturating_mul(3).max(span / 100);
+    let clusters = |apart| clusters(&measured, heat.column_ns, bin, gap_ns, apart);
+    match classify(clusters(true), span) {
+        // Too many to be events: perhaps they lie in one stretch.
+        Tail::Throughout => match classify(clusters(false), span) {
+            Tail::Stretch { from_ns, to_ns } | Tail::Event { from_ns, to_ns } => {
+                Tail::Stretch { from_ns, to_ns }
+            }
+            _ => Tail::Throughout,
+        },
+        tail => tail,
+    }
+}
 
+/// Groups of slow arrivals; `apart`, where arrivals that were not slow lie between them.
+fn clusters(measured: &[&HeatColumn], column_ns: u64, bin: u32, gap_ns: u64, apart: bool) -> Vec<Cluster> {
     let mut clusters: Vec<Cluster> = Vec::new();
+    let mut fast_since = 0u64;
     for column in measured {
-        let slow: u64 = column.cells.iter().filter(|cell| cell.0 >= bin).map(|cell| u64::from(cell.1)).sum();
-        let arrivals = slow + u64::from(column.censored);
-        if arrivals == 0 {
+        let all = column.cells.iter().map(|cell| u64::from(cell.1)).sum::<u64>() + u64::from(column.censored);
+        let fast: u64 = column.cells.iter().filter(|cell| cell.0 < bin).map(|cell| u64::from(cell.1)).sum();
+        let slow = all - fast;
+        if slow == 0 {
+            fast_since = fast_since.saturating_add(fast);
             continue;
         }
-        let to_ns = column.start_ns.saturating_add(heat.column_ns);
+        let to_ns = column.start_ns.saturating_add(column_ns);
         match clusters.last_mut() {
-            Some(cluster) if column.start_ns <= cluster.to_ns.saturating_add(gap_ns) => {
+            Some(cluster)
+                if column.start_ns <= cluster.to_ns.saturating_add(gap_ns)
+                    && !(apart && cluster.is_over(fast_since)) =>
+            {
                 cluster.to_ns = to_ns;
-                cluster.arrivals += arrivals;
+                cluster.slow += slow;
+                cluster.all = cluster.all.saturating_add(all).saturating_add(fast_since);
             }
-            _ => clusters.push(Cluster { from_ns: column.start_ns, to_ns, arrivals }),
+            _ => clusters.push(Cluster { from_ns: column.start_ns, to_ns, slow, all }),
         }
+        fast_since = 0;
     }
-    classify(clusters, span)
+    clusters
+}
+
+/// When an event was, as its slowest arrival tells: of those that took about as long, the first. Without
+/// one, the column that the event begins in.
+pub(crate) fn moment(doc: &RunDocument, from_ns: u64, to_ns: u64) -> u64 {
+    let here = || {
+        doc.slowest
+            .iter()
+            .filter(|slow| (from_ns..to_ns).contains(&slow.intended_ns))
+            .filter(|slow| slow.outcome == "ok" || crate::facts::is_censored(&slow.outcome))
+    };
+    let longest = here().map(|slow| slow.response_ns).max().unwrap_or(0);
+    // All that timed out took the same, and any few of them are listed.
+    let at = here()
+        .filter(|slow| slow.response_ns >= longest - longest / 100)
+        .map(|slow| (slow.outcome == "ok").then_some(slow.intended_ns))
+        .min()
+        .flatten();
+    about(doc, at.unwrap_or(from_ns))
 }
 
 /// A moment as exact as a title needs it: the first slow arrivals of an event stand in the column that the
@@ -72,33 +126,34 @@ pub(crate) fn about(doc: &RunDocument, at_ns: u64) -> u64 {
 }
 
 fn classify(mut clusters: Vec<Cluster>, span: u64) -> Tail {
-    let total: u64 = clusters.iter().map(|cluster| cluster.arrivals).sum();
-    clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.arrivals));
+    let total: u64 = clusters.iter().map(|cluster| cluster.slow).sum();
+    clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.slow));
     let mut held = 0;
     let needed = clusters
         .iter()
         .take_while(|cluster| {
             let more = held * 10 < total * 9;
-            held += cluster.arrivals;
+            held += cluster.slow;
             more
         })
         .count();
     // Of equal pauses, a few would already hold nine in ten: those of their size belong to them.
-    let like = needed.checked_sub(1).map_or(0, |last| clusters[last].arrivals.div_ceil(2));
-    clusters.truncate(clusters.partition_point(|cluster| cluster.arrivals >= like.max(1)));
+    let like = needed.checked_sub(1).map_or(0, |last| clusters[last].slow.div_ceil(2));
+    clusters.truncate(clusters.partition_point(|cluster| cluster.slow >= like.max(1)));
     let length: u64 = clusters
         .iter()
         .map(|cluster| cluster.to_ns.saturating_sub(cluster.from_ns))
         .fold(0, u64::saturating_add);
     let share = length as f64 / span as f64;
-    let from_ns = clusters.iter().map(|cluster| cluster.from_ns).min().unwrap_or(0);
+    let first = clusters.iter().min_by_key(|cluster| cluster.from_ns);
+    let (from_ns, first_to_ns) = first.map_or((0, 0), |first| (first.from_ns, first.to_ns));
     match clusters.as_slice() {
         [] => Tail::Unknown,
         [one] if share < EVENT_SHARE_MAX => Tail::Event { from_ns, to_ns: one.to_ns },
         [one] if share < 0.9 => Tail::Stretch { from_ns, to_ns: one.to_ns },
         [_] => Tail::Throughout,
         some if some.len() <= EVENTS_MAX && share < 2.0 * EVENT_SHARE_MAX => {
-            Tail::Events { number: some.len(), first_ns: from_ns }
+            Tail::Events { number: some.len(), from_ns, to_ns: first_to_ns }
         }
         _ => Tail::Throughout,
     }
@@ -114,6 +169,36 @@ mod tests {
         let doc = fixture::stall();
         let Tail::Event { from_ns, .. } = tail(&doc, 410_000_000) else { panic!("not an event") };
         assert_eq!(about(&doc, from_ns), 30_000_000_000);
+    }
+
+    #[test]
+    fn the_slowest_arrival_tells_when_the_event_was() {
+        let mut doc = fixture::stall();
+        let Tail::Event { from_ns, to_ns } = tail(&doc, 410_000_000) else { panic!("not an event") };
+        assert_eq!(from_ns, 29_900_000_000, "the column before");
+        assert_eq!(moment(&doc, from_ns, to_ns), 30_000_000_000);
+        for slow in &mut doc.slowest {
+            slow.outcome = "timed_out".into();
+        }
+        assert_eq!(moment(&doc, from_ns, to_ns), about(&doc, from_ns));
+        doc.slowest.clear();
+        assert_eq!(moment(&doc, from_ns, to_ns), about(&doc, from_ns));
+    }
+
+    #[test]
+    fn two_groups_are_two_events() {
+        let doc = fixture::two_pauses();
+        let p99 = crate::facts::quantile(&doc.response_time, 0.99).map_or(0, |q| q.value);
+        let pauses = tail(&doc, p99);
+        assert!(matches!(pauses, Tail::Events { number: 2, from_ns: 3_700_000_000, .. }), "{pauses:?}");
+    }
+
+    #[test]
+    fn chance_gaps_do_not_make_events() {
+        let cluster = Cluster { from_ns: 0, to_ns: 1, slow: 5, all: 100 };
+        assert!(!cluster.is_over(50) && cluster.is_over(100));
+        let one = Cluster { from_ns: 0, to_ns: 1, slow: 1, all: 1 };
+        assert!(!one.is_over(1) && one.is_over(5));
     }
 
     #[test]

@@ -1,16 +1,23 @@
 //! Sentences about a run, chosen by plain rules from the document's figures. Terminal and page share them.
 
+mod connections;
+mod outcome;
 mod titles;
 
+pub(crate) use connections::{addresses, connections};
+pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 
-use crate::format;
+use crate::format::{self, plural};
 use unblink_artifact::document::{
     Distribution, LoadModel, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
 };
 
 /// Below this, response and service time are the same to a reader.
 const DIFFERENCE_NS_MIN: u64 = 1_000_000;
+
+/// A transfer that took no longer came in one read: it was not measured.
+pub(crate) const ONE_READ_NS_MAX: u64 = 1;
 
 /// What was requested, in one line.
 pub(crate) fn target(doc: &RunDocument) -> String {
@@ -27,7 +34,7 @@ pub(crate) fn target(doc: &RunDocument) -> String {
 pub(crate) fn means(doc: &RunDocument) -> String {
     let pool = &doc.connections;
     let connections = match pool.mode.as_str() {
-        "fixed" => format!("{} connections", format::count(pool.limit)),
+        "fixed" => plural(pool.limit, "connection", "connections"),
         _ => format!("connections as needed (at most {})", format::count(pool.limit)),
     };
     let threads = match doc.load.threads {
@@ -53,14 +60,21 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
         1 => "the finding".to_string(),
         n => format!("the {n} findings"),
     };
+    let ended = match doc.status {
+        RunStatus::Interrupted => " The run was ended early.",
+        RunStatus::Running | RunStatus::Complete => "",
+    };
     match doc.validity.status {
         ValidityStatus::Valid if doc.arrivals.scheduled == 0 => {
             "Nothing was scheduled, so nothing is said.".into()
         }
         ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),
-        ValidityStatus::Valid => {
-            "Every arrival is accounted for, and no check found anything against this run.".into()
+        ValidityStatus::Valid if doc.validity.findings.is_empty() => {
+            format!("Every arrival is accounted for, and no check found anything against this run.{ended}")
         }
+        ValidityStatus::Valid => format!(
+            "Every arrival is accounted for, and nothing was found that takes from these figures.{ended}"
+        ),
         ValidityStatus::Degraded => format!("Read {findings} before the figures."),
         ValidityStatus::Invalid => "No verdict can rest on this run.".into(),
     }
@@ -103,21 +117,22 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
             lines.push("The run was interrupted: it covers the arrivals due before that.".into());
         }
     }
-    if let Some(part) = &doc.part {
-        lines.push(format!(
-            "Part of the run only: from {} to {}.",
-            format::moment(part.from_ns),
-            format::moment(part.to_ns)
-        ));
-    }
     if let Some(warmup) = &doc.warmup {
         lines.push(format!(
-            "Warm-up of {} with {} arrivals left out.",
+            "Warm-up of {} with {} left out.",
             format::duration(doc.load.warmup_ns),
-            format::count(warmup.scheduled)
+            plural(warmup.scheduled, "arrival", "arrivals")
         ));
     }
     lines
+}
+
+/// Which part of the run the document covers, unless it is the whole.
+pub(crate) fn part(doc: &RunDocument) -> Option<String> {
+    doc.part.as_ref().map(|part| {
+        let (from, to) = (format::moment(part.from_ns), format::moment(part.to_ns));
+        format!("Part from {from} to {to}, whole intervals")
+    })
 }
 
 /// The line that goes with every percentile table of an invalid run.
@@ -144,6 +159,9 @@ pub(crate) fn closed_note(doc: &RunDocument) -> Option<String> {
 /// Why response and service time differ, or that they don't.
 pub(crate) fn difference(doc: &RunDocument) -> String {
     let (response, service) = (&doc.response_time, &doc.service_time);
+    if let Some(why) = none_ok(doc) {
+        return format!("{why}. There is no response time.");
+    }
     if response.count == 0 {
         return "Nothing was answered: there is no response time.".into();
     }
@@ -220,7 +238,10 @@ pub(crate) fn waits(doc: &RunDocument) -> Vec<String> {
     .into_iter()
     .filter_map(|(n, ns, why)| {
         let each = format::duration(ns.checked_div(n)?);
-        Some(format!("{} arrivals waited {why}, {each} on average.", format::count(n)))
+        Some(match n {
+            1 => format!("1 arrival waited {why}: {each}."),
+            n => format!("{} arrivals waited {why}, {each} on average.", format::count(n)),
+        })
     })
     .collect()
 }
@@ -275,6 +296,21 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
     }
 }
 
+/// A quantile as it must be printed: `10.1 ms`, `> 5 s`, `~12 ms` where it rests on few samples. Of a part of
+/// a request that took no time to be measured: `–`.
+pub(crate) fn marked(quantile: &Quantile, part: bool) -> String {
+    if part && quantile.value <= ONE_READ_NS_MAX && !quantile.censored {
+        return "–".into();
+    }
+    let mark = if quantile.few_samples && !quantile.censored { "~" } else { "" };
+    format!("{mark}{}", value(quantile))
+}
+
+/// The maximum of a part of a request.
+pub(crate) fn part_max(d: &Distribution) -> String {
+    if d.max.is_some_and(|max| max <= ONE_READ_NS_MAX) { "–".into() } else { max(d) }
+}
+
 /// A quantile as it must be printed: `10.1 ms`, `> 5 s`.
 pub(crate) fn value(quantile: &Quantile) -> String {
     let value = format::duration(quantile.value);
@@ -306,37 +342,42 @@ pub(crate) fn quantile(d: &Distribution, q: f64) -> Option<&Quantile> {
 /// The parts of a request's time that were measured: (name, what it is, distribution).
 pub(crate) fn parts(doc: &RunDocument) -> Vec<(&'static str, &'static str, &Distribution)> {
     let p = &doc.phases;
+    let in_one_read =
+        [0.5, 0.99].iter().any(|q| quantile(&p.transfer, *q).is_some_and(|q| q.value <= ONE_READ_NS_MAX));
+    let transfer = if in_one_read { "first to last byte; – is in one read" } else { "first to last byte" };
     [
         ("connect", "per connection", &p.connect),
         ("TLS", "per connection", &p.tls),
         ("first byte", "from the send", &p.first_byte),
-        ("transfer", "first to last byte", &p.transfer),
+        ("transfer", transfer, &p.transfer),
     ]
     .into_iter()
     .filter(|(_, _, d)| d.count > 0)
     .collect()
 }
 
-/// Counters of connections that are worth a line: (name, count).
-pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
-    let c = &doc.connections;
-    [
-        ("opened", c.opened),
-        ("peak", c.peak),
-        ("limit", c.limit),
-        ("failed to open", c.failed),
-        ("refused", c.refused),
-        ("reopened", c.reconnects),
-        ("closed by the target", c.closed_by_target),
-        ("closed on timeout", c.closed_on_timeout),
-        ("requests sent again", c.resent),
-        ("stopped by a limit of this machine", c.local_limit),
-    ]
-    .into_iter()
-    .enumerate()
-    .filter(|(i, (_, n))| *i < 3 || *n > 0)
-    .map(|(_, row)| row)
-    .collect()
+/// The length of most rows; the last one may be far shorter.
+pub(crate) fn usual_row_ns(doc: &RunDocument) -> u64 {
+    let mut lengths: Vec<u64> = doc.series.rows.iter().map(|row| row.length_ns).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
+}
+
+/// How many of a distribution's quantiles are worth a row: up to the first that rests on few samples. Then
+/// the rest that would say the same.
+pub(crate) fn shown(d: &Distribution) -> (usize, usize) {
+    let first_few = d.quantiles.iter().position(|q| q.few_samples && !q.censored);
+    let shown = first_few.map_or(d.quantiles.len(), |few| few + 1);
+    (shown, d.quantiles.len() - shown)
+}
+
+/// The line in the place of these.
+pub(crate) fn unshown(more: usize) -> Option<String> {
+    match more {
+        0 => None,
+        1 => Some("1 more percentile needs more samples".into()),
+        n => Some(format!("{n} more percentiles need more samples")),
+    }
 }
 
 #[cfg(test)]
@@ -374,6 +415,39 @@ mod tests {
             "At p50 users waited longer than 5 s; the service time shows 10.1 ms: arrivals waited for connections \
              to be opened."
         );
+    }
+
+    #[test]
+    fn notes_take_nothing_from_a_valid_run() {
+        let mut doc = fixture::stall();
+        assert!(validity_sentence(&doc).ends_with("no check found anything against this run."));
+        doc.validity.findings = fixture::one_arrival().validity.findings;
+        doc.status = RunStatus::Interrupted;
+        assert_eq!(
+            validity_sentence(&doc),
+            "Every arrival is accounted for, and nothing was found that takes from these figures. The run was \
+             ended early."
+        );
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        let mut doc = fixture::one_arrival();
+        assert_eq!(
+            waits(&doc).iter().map(|wait| format::plain(wait)).collect::<Vec<_>>(),
+            ["1 arrival waited for a connection to be opened: 210 µs."]
+        );
+        doc.connections.mode = "fixed".into();
+        doc.connections.limit = 1;
+        assert!(means(&doc).starts_with("1 connection ·"), "{}", means(&doc));
+    }
+
+    #[test]
+    fn percentiles_without_samples_are_not_listed() {
+        assert_eq!(shown(&fixture::one_arrival().response_time), (1, 7));
+        assert_eq!(shown(&fixture::one_row().response_time), (3, 5));
+        assert_eq!(shown(&fixture::stall().response_time), (8, 0));
+        assert_eq!(shown(&fixture::unanswered().response_time), (8, 0), "bounds are bounds");
     }
 
     #[test]

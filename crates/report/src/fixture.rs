@@ -222,6 +222,72 @@ pub fn one_row() -> RunDocument {
     doc
 }
 
+/// Every request gets an answer, and none the one that was expected.
+pub fn all_failed() -> RunDocument {
+    let failed = |k: u64| Sample {
+        intended: k * 10 * MS,
+        sent: Some(k * 10 * MS + 30_000),
+        end: End::Failed(k * 10 * MS + MS + noise(k, MS), "status_4xx"),
+        connection: 0,
+    };
+    let mut doc = Run::new("open, 100/s, even, for 3 s", 3 * S, (0..300).map(failed).collect()).document();
+    doc.statuses = BTreeMap::from([("404".into(), 300)]);
+    doc.connections.by_address = BTreeMap::from([("127.0.0.1:8080".into(), 1_002)]);
+    for slow in &mut doc.slowest {
+        slow.status = Some(404);
+    }
+    doc.validity = Validity {
+        status: ValidityStatus::Invalid,
+        findings: vec![finding(
+            "no_answers",
+            Severity::Invalidates,
+            "None of 300 arrivals got the answer that was expected (300 failed).",
+            "See the failures by kind, try one request by hand, and check the URL.",
+            &[("failed", 300.0)],
+        )],
+    };
+    doc
+}
+
+/// A single request, over a socket of this machine.
+pub fn one_arrival() -> RunDocument {
+    let mut doc =
+        Run::new("open, 100/s, even, for 1 request", 10 * MS, vec![open_arrival(0, 0, &stalled)]).document();
+    doc.load.requests_max = Some(1);
+    doc.connections = Connections { peak: 1, attempted: 1, opened: 1, ..doc.connections };
+    doc.connections.by_address = BTreeMap::from([("unix:/run/x.sock".into(), 1)]);
+    doc.series.rows.iter_mut().for_each(|row| row.connections = 1);
+    doc.lag_causes.connecting = 1;
+    doc.lag_causes.connecting_ns = 210_000;
+    let transfer = &mut doc.phases.transfer;
+    transfer.max = Some(1);
+    transfer.mean = Some(1.0);
+    transfer.quantiles.iter_mut().for_each(|quantile| quantile.value = 1);
+    doc.validity.findings = vec![finding(
+        "few_samples",
+        Severity::Note,
+        "p50 rests on fewer than ten samples.",
+        "Run for longer.",
+        &[("samples", 1.0)],
+    )];
+    doc
+}
+
+/// Two pauses, close to each other, seen in a part of the run.
+pub fn two_pauses() -> RunDocument {
+    let server = |at: u64| match at + 10 * MS {
+        done if (3_800 * MS..4_200 * MS).contains(&done) => 4_200 * MS,
+        done if (4_400 * MS..4_700 * MS).contains(&done) => 4_700 * MS,
+        done => done,
+    };
+    let samples = (0..10_000).map(|k| open_arrival(k, k * MS, &server)).collect();
+    let mut doc = Run::new("open, 1,000/s, even, for 20 s", 10 * S, samples).document();
+    doc.load.duration_ns = 20 * S;
+    doc.part = Some(Part { from_ns: 0, to_ns: 10 * S });
+    doc.connections.by_address = BTreeMap::from([("127.0.0.1:8080".into(), 1_002), ("[::1]:8080".into(), 0)]);
+    doc
+}
+
 /// Two hours with a slow ramp of latency and a pause every ten minutes.
 pub fn two_hours() -> RunDocument {
     let samples = (0..144_000u64)
@@ -295,6 +361,9 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("failures", failures()),
         ("empty", empty()),
         ("one-row", one_row()),
+        ("all-failed", all_failed()),
+        ("one-arrival", one_arrival()),
+        ("two-pauses", two_pauses()),
         ("two-hours", two_hours()),
         ("hostile", hostile()),
     ]

@@ -19,7 +19,8 @@ pub fn render(doc: &RunDocument) -> String {
 /// The page of a run with the exact spectrum from theory, (q, nanoseconds) in ascending order, where it is
 /// known.
 pub fn render_with_truth(doc: &RunDocument, truth: Option<&[(f64, u64)]>) -> String {
-    let mut page = Page::new(&format!("{}: {}", facts::validity_word(doc), facts::target(doc)));
+    let part = facts::part(doc).map(|part| format!(" · {part}")).unwrap_or_default();
+    let mut page = Page::new(&format!("{}: {}{part}", facts::validity_word(doc), facts::target(doc)));
     page.document("run", doc);
     run(&mut page, doc, "run", truth, 1);
     page.finish(doc)
@@ -30,9 +31,11 @@ pub fn render_with_truth(doc: &RunDocument, truth: Option<&[(f64, u64)]>) -> Str
 pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>, level: u8) {
     let out = &mut page.body;
     let (h, sub) = (level, level + 1);
+    let part =
+        facts::part(doc).map(|part| format!("<p class=\"part\">{}</p>", escape(&part))).unwrap_or_default();
     let _ = write!(
         out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}><p class=\"load\">{}</p><p class=\"means\">{}</p></header>",
+        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}>{part}<p class=\"load\">{}</p><p class=\"means\">{}</p></header>",
         escape(&doc.tool.name),
         escape(&doc.tool.version),
         escape(&started(doc)),
@@ -47,12 +50,30 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
         out.push_str("<p class=\"nothing\">Nothing was measured, so there is nothing to draw.</p>");
     } else {
         out.push_str("<section class=\"pictures\">");
-        for picture in &svg::pictures(doc, scope, truth) {
+        let pictures = svg::pictures(doc, scope, truth);
+        let (empty, drawn): (Vec<&Picture>, Vec<&Picture>) = pictures.iter().partition(|p| p.is_empty());
+        if !empty.is_empty() {
+            let of: Vec<&str> = empty.iter().map(|picture| picture.shows()).collect();
+            let _ = write!(out, "<p class=\"nothing\">{}</p>", escape(&undrawn(&of, facts::nothing(doc))));
+        }
+        for picture in drawn {
             figure(out, picture, scope, sub);
         }
         out.push_str("</section>");
     }
     tables::all(out, doc, sub);
+}
+
+/// Why there are no pictures of some things, in a line instead of empty boxes.
+fn undrawn(of: &[&str], why: &str) -> String {
+    let mut of = of.to_vec();
+    of.dedup();
+    let list = match of.split_last() {
+        Some((last, [])) => last.to_string(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    };
+    format!("There is no picture of {list}: {why}.")
 }
 
 /// A picture with its words; `scope` names the document that its tooltips read.
@@ -106,4 +127,26 @@ pub(crate) fn breakable(text: &str) -> String {
         out.push_str("<wbr/>");
     }
     out.strip_suffix("<wbr/>").unwrap_or(&out).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_line_stands_where_nothing_can_be_drawn() {
+        let page = render(&fixture::all_failed());
+        let line = "There is no picture of response times and the parts of a request: no answer was ok.";
+        assert!(page.contains(line) && !page.contains("Nothing was measured"));
+        assert!(page.contains("id=\"runrates-wide\"") || page.matches("<figure").count() >= 2);
+        assert!(!render(&fixture::stall()).contains("There is no picture"));
+    }
+
+    #[test]
+    fn a_part_stands_in_the_header() {
+        let page = render(&fixture::two_pauses());
+        assert!(page.contains("<p class=\"part\">Part from 0\u{a0}s to 10\u{a0}s, whole intervals</p>"));
+        assert!(!render(&fixture::stall()).contains("class=\"part\""));
+    }
 }

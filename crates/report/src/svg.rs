@@ -188,6 +188,22 @@ fn sized(
 }
 
 impl Picture {
+    /// Holds a message and no data.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sizes.iter().all(|(_, canvas)| canvas.empty)
+    }
+
+    /// What it shows, where it is empty.
+    pub(crate) fn shows(&self) -> &'static str {
+        match self.stem {
+            "phases" => "the parts of a request",
+            "lateness" => "the generator's lateness",
+            "rates" => "rates",
+            "in-flight" => "requests in flight",
+            _ => "response times",
+        }
+    }
+
     /// All sizes for a page, which shows the one that fits.
     pub(crate) fn inline(&self) -> String {
         let mut out = String::new();

@@ -1,9 +1,9 @@
 //! Titles of pictures: each says its finding, never its type, and claims nothing that the document doesn't
 //! bear out.
 
-use super::{cause, quantile};
+use super::{cause, generator, none_ok, not_sent, of_answered, quantile, usual_row_ns};
 use crate::event::{self, Tail};
-use crate::format::{self, duration};
+use crate::format::{self, duration, plural};
 use unblink_artifact::document::{LoadModel, Quantile, RunDocument, SeriesRow};
 
 /// What a picture says and what it shows.
@@ -31,10 +31,12 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
     };
     let response = |q| quantile(&doc.response_time, q);
     let (Some(p50), Some(p99)) = (response(0.5), response(0.99)) else {
-        return title("No response times to show".into(), plotted);
+        return title(no_times(doc), plotted);
     };
-    let finding = if doc.arrivals.ok == 0 {
-        format!("No arrival was answered as expected; the median is above {}", duration(p50.value))
+    let finding = if let Some(why) = none_ok(doc) {
+        why
+    } else if doc.arrivals.ok == 0 {
+        format!("No arrival was answered in time; the median is above {}", duration(p50.value))
     } else if p50.censored {
         format!("More than half of the users waited longer than {}", duration(p50.value))
     } else if p99.censored {
@@ -60,6 +62,10 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
         }
     };
     title(finding, plotted)
+}
+
+fn no_times(doc: &RunDocument) -> String {
+    none_ok(doc).unwrap_or_else(|| "No response times to show".into())
 }
 
 fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
@@ -88,7 +94,7 @@ pub(crate) fn heat(doc: &RunDocument) -> Title {
 
 fn heat_finding(doc: &RunDocument) -> String {
     let response = |q| quantile(&doc.response_time, q);
-    let Some(p50) = response(0.5) else { return "No response times to show".into() };
+    let Some(p50) = response(0.5) else { return no_times(doc) };
     let mut below = None;
     for q in [0.99, 0.999] {
         let Some(high) = response(q).filter(|high| !high.few_samples || high.censored) else { break };
@@ -106,9 +112,13 @@ fn heat_finding(doc: &RunDocument) -> String {
         let is = below.map_or(is.clone(), |below| format!("{below}, but {is}"));
         return match event::tail(doc, high.value) {
             Tail::Unknown => is,
-            Tail::Event { from_ns, .. } => format!("{is} because of one event at {}", moment(from_ns)),
-            Tail::Events { number, first_ns } => {
-                format!("{is} because of {number} events, the first at {}", moment(first_ns))
+            Tail::Event { from_ns, to_ns } => {
+                let at = format::moment(event::moment(doc, from_ns, to_ns));
+                format!("{is} because of one event at {at}")
+            }
+            Tail::Events { number, from_ns, to_ns } => {
+                let first = format::moment(event::moment(doc, from_ns, to_ns));
+                format!("{is} because of {number} events, the first at {first}")
             }
             Tail::Stretch { from_ns, to_ns } => {
                 format!("{is}: the slow arrivals were due from {} to {}", moment(from_ns), moment(to_ns))
@@ -150,7 +160,7 @@ pub(crate) fn close(doc: &RunDocument) -> Option<(Title, u64, u64)> {
     if to.saturating_sub(from) > span / 4 {
         return None;
     }
-    let at = format::moment(event::about(doc, from_ns));
+    let at = format::moment(event::moment(doc, from_ns, to_ns));
     let longest = doc.response_time.max.filter(|_| doc.response_time.censored == 0);
     let finding = match longest {
         Some(max) if slowest_due(doc).is_some_and(|due| (from..to).contains(&due)) => {
@@ -174,38 +184,76 @@ fn slowest_due(doc: &RunDocument) -> Option<u64> {
 
 /// Of the rates.
 pub(crate) fn rates(doc: &RunDocument) -> Title {
-    let r = &doc.rate;
-    let (sent, achieved) = (format::rate(r.sent), format::rate(r.achieved));
-    let finding = match r.offered {
+    let finding = match doc.rate.offered {
         _ if doc.arrivals.scheduled == 0 => "Nothing was offered".into(),
-        None => match doc.load.users {
-            Some(users) => format!("{} users achieved {achieved}", format::count(u64::from(users))),
-            None => format!("Achieved {achieved}"),
-        },
-        Some(offered) if r.sent < offered * 0.99 => {
-            format!("Only {sent} of the offered {} were sent", format::rate(offered))
+        None => {
+            let users = doc.load.users.map(|n| plural(u64::from(n), "user", "users"));
+            let achieved = format::rate(doc.rate.achieved);
+            match (none_ok(doc), users) {
+                (Some(why), _) => why,
+                (None, Some(users)) => format!("{users} achieved {achieved}"),
+                (None, None) => format!("Achieved {achieved}"),
+            }
         }
-        Some(offered) if r.achieved < offered * 0.9 => {
-            format!("{} were offered and sent, {achieved} answered", format::rate(offered))
-        }
-        Some(offered) => format!("The schedule was held: {sent} of {} sent", format::rate(offered)),
+        Some(offered) => open_rates(doc, offered),
     };
     title(finding, "Arrivals due, requests sent and answers received, per second.")
 }
 
-/// Of in-flight requests, backlog and connections.
+fn open_rates(doc: &RunDocument, offered: f64) -> String {
+    let a = &doc.arrivals;
+    let (sent, all) = (doc.rate.sent, format::rate(offered));
+    if sent < offered * 0.99 {
+        let some = if sent > 0.0 { format::rate(sent) } else { "nothing".into() };
+        return match not_sent(doc) {
+            Some(why) if sent > 0.0 => format!("{some} of the offered {all} were sent: {why}"),
+            Some(why) => format!("Nothing of the offered {all} was sent: {why}"),
+            None => format!("Only {some} of the offered {all} was sent"),
+        };
+    }
+    let late = a.timed_out.saturating_add(a.unfinished).saturating_add(a.unsent);
+    if a.ok == 0 {
+        let what = if a.failed > 0 { super::nothing(doc) } else { "nothing was answered in time" };
+        format!("{all} were offered and sent; {what}")
+    } else if (a.ok as f64) < a.scheduled as f64 * 0.9 {
+        let ok = over_the_load(doc, a.ok);
+        if a.failed > late {
+            format!("{all} were offered and sent: {ok} ok, {} failed", over_the_load(doc, a.failed))
+        } else {
+            format!("{all} were offered and sent, {ok} answered in time")
+        }
+    } else if let Some(was) = generator(doc) {
+        format!("All of {all} were sent, but not on schedule: the generator {was}")
+    } else {
+        format!("The schedule was held: {} of {all} sent", format::rate(sent))
+    }
+}
+
+/// A number of arrivals per second of the load's time, as `offered` and `sent` are.
+fn over_the_load(doc: &RunDocument, n: u64) -> String {
+    match doc.series.load_to_ns.saturating_sub(doc.series.load_from_ns) {
+        0 => format::rate(doc.rate.achieved),
+        ns => format::rate(n as f64 * 1e9 / ns as f64),
+    }
+}
+
+/// Of in-flight requests, backlog and connections. The levels of a row are those at its end.
 pub(crate) fn flight(doc: &RunDocument) -> Title {
-    let backlog = peak(doc, |row| row.backlog);
-    let finding = match (&backlog, peak(doc, |row| row.in_flight)) {
-        (Some((backlog, near)), _) if *backlog >= 10 => {
-            format!("{} arrivals waited to be sent{near}", format::count(*backlog))
+    let row_ns = usual_row_ns(doc);
+    let ends = match doc.series.rows.len() {
+        1 => "at the end".to_string(),
+        _ if (900_000_000..1_100_000_000).contains(&row_ns) => "at the end of a second".into(),
+        _ => format!("at the end of a stretch of {}", duration(row_ns)),
+    };
+    let finding = match (peak(doc, |row| row.backlog), peak(doc, |row| row.in_flight)) {
+        (Some((backlog, near)), _) if backlog >= 10 => {
+            format!("At most {} waited to be sent {ends}{near}", plural(backlog, "arrival", "arrivals"))
         }
         (_, Some((0, _))) => "Nothing was in flight when counted".into(),
         (Some((backlog, _)), Some((flight, near))) => {
-            let requests = if flight == 1 { "request" } else { "requests" };
-            let waiting = if *backlog == 0 { "none".into() } else { format!("at most {backlog}") };
-            let flight = format::count(flight);
-            format!("{flight} {requests} in flight{near}, {waiting} waiting to be sent")
+            let waiting = if backlog == 0 { "none".into() } else { format!("at most {backlog}") };
+            let flight = plural(flight, "request", "requests");
+            format!("At most {flight} in flight {ends}{near}; {waiting} waiting to be sent")
         }
         _ => "Nothing was in flight".into(),
     };
@@ -216,25 +264,36 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
 fn peak(doc: &RunDocument, of: fn(&SeriesRow) -> u64) -> Option<(u64, String)> {
     let rows = &doc.series.rows;
     let most = rows.iter().map(of).max()?;
-    let at = rows.iter().find(|row| of(row) == most)?.start_ns;
+    let row = rows.iter().find(|row| of(row) == most)?;
+    let at = row.start_ns.saturating_add(row.length_ns);
     let as_high = rows.iter().filter(|row| of(row) >= most - most / 5).count();
     let near = if as_high * 5 > rows.len() {
-        " at most".into()
+        String::new()
     } else {
-        format!(" near {}", format::moment(event::about(doc, at)))
+        format!(", near {}", format::moment(event::about(doc, at)))
     };
     Some((most, near))
 }
 
 /// Of the parts of a request's time.
 pub(crate) fn phases(doc: &RunDocument) -> Title {
-    let p99 = |d| quantile(d, 0.99).map(super::value);
+    let p99 = |d| quantile(d, 0.99);
     let finding = match (p99(&doc.phases.first_byte), p99(&doc.phases.transfer)) {
-        (Some(first), Some(transfer)) => {
-            format!("Waiting for the first byte took {first} at p99, reading the rest {transfer}")
+        (Some(first), transfer) => {
+            let first = super::value(first);
+            let took = match of_answered(doc) {
+                Some(of) => format!("O{}, 99 % had the first byte within {first}", &of[1..]),
+                None => format!("Waiting for the first byte took {first} at p99"),
+            };
+            match transfer.filter(|transfer| transfer.value > super::ONE_READ_NS_MAX) {
+                Some(rest) if of_answered(doc).is_some() => {
+                    format!("{took} and read the rest within {}", super::value(rest))
+                }
+                Some(rest) => format!("{took}, reading the rest {}", super::value(rest)),
+                None => took,
+            }
         }
-        (Some(first), None) => format!("Waiting for the first byte took {first} at p99"),
-        _ => "No request was answered".into(),
+        _ => none_ok(doc).unwrap_or_else(|| "No request was answered".into()),
     };
     title(finding, "Each bar from p50 to p99; the tick is the maximum.")
 }
@@ -277,6 +336,8 @@ mod tests {
             (fixture::failures(), "p99 is 21.1 ms: slow arrivals come throughout the run"),
             (fixture::one_row(), "The median is 10.1 ms; the run is too short to judge its tail"),
             (fixture::empty(), "No response times to show"),
+            (fixture::two_pauses(), "p99 is 310 ms because of 2 events, the first at 3.8 s"),
+            (fixture::all_failed(), "No answer was ok: all 300 failed with status_4xx"),
         ] {
             assert_eq!(format::plain(&heat(&doc).finding), expected);
         }
@@ -296,6 +357,61 @@ mod tests {
         ] {
             assert_eq!(format::plain(&spectrum(&doc).finding), expected);
         }
+    }
+
+    #[test]
+    fn rates_blame_whom_the_document_blames() {
+        let said = |doc: &RunDocument| format::plain(&rates(doc).finding);
+        let mut doc = fixture::stall();
+        assert_eq!(said(&doc), "The schedule was held: 1 000/s of 1 000/s sent");
+        let mut paused = fixture::pool().validity;
+        paused.findings[0].code = "generator_paused".into();
+        doc.validity = paused;
+        let paused = "All of 1 000/s were sent, but not on schedule: the generator was away in between";
+        assert_eq!(said(&doc), paused);
+        doc.validity.findings[0].severity = unblink_artifact::document::Severity::Note;
+        assert!(said(&doc).starts_with("The schedule was held"));
+
+        assert_eq!(said(&fixture::saturated()), "1 000/s were offered and sent, 249/s answered in time");
+        assert_eq!(said(&fixture::unanswered()), "100/s were offered and sent; nothing was answered in time");
+        let mut failed = fixture::all_failed();
+        assert_eq!(said(&failed), "100/s were offered and sent; no answer was ok");
+        failed.failures = [("connect_refused".to_string(), 200)].into();
+        failed.rate.sent = 33.3;
+        assert_eq!(said(&failed), "33.3/s of the offered 100/s were sent: connections were refused");
+        failed.rate.sent = 0.0;
+        assert_eq!(said(&failed), "Nothing of the offered 100/s was sent: connections were refused");
+    }
+
+    #[test]
+    fn levels_are_those_at_the_end_of_a_row() {
+        let said = |doc: &RunDocument| format::plain(&flight(doc).finding);
+        assert_eq!(
+            said(&fixture::stall()),
+            "At most 1 010 requests in flight at the end of a second, near 31 s; none waiting to be sent"
+        );
+        assert_eq!(
+            said(&fixture::pool()),
+            "At most 960 arrivals waited to be sent at the end of a second, near 31 s"
+        );
+        assert_eq!(said(&fixture::one_arrival()), "Nothing was in flight when counted");
+    }
+
+    #[test]
+    fn parts_are_those_of_answered_requests() {
+        let said = |doc: &RunDocument| format::plain(&phases(doc).finding);
+        assert_eq!(
+            said(&fixture::stall()),
+            "Waiting for the first byte took 410 ms at p99, reading the rest 15.9 µs"
+        );
+        let censored = said(&fixture::saturated());
+        assert!(censored.starts_with("Of the 4 989 answered, 99 % had the first byte within "), "{censored}");
+        let one = said(&fixture::one_arrival());
+        assert!(
+            one.starts_with("Waiting for the first byte took 10.1 ms at p99") && !one.contains("rest"),
+            "{one}"
+        );
+        assert!(said(&fixture::all_failed()).starts_with("No answer was ok"));
     }
 
     #[test]

@@ -67,8 +67,12 @@ fn write_finding(out: &mut String, finding: &Finding) {
 fn felt(doc: &RunDocument) -> Option<String> {
     let d = &doc.response_time;
     let mut parts = Vec::new();
+    let (shown, _) = facts::shown(d);
     for q in [0.5, 0.99, 0.999] {
         let quantile = facts::quantile(d, q)?;
+        if d.quantiles.iter().skip(shown).any(|unshown| unshown.q == q) {
+            break;
+        }
         let few = if quantile.few_samples && !quantile.censored { " (few samples)" } else { "" };
         parts.push(format!(
             "<span><b>{}</b> {}{few}</span>",
@@ -83,7 +87,11 @@ fn felt(doc: &RunDocument) -> Option<String> {
 /// A bar of shares and a table that sums.
 pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let scheduled = doc.arrivals.scheduled;
-    let _ = write!(out, "<section class=\"account\"><h{level}>{}</h{level}>", escape(&account_finding(doc)));
+    let _ = write!(
+        out,
+        "<section class=\"account\"><h{level}>{}</h{level}>",
+        escape(&facts::account_finding(doc))
+    );
     if scheduled > 0 {
         out.push_str("<div class=\"bar\" role=\"img\" aria-label=\"Shares of the outcomes; the table below has the numbers\">");
         for (class, name, n) in facts::account(doc) {
@@ -118,20 +126,4 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
         "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></section>",
         format::count(scheduled)
     );
-}
-
-fn account_finding(doc: &RunDocument) -> String {
-    let a = &doc.arrivals;
-    let scheduled = format::count(a.scheduled);
-    if a.scheduled == 0 {
-        "No arrival was scheduled".into()
-    } else if !facts::adds_up(doc) {
-        format!("The account of {scheduled} arrivals does not add up")
-    } else if a.ok == a.scheduled {
-        format!("All {scheduled} arrivals were answered")
-    } else if a.ok == 0 {
-        format!("None of {scheduled} arrivals was answered as expected")
-    } else {
-        format!("{} of {scheduled} arrivals were answered as expected", format::share(a.ok, a.scheduled))
-    }
 }

@@ -9,6 +9,10 @@ use unblink_artifact::document::{Distribution, RunDocument};
 /// Rows of operations and failures at the most; what is left is counted in a line.
 const ROWS_MAX: usize = 60;
 
+const SLOWEST: &str = "The slowest arrivals, at most five of each second";
+const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slowest are kept: others of that \
+    second may have taken longer than some of another that are listed.";
+
 /// Every table that has something to say.
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
@@ -18,9 +22,10 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     operations(out, doc, level);
     counts(out, "Status codes", &doc.statuses, level);
     counts(out, "Failures by kind", &doc.failures, level);
-    pairs(out, "Connections", level, &connections(doc));
-    pairs(out, "Throughput", level, &throughput(doc));
-    pairs(out, "Load generator", level, &generator(doc));
+    let to = facts::addresses(doc).unwrap_or_default();
+    pairs(out, "Connections", level, &connections(doc), &to);
+    pairs(out, "Throughput", level, &throughput(doc), "");
+    pairs(out, "Load generator", level, &generator(doc), "");
     out.push_str("</section>");
 }
 
@@ -71,13 +76,11 @@ impl Table {
 }
 
 fn value(d: &Distribution, q: f64) -> String {
-    match facts::quantile(d, q) {
-        Some(quantile) => {
-            let mark = if quantile.few_samples && !quantile.censored { "~" } else { "" };
-            format!("{mark}{}", escape(&facts::value(quantile)))
-        }
-        None => "–".into(),
-    }
+    facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, false)))
+}
+
+fn part_value(d: &Distribution, q: f64) -> String {
+    facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, true)))
 }
 
 fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
@@ -89,7 +92,9 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     let mut table =
         Table::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
     let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());
-    for q in known.map(|d| d.quantiles.iter().map(|quantile| quantile.q)).into_iter().flatten() {
+    let (shown, more) = known.map_or((0, 0), |d| facts::shown(d));
+    let quantiles = || known.into_iter().flat_map(|d| &d.quantiles[..shown]).map(|quantile| quantile.q);
+    for q in quantiles() {
         let mut cells = vec![("", format::quantile_label(q))];
         cells.extend(columns.iter().map(|(class, d)| (*class, value(d, q))));
         table.row(&cells);
@@ -102,17 +107,18 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     let mut cells = vec![("", "samples".to_string())];
     cells.extend(columns.iter().map(|(_, d)| ("n", format::count(d.count))));
     table.row(&cells);
-    let few = columns.iter().any(|(_, d)| d.quantiles.iter().any(|q| q.few_samples && !q.censored));
+    let is_few = |d: &Distribution, q| facts::quantile(d, q).is_some_and(|q| q.few_samples && !q.censored);
+    let few = quantiles().any(|q| columns.iter().any(|(_, d)| is_few(d, q)));
     let mut note = String::new();
     if few {
         note.push_str("~ fewer than 10 samples lie above it. ");
     }
+    if let Some(more) = facts::unshown(more) {
+        let _ = write!(note, "{more}. ");
+    }
     if doc.response_time.censored > 0 {
-        let _ = write!(
-            note,
-            "> longer than that: {} arrivals had not ended by then. ",
-            format::count(doc.response_time.censored)
-        );
+        let open = format::plural(doc.response_time.censored, "arrival", "arrivals");
+        let _ = write!(note, "> longer than that: {open} had not ended by then. ");
     }
     note.push_str(facts::invalid_note(doc).unwrap_or(""));
     table.finish(out, note.trim());
@@ -123,23 +129,28 @@ fn phases(out: &mut String, doc: &RunDocument, level: u8) {
     if parts.is_empty() {
         return;
     }
-    let mut table = Table::new("phases", "Parts of a request", &["<", "p50", "p99", "max", "count"], level);
-    let mut row = |name: &str, what: &str, d: &Distribution| {
+    let name = match facts::of_answered(doc) {
+        Some(of) => format!("Parts of a request, {of}"),
+        None => "Parts of a request".into(),
+    };
+    let mut table = Table::new("phases", &name, &["<", "p50", "p99", "max", "count"], level);
+    let mut row = |name: &str, what: &str, d: &Distribution, part: bool| {
+        let value = if part { part_value } else { value };
         table.row(&[
             ("", format!("{name}<small>{what}</small>")),
             ("n", value(d, 0.5)),
             ("n", value(d, 0.99)),
-            ("n", escape(&facts::max(d))),
+            ("n", escape(&if part { facts::part_max(d) } else { facts::max(d) })),
             ("n", format::count(d.count)),
         ]);
     };
-    row("send lag", "intended time to send", &doc.send_lag);
-    row("generator late", "part of it that the generator caused", &doc.generator_late);
+    row("send lag", "intended time to send", &doc.send_lag, false);
+    row("generator late", "part of it that the generator caused", &doc.generator_late, false);
     for (name, what, d) in parts {
-        row(name, what, d);
+        row(name, what, d, true);
     }
     if doc.failed_response_time.count > 0 {
-        row("until failure", "intended time to failure", &doc.failed_response_time);
+        row("until failure", "intended time to failure", &doc.failed_response_time, false);
     }
     table.finish(out, &facts::waits(doc).join(" "));
 }
@@ -150,16 +161,16 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
     }
     let columns =
         ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
-    let mut table = Table::new("slowest wide-block", "Slowest arrivals", &columns, level);
+    let mut table = Table::new("slowest wide-block", SLOWEST, &columns, level);
     for slow in doc.slowest.iter().take(20) {
         let waited = slow
             .sent_ns
             .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
         let took = format::duration(slow.response_ns);
-        let took = if slow.outcome == "timed_out" { format!("&gt; {took}") } else { took };
+        let took = if facts::is_censored(&slow.outcome) { format!("&gt; {took}") } else { took };
         let outcome = match slow.outcome.as_str() {
             "ok" => "ok".to_string(),
-            "timed_out" => "timed out".into(),
+            censored if facts::is_censored(censored) => censored.replace('_', " "),
             kind => format!("<span class=\"failure-text\">{}</span>", escape(kind)),
         };
         table.row(&[
@@ -173,7 +184,7 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
             ("name", escape(&slow.operation)),
         ]);
     }
-    table.finish(out, "");
+    table.finish(out, SLOWEST_NOTE);
 }
 
 fn operations(out: &mut String, doc: &RunDocument, level: u8) {
@@ -220,12 +231,12 @@ fn more(rows: usize) -> String {
     if rows > ROWS_MAX { format!("And {} more.", rows - ROWS_MAX) } else { String::new() }
 }
 
-fn pairs(out: &mut String, name: &str, level: u8, rows: &[(String, String)]) {
+fn pairs(out: &mut String, name: &str, level: u8, rows: &[(String, String)], note: &str) {
     let mut table = Table::new("pairs", name, &[], level);
     for (name, value) in rows {
         table.row(&[("", escape(name)), ("n", escape(value))]);
     }
-    table.finish(out, "");
+    table.finish(out, note);
 }
 
 fn connections(doc: &RunDocument) -> Vec<(String, String)> {
@@ -235,9 +246,6 @@ fn connections(doc: &RunDocument) -> Vec<(String, String)> {
         let name = if name == "opened" { "opened in all" } else { name };
         (name.to_string(), format::count(n))
     }));
-    if doc.connections.by_address.len() > 1 {
-        rows.extend(doc.connections.by_address.iter().map(|(a, n)| (format!("to {a}"), format::count(*n))));
-    }
     rows
 }
 

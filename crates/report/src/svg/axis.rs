@@ -46,6 +46,7 @@ impl Plot {
 
     /// A message instead of data.
     pub(crate) fn message(&self, canvas: &mut Canvas, text: &str) {
+        canvas.empty = true;
         canvas.rect("frame", self.left, self.top, self.width(), self.height());
         let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0 + 4.0);
         canvas.text("note", middle, Anchor::Middle, text);

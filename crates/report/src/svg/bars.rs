@@ -10,7 +10,11 @@ pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
     let mut plot = Plot::of(canvas, 104.0);
     plot.top = 12.0;
     let mut rows: Vec<(&str, &str, &Distribution)> = vec![("send lag", "lag", &doc.send_lag)];
-    rows.extend(facts::parts(doc).into_iter().map(|(name, _, d)| (name, "part", d)));
+    // What came in one read has no length that an axis could show.
+    let measured =
+        |d: &Distribution| facts::quantile(d, 0.99).is_some_and(|q| q.value > facts::ONE_READ_NS_MAX);
+    let parts = facts::parts(doc).into_iter().filter(|(_, _, d)| measured(d));
+    rows.extend(parts.map(|(name, _, d)| (name, "part", d)));
     rows.push(("service time", "service", &doc.service_time));
     rows.push(("response time", "response", &doc.response_time));
     rows.retain(|(_, _, d)| d.count > 0 && !d.quantiles.is_empty());
@@ -18,10 +22,16 @@ pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
         let value = |q| facts::quantile(d, q).map(|quantile| (quantile.value, quantile.censored));
         Some((value(0.5)?, value(0.99)?))
     };
-    let low = rows.iter().filter_map(|(_, _, d)| ends(d)).map(|((p50, _), _)| p50).min();
+    let low = rows
+        .iter()
+        .filter_map(|(_, _, d)| ends(d))
+        .map(|((p50, _), (p99, _))| if p50 > facts::ONE_READ_NS_MAX { p50 } else { p99 })
+        .min();
+    // The wait before the send is no part of an answer.
+    let answered = rows.iter().any(|(_, class, _)| *class != "lag");
     let high = rows.iter().filter_map(|(_, _, d)| Some(ends(d)?.1.0.max(d.max.unwrap_or(0)))).max();
-    let (Some(low), Some(high)) = (low, high) else {
-        plot.message(canvas, "Nothing was measured.");
+    let (Some(low), Some(high), true) = (low, high, answered) else {
+        plot.message(canvas, &format!("Nothing to draw: {}.", facts::nothing(doc)));
         return;
     };
     let x = Scale::durations(low, high, (plot.left, plot.right));

@@ -17,6 +17,8 @@ pub(crate) struct Canvas {
     pub(crate) body: String,
     /// Attributes of the `svg` element that the page's script reads.
     pub(crate) data: Vec<(&'static str, String)>,
+    /// Holds a message instead of data.
+    pub(crate) empty: bool,
 }
 
 /// Where a text's anchor stands.
@@ -29,7 +31,7 @@ pub(crate) enum Anchor {
 
 impl Canvas {
     pub(crate) fn new(id: &str, size: Size) -> Canvas {
-        Canvas { size, id: id.into(), body: String::new(), data: Vec::new() }
+        Canvas { size, id: id.into(), body: String::new(), data: Vec::new(), empty: false }
     }
 
     pub(crate) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {

@@ -108,7 +108,7 @@ fn draw_span(
         value_axis(canvas, &plot, y, "response time", duration_tick);
         draw_cells(canvas, heat, &columns, &plot, (&x, y), width);
     } else {
-        plot.message(canvas, "No arrival was answered as expected.");
+        plot.message(canvas, &format!("No response times: {}.", crate::facts::nothing(doc)));
     }
     draw_strips(canvas, &columns, &plot, &x, (strips_top, width), (censored, failed));
     if let Some(y) = &y {

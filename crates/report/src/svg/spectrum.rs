@@ -42,7 +42,7 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
         .filter_map(|d| d.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min())
         .min();
     let (Some(low), Some(high)) = (values().chain(bound).min(), values().chain(bound).max()) else {
-        plot.message(canvas, "Nothing was measured.");
+        plot.message(canvas, "No response time is known.");
         return;
     };
     // Where the data end: the slowest of n arrivals stands at 1 − 1/n.
@@ -112,7 +112,9 @@ fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
 fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: &Scale) {
     let Some((top, others)) = lines.split_first() else { return };
     let Some(distribution) = top.distribution else { return };
-    for q in [0.5, 0.99, 0.999] {
+    let mut labels = Labels { plot, taken: Vec::new() };
+    // In the order of their weight: a label that finds no room is left out.
+    for q in [0.99, 0.5, 0.999] {
         let Some(quantile) =
             facts::quantile(distribution, q).filter(|quantile| !quantile.censored && !quantile.few_samples)
         else {
@@ -122,9 +124,12 @@ fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: 
         canvas.dot(&format!("dot {}", top.class), at, 3.5);
         let text = format!("{} {}", format::quantile_label(q), format::duration(quantile.value));
         // The lines rise to the right: above on the left and below on the right is always free.
-        let left = at.0 - plot.left > 7.4 * text.chars().count() as f64 || at.1 + 20.0 > plot.bottom;
-        let (anchor, dx, dy) = if left { (Anchor::End, -7.0, -8.0) } else { (Anchor::Start, 6.0, 17.0) };
-        canvas.text(&format!("label {}-text", top.class), (at.0 + dx, at.1 + dy), anchor, &text);
+        labels.put(
+            canvas,
+            top.class,
+            &text,
+            [(Anchor::End, at.0 - 7.0, at.1 - 8.0), (Anchor::Start, at.0 + 6.0, at.1 + 17.0)],
+        );
         let other = others
             .iter()
             .filter_map(|line| facts::quantile(line.distribution?, q).map(|other| (line, other)))
@@ -133,8 +138,40 @@ fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: 
             let at = (x.at(tail(q)), y.at(other.value as f64));
             canvas.dot(&format!("dot {}", line.class), at, 3.5);
             let text = format!("{} {}", format::quantile_label(q), format::duration(other.value));
-            let y = if at.1 + 20.0 > plot.bottom { at.1 - 8.0 } else { at.1 + 18.0 };
-            canvas.text(&format!("label {}-text", line.class), (at.0 + 6.0, y), Anchor::Start, &text);
+            labels.put(
+                canvas,
+                line.class,
+                &text,
+                [(Anchor::Start, at.0 + 6.0, at.1 + 18.0), (Anchor::Start, at.0 + 6.0, at.1 - 8.0)],
+            );
+        }
+    }
+}
+
+/// Labels that don't cover each other.
+struct Labels<'a> {
+    plot: &'a Plot,
+    /// Left, top, right, bottom.
+    taken: Vec<(f64, f64, f64, f64)>,
+}
+
+impl Labels<'_> {
+    /// Puts a label to the first of the places where it fits, if there is one.
+    fn put(&mut self, canvas: &mut Canvas, class: &str, text: &str, places: [(Anchor, f64, f64); 2]) {
+        let width = text.chars().count() as f64 * 7.0;
+        for (anchor, x, y) in places {
+            let left = if anchor == Anchor::End { x - width } else { x };
+            let (right, top, bottom) = (left + width, y - 12.0, y + 4.0);
+            let inside = left >= self.plot.left && right <= canvas.size.width && bottom <= self.plot.bottom;
+            let free = self
+                .taken
+                .iter()
+                .all(|other| right <= other.0 || left >= other.2 || bottom <= other.1 || top >= other.3);
+            if inside && free {
+                canvas.text(&format!("label {class}-text"), (x, y), anchor, text);
+                self.taken.push((left, top, right, bottom));
+                return;
+            }
         }
     }
 }
@@ -142,4 +179,24 @@ fn annotate(canvas: &mut Canvas, plot: &Plot, lines: &[Line<'_>], x: &Scale, y: 
 /// Position of a quantile: log₁₀ 1/(1−q).
 fn tail(q: f64) -> f64 {
     if q >= 1.0 { f64::MAX } else { -(1.0 - q.max(0.0)).log10() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::canvas::Size;
+
+    #[test]
+    fn labels_that_would_cover_each_other_are_moved_or_left_out() {
+        let mut canvas = Canvas::new("", Size { width: 360.0, height: 280.0 });
+        let plot = Plot::of(&canvas, 62.0);
+        let mut labels = Labels { plot: &plot, taken: Vec::new() };
+        let around = |x: f64, y: f64| [(Anchor::End, x - 7.0, y - 8.0), (Anchor::Start, x + 6.0, y + 17.0)];
+        labels.put(&mut canvas, "response", "p99 890 ms", around(230.0, 60.0));
+        labels.put(&mut canvas, "response", "p99.9 998 ms", around(260.0, 57.0));
+        labels.put(&mut canvas, "response", "p99.99 1 s", around(262.0, 57.0));
+        assert!(canvas.body.contains("label response-text e") && canvas.body.contains(">p99.9 998 ms<"));
+        assert_eq!(labels.taken.len(), 2);
+        assert!(!canvas.body.contains("p99.99"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Response times as a picture of rows: cells of the heat map summed over time.
 
 use super::text::{Align, Paint, Screen, Span, clean};
-use crate::format;
+use crate::{facts, format};
 use unblink_artifact::document::RunDocument;
 
 /// Rows at the most; bins are put together to stay below.
@@ -11,7 +11,7 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 /// Draws the histogram; nothing where nothing is known.
 pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let bins = bins(doc);
-    let censored: u64 = measured(doc).map(|column| u64::from(column.censored)).sum();
+    let censored = censored(doc);
     let (Some(first), Some(last)) = (bins.iter().position(|&n| n > 0), bins.iter().rposition(|&n| n > 0))
     else {
         return;
@@ -30,7 +30,8 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
             )
         })
         .collect();
-    let most = groups.iter().map(|group| group.1).max().unwrap_or(1).max(censored);
+    let most = groups.iter().map(|group| group.1).max().unwrap_or(1);
+    let most = censored.iter().map(|(_, n)| *n).fold(most, u64::max);
 
     let labels: Vec<[String; 2]> = groups
         .iter()
@@ -41,7 +42,10 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
         })
         .collect();
     let count_width = clean(&format::count(most)).chars().count();
-    let label_widths = [0, 1].map(|i| labels.iter().map(|l| l[i].chars().count()).max().unwrap_or(0));
+    let mut label_widths = [0, 1].map(|i| labels.iter().map(|l| l[i].chars().count()).max().unwrap_or(0));
+    // The bars of all rows begin together.
+    let longest = censored.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    label_widths[0] = label_widths[0].max(longest.saturating_sub(label_widths[1] + 3));
     let mark_width = widest_mark(doc, &groups, per_row);
     // Between them: indent, dash, and a gap on either side of the bar and before the marks.
     let used = 2 + label_widths[0] + 3 + label_widths[1] + 2 + 2 + count_width + 2 + mark_width;
@@ -61,18 +65,26 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
         })
         .collect();
     screen.table(&align, &rows);
-    if censored > 0 {
-        let bound = doc.response_time.quantiles.iter().filter(|q| q.censored).map(|q| q.value).min();
-        let label = bound.map_or("longer".into(), |b| format!("> {}", format::duration(b)));
-        let label_width = label_widths[0] + 3 + label_widths[1];
-        let hatched = "░".repeat(bar(censored, most, bar_width).chars().count());
-        let right = format!("{:>count_width$}  {}", clean(&format::count(censored)), marks_beyond(doc));
+    let label_width = label_widths[0] + 3 + label_widths[1];
+    let mut marks = marks_beyond(doc);
+    for (label, n) in censored {
+        let hatched = "░".repeat(bar(n, most, bar_width).chars().count());
+        let right = format!("{:>count_width$}  {}", clean(&format::count(n)), std::mem::take(&mut marks));
         screen.line(&[
-            (Paint::Plain, format!("  {:>label_width$}  ", clean(&label))),
+            (Paint::Plain, format!("  {label:>label_width$}  ")),
             (Paint::Dim, format!("{hatched:bar_width$}")),
             (Paint::Plain, format!("  {right}")),
         ]);
     }
+}
+
+/// Arrivals of which only a bound is known, by what became of them.
+fn censored(doc: &RunDocument) -> Vec<(&'static str, u64)> {
+    let a = &doc.arrivals;
+    [("no answer in time", a.timed_out), ("open at the end", a.unfinished.saturating_add(a.unsent))]
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .collect()
 }
 
 fn measured(doc: &RunDocument) -> impl Iterator<Item = &unblink_artifact::document::HeatColumn> {
@@ -107,7 +119,9 @@ fn widest_mark(doc: &RunDocument, groups: &[(usize, u64)], per_row: usize) -> us
 
 /// `◂ p50 p99` where those lie in `low..high`.
 fn marks(doc: &RunDocument, low: u64, high: u64) -> String {
-    let here = doc.response_time.quantiles.iter().filter(|q| !q.censored && (low..high).contains(&q.value));
+    let (shown, _) = facts::shown(&doc.response_time);
+    let here =
+        doc.response_time.quantiles[..shown].iter().filter(|q| !q.censored && (low..high).contains(&q.value));
     arrow(here.map(|q| q.q))
 }
 
@@ -133,4 +147,25 @@ fn bar(n: u64, most: u64, width: usize) -> String {
         bar.push(EIGHTHS[eighths % 8 - 1]);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::terminal::Style;
+
+    #[test]
+    fn arrivals_without_an_answer_are_named_by_what_became_of_them() {
+        let mut doc = fixture::saturated();
+        doc.arrivals.timed_out -= 11;
+        doc.arrivals.unfinished = 9;
+        doc.arrivals.unsent = 2;
+        let mut screen = Screen::new(&Style { width: 60, color: false });
+        draw(&mut screen, &doc);
+        let text = screen.finish();
+        assert!(text.contains("  no answer in time  ░"), "{text}");
+        assert!(text.contains("    open at the end  ░") && text.trim_end().ends_with("11"), "{text}");
+        assert!(!text.contains('>'), "{text}");
+    }
 }

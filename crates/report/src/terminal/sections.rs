@@ -66,7 +66,8 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     let mut few = false;
     // A bound is a bound, however few samples lie above it.
     let is_few = |quantile: &Quantile| quantile.few_samples && !quantile.censored;
-    for r in &response.quantiles {
+    let (shown, more) = facts::shown(response);
+    for r in &response.quantiles[..shown] {
         let s = facts::quantile(service, r.q);
         few |= is_few(r) || s.is_some_and(is_few);
         let mark = |few: bool| dim(if few { "~" } else { "" });
@@ -99,9 +100,12 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     if few {
         screen.marked(2, Paint::Dim, "~", "fewer than 10 samples lie above it");
     }
+    if let Some(more) = facts::unshown(more) {
+        screen.marked(2, Paint::Dim, " ", &more);
+    }
     if response.censored > 0 {
-        let note =
-            format!("longer than that: {} arrivals had not ended by then", format::count(response.censored));
+        let open = format::plural(response.censored, "arrival", "arrivals");
+        let note = format!("longer than that: {open} had not ended by then");
         screen.marked(2, Paint::Dim, ">", &note);
     }
     let note = facts::closed_note(doc).unwrap_or_else(|| facts::difference(doc));
@@ -129,10 +133,10 @@ pub(super) fn phases(screen: &mut Screen, doc: &RunDocument) {
     if parts.is_empty() {
         return;
     }
-    screen.heading("Phases", "");
+    screen.heading("Phases", &facts::of_answered(doc).unwrap_or_default());
     let mut rows = vec![header(&["", "p50", "p99", "max"])];
     for (name, what, distribution) in parts {
-        let mut row = figures(name, distribution);
+        let mut row = values(name, distribution, true);
         row.push(dim(what));
         rows.push(row);
     }
@@ -149,10 +153,8 @@ pub(super) fn connections(screen: &mut Screen, doc: &RunDocument) {
     let parts: Vec<String> =
         facts::connections(doc).into_iter().map(|(name, n)| format!("{} {name}", number(n))).collect();
     screen.paragraph(2, Paint::Plain, &parts.join(" · "));
-    if doc.connections.by_address.len() > 1 {
-        let parts: Vec<String> =
-            doc.connections.by_address.iter().map(|(a, n)| format!("{a}: {}", number(*n))).collect();
-        screen.paragraph(2, Paint::Dim, &parts.join(" · "));
+    if let Some(to) = facts::addresses(doc) {
+        screen.paragraph(2, Paint::Plain, &to);
     }
 }
 
@@ -237,14 +239,19 @@ fn header(names: &[&str]) -> Vec<Span> {
 
 /// Name, p50, p99, max.
 fn figures(name: &str, d: &Distribution) -> Vec<Span> {
+    values(name, d, false)
+}
+
+fn values(name: &str, d: &Distribution, part: bool) -> Vec<Span> {
     let value = |q| match facts::quantile(d, q) {
         Some(quantile) if quantile.few_samples && !quantile.censored => {
-            (Paint::Dim, format!("~{}", facts::value(quantile)))
+            (Paint::Dim, facts::marked(quantile, part))
         }
-        Some(quantile) => plain(facts::value(quantile)),
+        Some(quantile) => plain(facts::marked(quantile, part)),
         None => dim("–"),
     };
-    vec![plain(name), value(0.5), value(0.99), plain(facts::max(d))]
+    let max = if part { facts::part_max(d) } else { facts::max(d) };
+    vec![plain(name), value(0.5), value(0.99), plain(max)]
 }
 
 fn more(screen: &mut Screen, rows: usize) {

@@ -1,0 +1,96 @@
+//! What the report says about connections.
+
+use crate::format;
+use unblink_artifact::document::RunDocument;
+
+/// Counters of connections that are worth a line: (name, count).
+pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
+    let c = &doc.connections;
+    [
+        ("opened", c.opened),
+        ("peak", c.peak),
+        ("limit", c.limit),
+        ("failed to open", c.failed),
+        ("refused", c.refused),
+        ("reopened", c.reconnects),
+        ("closed by the target", c.closed_by_target),
+        ("closed on timeout", c.closed_on_timeout),
+        (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
+        ("stopped by a limit of this machine", c.local_limit),
+    ]
+    .into_iter()
+    .enumerate()
+    .filter(|(i, (_, n))| *i < 3 || *n > 0)
+    .map(|(_, row)| row)
+    .collect()
+}
+
+/// Addresses that are listed; the rest is counted.
+const ADDRESSES_MAX: usize = 8;
+
+/// Where connections went, with their numbers where there are several addresses. `None` where that is the
+/// address in the URL itself.
+pub(crate) fn addresses(doc: &RunDocument) -> Option<String> {
+    let to = &doc.connections.by_address;
+    if to.is_empty() {
+        return None;
+    }
+    let (one, only) = (to.len() == 1, to.keys().next()?);
+    let mut literals = doc.targets.iter().map(|target| host_and_port(&target.url));
+    if one && !doc.targets.is_empty() && literals.all(|literal| literal.as_deref() == Some(only)) {
+        return None;
+    }
+    let listed: Vec<String> = to
+        .iter()
+        .take(ADDRESSES_MAX)
+        .map(|(address, n)| if one { address.clone() } else { format!("{address} ({})", format::count(*n)) })
+        .collect();
+    let more = match to.len().saturating_sub(ADDRESSES_MAX) {
+        0 => String::new(),
+        n => format!(" and {} more", format::count(n as u64)),
+    };
+    Some(format!("to {}{more}", listed.join(", ")))
+}
+
+/// `127.0.0.1:80` of `http://127.0.0.1/path`.
+fn host_and_port(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
+    Some(match scheme {
+        _ if has_port => host.to_string(),
+        "https" => format!("{host}:443"),
+        _ => format!("{host}:80"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn an_address_is_told_where_the_url_does_not() {
+        let mut doc = fixture::all_failed();
+        assert_eq!(addresses(&doc), None, "127.0.0.1:8080 stands in the URL");
+        doc.targets[0].url = "http://localhost:8080/".into();
+        assert_eq!(addresses(&doc).as_deref(), Some("to 127.0.0.1:8080"));
+        assert_eq!(addresses(&fixture::one_arrival()).as_deref(), Some("to unix:/run/x.sock"));
+        let several = addresses(&fixture::two_pauses()).map(|text| format::plain(&text));
+        assert_eq!(several.as_deref(), Some("to 127.0.0.1:8080 (1 002), [::1]:8080 (0)"));
+        assert_eq!(addresses(&fixture::empty()), None);
+    }
+
+    #[test]
+    fn the_port_is_that_of_the_scheme() {
+        for (url, expected) in [
+            ("http://[::1]/a:b", Some("[::1]:80")),
+            ("https://u:p@10.0.0.1?x", Some("10.0.0.1:443")),
+            ("http://[::1]:81", Some("[::1]:81")),
+            ("nothing", None),
+        ] {
+            assert_eq!(host_and_port(url).as_deref(), expected);
+        }
+    }
+}

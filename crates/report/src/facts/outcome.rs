@@ -1,0 +1,192 @@
+//! What became of arrivals that were not answered as expected, and why, in words.
+
+use crate::format::{self, plural};
+use unblink_artifact::document::{RunDocument, Severity};
+
+/// Why there is no response time though something was tried: no answer was ok. `None` where one was, or
+/// where nothing failed.
+pub(crate) fn none_ok(doc: &RunDocument) -> Option<String> {
+    let a = &doc.arrivals;
+    if a.ok > 0 || a.failed == 0 {
+        return None;
+    }
+    let failed = format::count(a.failed);
+    let how = match commonest(doc) {
+        Some((kind, n)) if n == a.failed => match n {
+            1 => format!("it failed with {kind}"),
+            _ => format!("all {failed} failed with {kind}"),
+        },
+        Some((kind, n)) => format!("{failed} failed, most often with {kind} ({})", format::count(n)),
+        None => format!("{failed} failed"),
+    };
+    let late = a.timed_out.saturating_add(a.unfinished).saturating_add(a.unsent);
+    let how = if late > 0 {
+        format!("{}, {} not answered in time", how.replacen("all ", "", 1), format::count(late))
+    } else {
+        how
+    };
+    Some(format!("{}: {how}", if answered(doc) { "No answer was ok" } else { "No answer came" }))
+}
+
+/// Whether anything came back, whatever it was.
+fn answered(doc: &RunDocument) -> bool {
+    doc.statuses.values().any(|n| *n > 0)
+}
+
+/// The commonest kind of failure.
+fn commonest(doc: &RunDocument) -> Option<(&str, u64)> {
+    let most = doc.failures.values().copied().max().filter(|n| *n > 0)?;
+    doc.failures.iter().find(|(_, n)| **n == most).map(|(kind, n)| (kind.as_str(), *n))
+}
+
+/// Whether a slow arrival's outcome means that it may have taken longer than was waited for.
+pub(crate) fn is_censored(outcome: &str) -> bool {
+    ["timed_out", "unfinished", "unsent"].contains(&outcome)
+}
+
+/// Why something can't be drawn, as the end of a sentence.
+pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
+    let a = &doc.arrivals;
+    if a.scheduled == 0 {
+        "nothing was measured"
+    } else if a.ok > 0 {
+        "nothing of it was recorded"
+    } else if a.failed > 0 && answered(doc) {
+        "no answer was ok"
+    } else if a.failed > 0 {
+        "no answer came"
+    } else {
+        "nothing was answered in time"
+    }
+}
+
+/// What became of the arrivals as a whole, as a heading.
+pub(crate) fn account_finding(doc: &RunDocument) -> String {
+    let a = &doc.arrivals;
+    let scheduled = plural(a.scheduled, "arrival", "arrivals");
+    if a.scheduled == 0 {
+        "No arrival was scheduled".into()
+    } else if !super::adds_up(doc) {
+        format!("The account of {scheduled} does not add up")
+    } else if a.ok == a.scheduled {
+        if a.ok == 1 {
+            "The one arrival was answered".into()
+        } else {
+            format!("All {scheduled} were answered")
+        }
+    } else if let Some(why) = none_ok(doc) {
+        why
+    } else if a.ok == 0 {
+        match a.scheduled {
+            1 => "The one arrival was not answered in time".into(),
+            _ => format!("None of {scheduled} was answered in time"),
+        }
+    } else {
+        format!("{} of {scheduled} were answered as expected", format::share(a.ok, a.scheduled))
+    }
+}
+
+/// Why less was sent than offered, as far as the document tells.
+pub(crate) fn not_sent(doc: &RunDocument) -> Option<String> {
+    let (a, c) = (&doc.arrivals, &doc.connections);
+    let failed = |kind: &str| doc.failures.get(kind).copied().unwrap_or(0);
+    let tls = if c.failed > 0 { failed("tls") } else { 0 };
+    let waited = a.timed_out_never_sent.saturating_add(a.unsent);
+    let in_use = match c.limit {
+        1 => "the one connection was in use".to_string(),
+        n => format!("all {} connections were in use", format::count(n)),
+    };
+    let wait =
+        if c.limit > 0 && c.peak >= c.limit { in_use } else { "no connection was free in time".into() };
+    let causes = [
+        (failed("connect_refused"), "connections were refused".to_string()),
+        (failed("connect_timeout"), "connections could not be opened in time".into()),
+        (failed("connect_failed"), "connections could not be opened".into()),
+        (tls, "TLS handshakes failed".into()),
+        (
+            failed("no_local_port").saturating_add(failed("no_file_descriptor")),
+            "this machine had no port or descriptor left".into(),
+        ),
+        (waited, wait),
+    ];
+    let largest = causes.iter().map(|cause| cause.0).max().filter(|n| *n > 0);
+    if let Some(largest) = largest {
+        return causes.into_iter().find(|cause| cause.0 == largest).map(|cause| cause.1);
+    }
+    if c.refused > 0 {
+        Some("connections were refused".into())
+    } else if c.failed > 0 {
+        Some("connections could not be opened".into())
+    } else {
+        generator(doc)
+            .or(against(doc, "sent_below_offered").then_some("was late"))
+            .map(|was| format!("the generator {was}"))
+    }
+}
+
+/// What a finding says against the generator's timing: `was late`.
+pub(crate) fn generator(doc: &RunDocument) -> Option<&'static str> {
+    [("generator_late", "was late"), ("generator_paused", "was away in between")]
+        .into_iter()
+        .find(|(code, _)| against(doc, code))
+        .map(|(_, was)| was)
+}
+
+fn against(doc: &RunDocument, code: &str) -> bool {
+    doc.validity.findings.iter().any(|f| f.code == code && f.severity != Severity::Note)
+}
+
+/// `of the 1 320 answered`, where figures are those of answered arrivals only and others waited longer.
+pub(crate) fn of_answered(doc: &RunDocument) -> Option<String> {
+    let answered = doc.phases.first_byte.count;
+    (doc.response_time.censored > 0 && answered > 0)
+        .then(|| format!("of the {} answered", format::count(answered)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn an_answer_that_is_not_ok_is_an_answer() {
+        let mut doc = fixture::all_failed();
+        assert_eq!(none_ok(&doc).as_deref(), Some("No answer was ok: all 300 failed with status_4xx"));
+        assert_eq!(account_finding(&doc), "No answer was ok: all 300 failed with status_4xx");
+        doc.failures.insert("status_4xx".into(), 290);
+        doc.failures.insert("reset".into(), 10);
+        let most = "No answer was ok: 300 failed, most often with status_4xx (290)";
+        assert_eq!(none_ok(&doc).as_deref(), Some(most));
+        doc.statuses.clear();
+        doc.failures = [("connect_refused".to_string(), 200)].into();
+        doc.arrivals.failed = 200;
+        doc.arrivals.unsent = 100;
+        let both = "No answer came: 200 failed with connect_refused, 100 not answered in time";
+        assert_eq!(none_ok(&doc).as_deref(), Some(both));
+        assert_eq!(none_ok(&fixture::unanswered()), None);
+        assert_eq!(none_ok(&fixture::stall()), None);
+    }
+
+    #[test]
+    fn one_arrival_is_one() {
+        let mut doc = fixture::one_arrival();
+        assert_eq!(account_finding(&doc), "The one arrival was answered");
+        doc.arrivals.ok = 0;
+        doc.arrivals.timed_out = 1;
+        assert_eq!(account_finding(&doc), "The one arrival was not answered in time");
+    }
+
+    #[test]
+    fn less_was_sent_for_the_reason_in_the_document() {
+        let mut doc = fixture::all_failed();
+        assert_eq!(not_sent(&doc), None);
+        doc.validity.findings[0].code = "sent_below_offered".into();
+        assert_eq!(not_sent(&doc).as_deref(), Some("the generator was late"));
+        doc.arrivals.unsent = 7;
+        assert_eq!(not_sent(&doc).as_deref(), Some("no connection was free in time"));
+        doc.connections.limit = doc.connections.peak;
+        assert_eq!(format::plain(&not_sent(&doc).unwrap_or_default()), "all 1 002 connections were in use");
+        doc.failures.insert("connect_refused".into(), 8);
+        assert_eq!(not_sent(&doc).as_deref(), Some("connections were refused"));
+    }
+}
