@@ -29,6 +29,9 @@ pub const BUSY_SHARE_INVALIDATES: f64 = 0.95;
 
 /// An own pause from this length on is told.
 pub const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// Time without a processor counts as pauses when each lasted at least this long on average: shorter ones
+/// are the ordinary price of waking up.
+pub const RUN_DELAY_MIN: Nanos = Nanos::from_micros(500);
 /// Own pauses that may have moved a printed percentile by more than this share of it degrade the run.
 pub const PAUSE_MOVED_SHARE_DEGRADES: f64 = 0.10;
 /// By more than this share of a printed percentile up to p99: they invalidate it; of a higher

@@ -278,7 +278,7 @@ pub struct Connections {
     pub refused: u64,
     /// Opened beyond the peak: connections that replaced others.
     pub reconnects: u64,
-    /// Closed or broken by the target.
+    /// Usable connections that ended by the target's doing, or after an answer that closes.
     pub closed_by_target: u64,
     /// Closed because their request timed out.
     pub closed_on_timeout: u64,
@@ -371,6 +371,8 @@ pub struct Generator {
     pub pause_max_ns: u64,
     /// All such stretches of a millisecond or more together, summed over the workers.
     pub paused_ns: u64,
+    /// Time in which the workers were ready to run and had no processor, summed over the workers.
+    pub run_delay_ns: u64,
     /// Share of processor time stolen by the hypervisor, 0 to 1; `null` when not known.
     pub steal_share: Option<f64>,
     /// Involuntary context switches of the process.

@@ -158,7 +158,7 @@ impl Closed {
     /// One worker's users: those whose number is ≡ shard (mod shards).
     pub fn new(share: ClosedShare) -> Closed {
         let mine = (share.shard..share.users).step_by(share.shards as usize);
-        let mut thinking = BinaryHeap::with_capacity(share.users as usize);
+        let mut thinking = BinaryHeap::with_capacity(share.users.div_ceil(share.shards) as usize);
         thinking.extend(mine.map(|user| Reverse(share.start + Nanos(share.stagger.0 * u64::from(user)))));
         let (shard, shards) = (u64::from(share.shard), u64::from(share.shards));
         Closed {

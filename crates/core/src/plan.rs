@@ -13,6 +13,12 @@ pub const USER_STAGGER: Nanos = Nanos::from_millis(1);
 /// Operations whose response times are kept apart; the rest of a long target list shares the last place.
 pub const OPERATIONS_APART_MAX: usize = 32;
 
+/// Users of a closed population at the most.
+pub const USERS_MAX: u32 = 1_000_000;
+
+/// Worker threads at the most; each holds some megabytes of histograms.
+pub const THREADS_MAX: u32 = 256;
+
 /// What offers the load, before it is checked.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LoadSpec {
@@ -78,7 +84,7 @@ pub enum PlanError {
     #[error("the duration is 0: nothing would be measured")]
     DurationZero,
     /// Longer than a day.
-    #[error("a phase of {0} s is longer than the longest possible, 24 h")]
+    #[error("{0} s is too long: a stretch of load lasts 24 h at the most")]
     TooLong(f64),
     /// A timeout that no answer could meet.
     #[error("the timeout is 0: every request would be late")]
@@ -98,6 +104,28 @@ pub enum PlanError {
     /// No operation.
     #[error("there is nothing to request: give a URL or a target file")]
     NoOperations,
+    /// More users than can be kept.
+    #[error("{0} users are more than the highest possible, {USERS_MAX}")]
+    TooManyUsers(u32),
+    /// More workers than make sense.
+    #[error("{0} threads are more than the highest possible, {THREADS_MAX}")]
+    TooManyThreads(u32),
+    /// Nothing holds closed users below the cap.
+    #[error(
+        "{users} users may send more than the cap of {cap}/s (--max-rate), since a closed load has no rate: \
+         give a think time of at least users/cap, {think_s} s, or a rate (-R)"
+    )]
+    ClosedAboveCap {
+        /// How many.
+        users: u32,
+        /// What is allowed, per second.
+        cap: f64,
+        /// The think time that would keep them below it.
+        think_s: f64,
+    },
+    /// A shape that begins with nothing has no rate to warm up with.
+    #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]
+    WarmupWithoutRate,
     /// A worker without a connection.
     #[error(
         "{connections} connections can't be shared by {threads} threads: each needs one (raise -c or lower -t)"
@@ -123,6 +151,7 @@ pub enum PlanError {
 pub struct Plan {
     spec: PlanSpec,
     schedule: Option<Arc<Schedule>>,
+    load_length: Nanos,
 }
 
 impl Plan {
@@ -134,18 +163,18 @@ impl Plan {
                 check_phases(phases, &spec)?;
                 Some(Arc::new(place(phases, *process, spec.warmup, spec.limit)))
             }
-            LoadSpec::Closed { users, duration, .. } => {
-                if *users == 0 {
-                    return Err(PlanError::NoUsers);
-                }
-                if *users < spec.threads {
-                    return Err(PlanError::FewerUsersThanThreads { users: *users, threads: spec.threads });
-                }
+            LoadSpec::Closed { users, think, duration } => {
+                check_users(*users, *think, &spec)?;
                 check_length(*duration)?;
                 None
             }
         };
-        Ok(Plan { spec, schedule })
+        let load_length = match (&schedule, &spec.load) {
+            (Some(schedule), _) => schedule.span(),
+            (None, LoadSpec::Closed { duration, .. }) => spec.warmup + *duration,
+            (None, LoadSpec::Open { .. }) => Nanos::ZERO,
+        };
+        Ok(Plan { spec, schedule, load_length })
     }
 
     /// What was asked for.
@@ -165,11 +194,7 @@ impl Plan {
 
     /// How long arrivals may come, warm-up included.
     pub fn load_length(&self) -> Nanos {
-        match (&self.schedule, &self.spec.load) {
-            (Some(schedule), _) => schedule.span(),
-            (None, LoadSpec::Closed { duration, .. }) => self.spec.warmup + *duration,
-            (None, LoadSpec::Open { .. }) => Nanos::ZERO,
-        }
+        self.load_length
     }
 
     /// How long dispatch goes on after the last arrival due.
@@ -229,6 +254,9 @@ fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
     if threads == 0 {
         return Err(PlanError::NoThreads);
     }
+    if threads > THREADS_MAX {
+        return Err(PlanError::TooManyThreads(threads));
+    }
     if spec.idempotent.is_empty() {
         return Err(PlanError::NoOperations);
     }
@@ -251,6 +279,24 @@ fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
     Ok(())
 }
 
+fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(), PlanError> {
+    if users == 0 {
+        return Err(PlanError::NoUsers);
+    }
+    if users > USERS_MAX {
+        return Err(PlanError::TooManyUsers(users));
+    }
+    if users < spec.threads {
+        return Err(PlanError::FewerUsersThanThreads { users, threads: spec.threads });
+    }
+    // Each user sends at most once in a think time, however fast the target answers.
+    let cap = spec.rate_cap.map(|cap| cap.as_per_s());
+    match cap.filter(|cap| f64::from(users) > cap * think.as_secs_f64()) {
+        Some(cap) => Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap }),
+        None => Ok(()),
+    }
+}
+
 fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     if phases.is_empty() {
         return Err(PlanError::DurationZero);
@@ -267,6 +313,9 @@ fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     }
     if phases.iter().all(|p| p.from.milli_per_s == 0 && p.to.milli_per_s == 0) {
         return Err(PlanError::RateZero);
+    }
+    if spec.warmup > Nanos::ZERO && phases[0].from.milli_per_s == 0 {
+        return Err(PlanError::WarmupWithoutRate);
     }
     Ok(())
 }
@@ -285,8 +334,7 @@ fn check_length(duration: Nanos) -> Result<(), PlanError> {
 fn place(phases: &[Phase], process: Process, warmup: Nanos, limit: Option<u64>) -> Schedule {
     let mut all = Vec::with_capacity(phases.len() + 1);
     if warmup > Nanos::ZERO {
-        let begin = phases.iter().map(|p| p.from).find(|r| r.milli_per_s > 0).unwrap_or(phases[0].to);
-        all.push(Phase::hold(begin, warmup));
+        all.push(Phase::hold(phases[0].from, warmup));
     }
     all.extend_from_slice(phases);
     let schedule = Schedule::new(&all, process, u64::MAX);

@@ -33,7 +33,7 @@ impl Rig {
         })
         .expect("valid");
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), plan.spec().timeout);
-        recorder.begin(START, Nanos::ZERO);
+        recorder.begin(START, Nanos::ZERO, plan.load_length());
         let mut rig = Rig { dispatch: Dispatch::new(plan.policy(0)), recorder, actions: Actions::new() };
         for action in rig.at(0, Event::Tick) {
             if let Action::Open(id) = action {
@@ -107,7 +107,9 @@ fn what_the_generator_overslept_is_its_own() {
 fn a_full_pool_is_to_blame_from_the_intended_time_on() {
     let mut rig = Rig::new(Pool::Fixed { n: 1 });
     let sent = rig.at(0, Event::Tick);
-    // The only connection is busy until 5 ms; nobody need look before: arrival 1 waits 4 ms.
+    assert!(rig.at(1_000, Event::Tick).is_empty());
+    // The only connection is busy until 5 ms; with one waiting, nobody need look before. Arrival 1 waits 4 ms.
+    assert!(rig.dispatch.next_wake() > Some(START + Nanos::from_secs(1)));
     let sent = rig.answer(5_000, &sent);
     assert_eq!(rig.blame_us(), (4_000, 0, 0));
     // Arrival 2 was due at 2 ms and gets the connection at 6 ms.
@@ -122,4 +124,33 @@ fn an_idle_connection_leaves_only_the_generator_to_blame() {
     assert_eq!(rig.blame_us(), (0, 0, 700));
     rig.at(1_000, Event::Tick);
     assert_eq!(rig.blame_us(), (0, 0, 700));
+}
+
+#[test]
+fn an_idle_pool_is_not_a_full_one() {
+    let mut rig = Rig::new(Pool::Fixed { n: 2 });
+    // The generator is away for 10 ms while both connections lie idle; then arrivals 0 and 1 take them and
+    // the rest waits for the pool, from the moment when it was noticed.
+    let sent = rig.at(10_000, Event::Tick);
+    assert_eq!(sent.len(), 2);
+    assert_eq!(rig.blame_us(), (0, 0, 19_000));
+    rig.answer(12_000, &sent);
+    assert_eq!(rig.blame_us(), (2_000, 0, 27_000));
+}
+
+#[test]
+fn a_missing_port_holds_attempts_back_only_for_a_while() {
+    let mut rig = Rig::new(Pool::Auto { max: 100 });
+    let opened = rig.at(0, Event::Tick);
+    let [Action::Open(first)] = opened[..] else { panic!("{opened:?}") };
+    rig.at(100, Event::Connected(first, ConnectTimes::default()));
+    let opened = rig.at(1_000, Event::Tick);
+    let [Action::Open(second)] = opened[..] else { panic!("{opened:?}") };
+    let refused = unblink_core::failure::FailureKind::NO_LOCAL_PORT;
+    assert!(rig.at(1_100, Event::ConnectFailed(second, refused)).is_empty());
+    assert!(rig.at(50_000, Event::Tick).is_empty());
+    assert_eq!(rig.dispatch.next_wake(), Some(START + Nanos::from_micros(101_100)));
+    let opened = rig.at(101_100, Event::Tick);
+    assert!(matches!(opened[..], [Action::Open(_), ..]), "{opened:?}");
+    assert_eq!(rig.recorder.bank().counters.measured.failed_total(), 0);
 }

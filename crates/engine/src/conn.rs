@@ -79,6 +79,8 @@ pub(crate) struct Conn {
     first_byte: Option<Instant>,
     matched: usize,
     peer_closed: bool,
+    /// It is in the worker's list of connections to read on.
+    pub(crate) is_unread: bool,
 }
 
 impl Conn {
@@ -109,6 +111,7 @@ impl Conn {
             first_byte: None,
             matched: 0,
             peer_closed: false,
+            is_unread: false,
         })
     }
 
@@ -168,12 +171,9 @@ impl Conn {
                 Ok(n) => self.written += n,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(error) => {
-                    // An answer may be waiting already (a server that refuses a body says so and closes):
-                    // reading tells, and reports the end in any case.
-                    let _ = error;
-                    return Ok(());
-                }
+                // An answer may be waiting already (a server that refuses a body says so and closes):
+                // reading tells, and reports the end in any case.
+                Err(_) => return Ok(()),
             }
         }
         Ok(())
@@ -230,7 +230,14 @@ impl Conn {
             }
             let reading = match self.tls {
                 None => self.take(job, &socket[..n], now),
-                Some(_) => self.take_records(job, &socket[..n], plain, now),
+                Some(_) => {
+                    let was_handshaking = self.stage == Stage::Handshaking;
+                    match self.take_records(job, &socket[..n], plain, now) {
+                        // The last of the handshake and the end came together: it was never usable.
+                        Reading::Ended(closing) if was_handshaking => Reading::Unusable(closing.kind),
+                        reading => reading,
+                    }
+                }
             };
             match reading {
                 // A short read has emptied the socket; what comes later is reported anew.
@@ -269,7 +276,11 @@ impl Conn {
         let mut result = Reading::Quiet;
         while !bytes.is_empty() {
             let Some(tls) = &mut self.tls else { return result };
-            let taken = tls.read_tls(&mut bytes).map_err(|_| ()).and_then(|_| {
+            let taken = tls.read_tls(&mut bytes).map_err(|_| ()).and_then(|taken| {
+                if taken == 0 {
+                    // After close_notify nothing more is taken, whatever the peer still sends.
+                    bytes = &[];
+                }
                 let processed = tls.process_new_packets().map_err(|_| ());
                 // An alert, a handshake message or a key update may be waiting to go out.
                 flush(tls, &self.fd).map_err(|_| ())?;
@@ -288,10 +299,7 @@ impl Conn {
                     Ok(0) => break,
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                     Err(_) => return self.ended(self.closing(FailureKind::TLS)),
-                    Ok(n) if matches!(result, Reading::Answered(_)) => {
-                        let _ = n;
-                        self.forbid_reuse(&mut result);
-                    }
+                    Ok(_) if matches!(result, Reading::Answered(_)) => self.forbid_reuse(&mut result),
                     Ok(n) => {
                         let reading = self.take(job, &plain[..n], now);
                         if !matches!(reading, Reading::Quiet) {
@@ -305,10 +313,11 @@ impl Conn {
             }
             if state.peer_has_closed() {
                 self.peer_closed = true;
-                match &mut result {
-                    Reading::Answered(answer) => answer.reusable = false,
-                    _ => return self.end_of_stream(job, true),
+                if let Reading::Answered(answer) = &mut result {
+                    answer.reusable = false;
+                    return result;
                 }
+                return self.end_of_stream(job, true);
             }
         }
         result

@@ -12,6 +12,7 @@ mod merge;
 mod pace;
 pub mod preflight;
 pub mod run;
+mod starvation;
 pub mod target;
 pub mod tls;
 mod worker;

@@ -2,8 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors kept back for files, epoll, standard streams and the report.
+/// Descriptors kept back for files, standard streams and the report.
 pub const RESERVED_DESCRIPTORS: u64 = 64;
+
+/// Epoll, timer, wake-up and the kernel's counters of the thread.
+const DESCRIPTORS_PER_WORKER: u64 = 4;
 
 /// What this process may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +18,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Connections that fit, with some descriptors kept back.
-    pub fn connections(&self) -> u64 {
-        self.descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(1)
+    /// Connections that fit beside `threads` workers, with some descriptors kept back.
+    pub fn connections(&self, threads: u32) -> u64 {
+        let own = RESERVED_DESCRIPTORS + DESCRIPTORS_PER_WORKER * u64::from(threads);
+        self.descriptors.saturating_sub(own).max(1)
     }
 }
 

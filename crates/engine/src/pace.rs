@@ -76,6 +76,7 @@ impl Pacer {
 
     /// Waits until `wake` or until a socket is ready. Returns the time afterwards.
     pub(crate) fn wait(&mut self, wake: Instant) -> Instant {
+        self.events.clear();
         let now = self.watch.now();
         if wake <= now {
             self.poll(Some(Nanos::ZERO));

@@ -27,13 +27,15 @@ const SPARE_BANKS: usize = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The system refused something that every run needs.
-    #[error("can't set up a worker: {0}")]
+    #[error("can't set up a worker thread: {0} (fewer threads, -t, need fewer file descriptors)")]
     Setup(Errno),
     /// A thread could not be started.
     #[error("can't start a worker thread: {0}")]
     Thread(std::io::Error),
     /// A defect.
-    #[error("worker {0} stopped unexpectedly; what it had recorded until the last interval is kept")]
+    #[error(
+        "worker {0} stopped unexpectedly; the run's folder holds what was recorded until the last interval"
+    )]
     WorkerLost(usize),
 }
 
@@ -91,6 +93,8 @@ pub(crate) struct Gate {
 }
 
 struct GateState {
+    /// A worker could not be set up.
+    refused: Option<Errno>,
     ready: usize,
     start: Option<Instant>,
     cancelled: bool,
@@ -108,21 +112,38 @@ impl Gate {
         state.start
     }
 
-    fn open_when_ready(&self, workers: usize, clock: &Clock, lost: impl Fn() -> bool) -> Option<Instant> {
+    /// The worker can't be set up: there will be no run.
+    fn refuse(&self, errno: Errno) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.refused.get_or_insert(errno);
+        self.changed.notify_all();
+    }
+
+    /// Opens once every worker is ready; `lost` names one that has ended instead.
+    fn open_when_ready(
+        &self,
+        workers: usize,
+        clock: &Clock,
+        lost: impl Fn() -> Option<usize>,
+    ) -> Result<Instant, EngineError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.ready < workers {
-            if lost() {
+            let failure = match state.refused {
+                Some(errno) => Some(EngineError::Setup(errno)),
+                None => lost().map(EngineError::WorkerLost),
+            };
+            if let Some(failure) = failure {
                 state.cancelled = true;
-                break;
+                self.changed.notify_all();
+                return Err(failure);
             }
             let patience = std::time::Duration::from_millis(100);
             (state, _) = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
         }
-        if !state.cancelled {
-            state.start = Some(clock.now() + LEAD);
-        }
+        let start = clock.now() + LEAD;
+        state.start = Some(start);
         self.changed.notify_all();
-        state.start
+        Ok(start)
     }
 }
 
@@ -164,7 +185,7 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
         aborted: AtomicBool::new(false),
         wakers: wakers.collect::<Result<_, _>>().map_err(EngineError::Setup)?,
     });
-    let state = GateState { ready: 0, start: None, cancelled: false };
+    let state = GateState { refused: None, ready: 0, start: None, cancelled: false };
     let gate = Arc::new(Gate { state: Mutex::new(state), changed: Condvar::new() });
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
     let mut empty = Vec::new();
@@ -179,11 +200,8 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
         workers.push(spawn(number, &job, clock, &controls, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
-    let lost = || workers.iter().any(JoinHandle::is_finished);
-    let Some(start) = gate.open_when_ready(threads, &clock, lost) else {
-        controls.abort();
-        return Err(EngineError::WorkerLost(0));
-    };
+    let lost = || workers.iter().position(JoinHandle::is_finished);
+    let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
     Ok(Running {
         job,
         clock,
@@ -228,8 +246,12 @@ fn live<L: Load>(
     load: impl FnOnce(Instant) -> Option<L>,
 ) -> WorkerEnd {
     let bank = Box::new(Bank::new(job.plan.operations_apart()));
-    let Ok(worker) = Worker::new(number, job, clock, controls, channels, bank) else {
-        return WorkerEnd::default();
+    let worker = match Worker::new(number, job, clock, controls, channels, bank) {
+        Ok(worker) => worker,
+        Err(errno) => {
+            gate.refuse(errno);
+            return WorkerEnd::default();
+        }
     };
     worker.run(gate, |at| load(at).expect("the plan has the kind of load that was asked for"))
 }

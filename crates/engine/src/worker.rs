@@ -6,13 +6,14 @@ use crate::conn::{Attempt, Buffers, Conn, Reading};
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer};
 use crate::run::{Controls, Gate};
+use crate::starvation::Starvation;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, OPENING_MAX, Pool,
+    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, Pool,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
@@ -23,6 +24,9 @@ use unblink_core::time::{Instant, Nanos, SECOND_NS};
 pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
 /// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
 const HANDSHAKES_PER_TURN: u32 = 4;
+
+/// Connections that are read on in one turn: each may bring half a megabyte, and arrivals are due meanwhile.
+const UNREAD_PER_TURN: usize = 4;
 
 /// A filled bank on its way to the control thread.
 pub(crate) struct Handed {
@@ -54,6 +58,13 @@ pub(crate) struct Channels {
     pub(crate) empty: Receiver<Box<Bank<u32>>>,
 }
 
+/// An end that came of carrying out an action.
+struct Deferred {
+    id: ConnId,
+    kind: FailureKind,
+    was_usable: bool,
+}
+
 pub(crate) struct Worker<L> {
     number: usize,
     job: Arc<Job>,
@@ -66,10 +77,11 @@ pub(crate) struct Worker<L> {
     actions: Actions,
     /// Events that came of carrying out an action; they wait for the next turn, or a target that
     /// refuses at once would never let a turn end.
-    deferred: VecDeque<(ConnId, FailureKind)>,
+    deferred: VecDeque<Deferred>,
     /// Connections with more to read than their turn allowed.
     unread: VecDeque<ConnId>,
     buffers: Buffers,
+    starvation: Starvation,
     addresses: Addresses,
     start: Instant,
     /// Where the bank being filled begins, by the boundaries.
@@ -108,9 +120,10 @@ impl<L: Load> Worker<L> {
             recorder: Some(Recorder::new(bank, job.plan.spec().timeout)),
             conns,
             actions: Actions::with_capacity(ACTIONS_MAX),
-            deferred: VecDeque::with_capacity(max as usize + OPENING_MAX as usize),
+            deferred: VecDeque::with_capacity(max as usize),
             unread: VecDeque::with_capacity(max as usize),
             buffers: Buffers::new(),
+            starvation: Starvation::of_this_thread(),
             addresses: Addresses::new(addresses, number),
             start: Instant(0),
             bank_from: Instant(0),
@@ -130,9 +143,11 @@ impl<L: Load> Worker<L> {
         self.bank_from = start;
         self.handed_until = start;
         self.handed_at = start;
+        self.starvation = Starvation::of_this_thread();
         let warmup = self.job.plan.spec().warmup;
+        let load_length = self.job.plan.load_length();
         if let Some(recorder) = &mut self.recorder {
-            recorder.begin(start, warmup);
+            recorder.begin(start, warmup, load_length);
         }
         self.dispatch.start(load(start));
         let mut now = self.pacer.watch().now();
@@ -206,6 +221,9 @@ impl<L: Load> Worker<L> {
         if let Some(stop) = self.controls.stop_at() {
             self.stopped = true;
             self.dispatch.stop(stop);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.end_load(stop);
+            }
         }
     }
 
@@ -248,7 +266,7 @@ impl<L: Load> Worker<L> {
         let began = self.pacer.watch().now();
         let attempt = Attempt { address: self.addresses.next(began), tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
-            self.deferred.push_back((id, kind));
+            self.deferred.push_back(Deferred { id, kind, was_usable: false });
         }
     }
 
@@ -299,7 +317,7 @@ impl<L: Load> Worker<L> {
         }
         if let Err(closing) = conn.send(&self.job, operation) {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
-            self.deferred.push_back((id, closing.kind));
+            self.deferred.push_back(Deferred { id, kind: closing.kind, was_usable: true });
         }
     }
 
@@ -313,26 +331,32 @@ impl<L: Load> Worker<L> {
     fn feed_deferred(&mut self, now: Instant) {
         // Handling one may defer another; those wait for the next turn.
         for _ in 0..self.deferred.len() {
-            let Some((id, kind)) = self.deferred.pop_front() else { return };
-            let usable = self.conns.get_mut(id.slot as usize).and_then(Option::take);
-            let event = match usable {
-                None => Event::ConnectFailed(id, kind),
-                Some(conn) => {
-                    conn.close(CloseKind::Abort);
-                    Event::Closed(id, Closing { kind, answered: false })
-                }
+            let Some(Deferred { id, kind, was_usable }) = self.deferred.pop_front() else { return };
+            self.close(id, CloseKind::Abort);
+            let event = match was_usable {
+                true => Event::Closed(id, Closing { kind, answered: false }),
+                false => Event::ConnectFailed(id, kind),
             };
             self.handle(now, event);
         }
     }
 
-    /// Goes on with connections that had more to read than their turn allowed.
+    /// Goes on with connections that had more to read than their turn allowed; a few in each turn.
     fn read_on(&mut self) {
         let mut handshakes = 0;
-        for _ in 0..self.unread.len() {
+        for _ in 0..self.unread.len().min(UNREAD_PER_TURN) {
             let Some(id) = self.unread.pop_front() else { return };
-            self.on_socket(id, EventFlags::empty(), &mut handshakes);
+            if let Some(conn) = self.conn(id) {
+                conn.is_unread = false;
+                self.on_socket(id, EventFlags::empty(), &mut handshakes);
+            }
         }
+    }
+
+    /// The connection, if `id` is still its name.
+    fn conn(&mut self, id: ConnId) -> Option<&mut Conn> {
+        let place = self.conns.get_mut(id.slot as usize)?;
+        place.as_mut().filter(|conn| conn.generation == id.generation)
     }
 
     fn on_socket(&mut self, id: ConnId, flags: EventFlags, handshakes: &mut u32) {
@@ -377,7 +401,9 @@ impl<L: Load> Worker<L> {
     }
 
     fn read_later(&mut self, id: ConnId) {
-        if !self.unread.contains(&id) {
+        if let Some(conn) = self.conn(id)
+            && !std::mem::replace(&mut conn.is_unread, true)
+        {
             self.unread.push_back(id);
         }
     }
@@ -422,6 +448,7 @@ impl<L: Load> Worker<L> {
             own.total = total;
             own.pause_max = pauses.longest;
             own.paused = pauses.sum;
+            (own.run_delay, own.run_slices) = self.starvation.take();
             bank = recorder.swap(bank);
         }
         self.handed_at = now;

@@ -8,7 +8,7 @@ use crate::text;
 use crate::thresholds::{
     BUSY_SHARE_DEGRADES, BUSY_SHARE_INVALIDATES, LATE_FLOOR, LATE_QUANTILE_MAX, LATE_SHARE_DEGRADES,
     LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_MOVED_SHARE_DEGRADES, PAUSE_MOVED_SHARE_INVALIDATES,
-    SENT_MISSING_MIN, SENT_SHARE_DEGRADES, SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES,
+    RUN_DELAY_MIN, SENT_MISSING_MIN, SENT_SHARE_DEGRADES, SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES,
     STEAL_SHARE_INVALIDATES,
 };
 use unblink_core::record::Series;
@@ -109,13 +109,21 @@ pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
 /// samples is too long, each by the longest pause L at the most. Without them, the value at rank q would
 /// be the one at rank q·(1 − φ) or more, and also q's own value less L or more. The larger of these two
 /// bounds is what the target can be held to; the rest of the printed value may be the generator's.
+///
+/// A loop that sleeps can't see how late it is woken; the kernel's count of the time in which it was ready
+/// and had no processor tells. How long the longest of these was is not known.
 pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
     let own = &case.evidence.totals.counters.own;
-    let paused_share = share(own.paused.0, own.total.0);
+    let starved = own.run_delay.0 >= RUN_DELAY_MIN.0.saturating_mul(own.run_slices.max(1));
+    let (away, longest) = match starved && own.run_delay > own.paused {
+        true => (own.run_delay, None),
+        false => (own.paused, Some(own.pause_max)),
+    };
+    let paused_share = share(away.0, own.total.0);
     let mut worst: Option<Moved> = None;
     for (q, value) in case.supported() {
         let without = case.response.quantile(q * (1.0 - paused_share))?.value_ns;
-        let without = Nanos(without.max(value.value_ns.saturating_sub(own.pause_max.0)));
+        let without = Nanos(longest.map_or(without, |l| without.max(value.value_ns.saturating_sub(l.0))));
         let with = Nanos(value.value_ns);
         let moved = with - without;
         if moved <= LATE_FLOOR {
@@ -133,7 +141,9 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
             worst = Some(Moved { severity, q, with, without });
         }
     }
-    if worst.is_none() && own.pause_max < PAUSE_MIN {
+    let is_noted =
+        own.pause_max >= PAUSE_MIN || (longest.is_none() && paused_share > PAUSE_MOVED_SHARE_DEGRADES);
+    if worst.is_none() && !is_noted {
         return None;
     }
     let effect = match &worst {
@@ -148,6 +158,7 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
     let mut evidence = vec![
         ("pause_max_ns", own.pause_max.0 as f64),
         ("paused_ns", own.paused.0 as f64),
+        ("run_delay_ns", own.run_delay.0 as f64),
         ("paused_share", paused_share),
     ];
     if let Some(m) = &worst {
@@ -160,11 +171,18 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
     found(
         FindingCode::GeneratorPaused,
         worst.map_or(Severity::Note, |m| m.severity),
-        format!(
-            "The generator itself was away for {} in all, {} at the longest.{effect}",
-            text::duration(own.paused),
-            text::duration(own.pause_max)
-        ),
+        match longest {
+            Some(longest) => format!(
+                "The generator itself was away for {} in all, {} at the longest.{effect}",
+                text::duration(away),
+                text::duration(longest)
+            ),
+            None => format!(
+                "The generator waited for a processor for {} of {}.{effect}",
+                text::duration(away),
+                text::duration(own.total)
+            ),
+        },
         "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such pauses.",
         evidence,
     )

@@ -280,8 +280,26 @@ fn generator_paused() {
     assert_eq!(paused(Nanos::from_micros(3_001), 0.015), DEGRADES);
     assert_eq!(paused(Nanos::from_millis(15), 0.015), DEGRADES);
     assert_eq!(paused(Nanos::from_micros(15_001), 0.015), INVALIDATES);
-    // Beyond p99 a pause can only degrade.
     assert_eq!(paused(Nanos::from_millis(25), 0.0), NOTE);
+}
+
+#[test]
+fn generator_without_a_processor() {
+    // As above, but the loop slept and saw no pause; the kernel counts 1.5 s of waiting in 100 s.
+    let starved = |each: Nanos| {
+        let world = World::with(|w| {
+            let own = &mut w.bank.counters.own;
+            own.total = Nanos::from_secs(SECONDS);
+            own.run_delay = Nanos::from_millis(1_500);
+            own.run_slices = own.run_delay.0 / each.0;
+            let response = w.bank.track_mut(Series::Response);
+            response.clear();
+            (0..N).for_each(|k| response.record(if k % 50 == 0 { Nanos::from_millis(30) } else { RESPONSE }));
+        });
+        world.severity(Code::GeneratorPaused)
+    };
+    assert_eq!(starved(RUN_DELAY_MIN - Nanos(1_000)), None);
+    assert_eq!(starved(RUN_DELAY_MIN), INVALIDATES);
 }
 
 /// From `from_s` on the target answers `answered` a second; what is older than the timeout is given up.

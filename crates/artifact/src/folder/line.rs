@@ -68,6 +68,7 @@ pub(super) struct TrackLine {
 struct OutcomesLine {
     due: u64,
     sent: u64,
+    sent_in_load: u64,
     ok: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<String, u64>,
@@ -105,6 +106,8 @@ struct OwnLine {
     total_ns: u64,
     pause_max_ns: u64,
     paused_ns: u64,
+    run_delay_ns: u64,
+    run_slices: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -198,6 +201,8 @@ impl IntervalLine {
                 total_ns: own.total.0,
                 pause_max_ns: own.pause_max.0,
                 paused_ns: own.paused.0,
+                run_delay_ns: own.run_delay.0,
+                run_slices: own.run_slices,
             },
             operations_failed: bank.operations.iter().map(|t| t.failed).collect(),
             gauges: GaugesLine {
@@ -249,6 +254,8 @@ impl IntervalLine {
             total: Nanos(self.own.total_ns),
             pause_max: Nanos(self.own.pause_max_ns),
             paused: Nanos(self.own.paused_ns),
+            run_delay: Nanos(self.own.run_delay_ns),
+            run_slices: self.own.run_slices,
         };
         for (tracks, &failed) in interval.bank.operations.iter_mut().zip(&self.operations_failed) {
             tracks.failed = failed;
@@ -278,6 +285,7 @@ impl OutcomesLine {
         OutcomesLine {
             due: o.due,
             sent: o.sent,
+            sent_in_load: o.sent_in_load,
             ok: o.ok,
             failed,
             timed_out: o.timed_out,
@@ -296,6 +304,7 @@ impl OutcomesLine {
         Ok(Outcomes {
             due: self.due,
             sent: self.sent,
+            sent_in_load: self.sent_in_load,
             ok: self.ok,
             failed,
             timed_out: self.timed_out,
@@ -345,6 +354,8 @@ impl SlowLine {
             outcome: match slow.outcome {
                 Outcome::Ok => "ok".to_string(),
                 Outcome::TimedOut => "timed_out".to_string(),
+                Outcome::Unfinished => "unfinished".to_string(),
+                Outcome::Unsent => "unsent".to_string(),
                 Outcome::Failed(kind) => header.failure_code(kind.index()),
             },
         }
@@ -362,6 +373,8 @@ impl SlowLine {
             outcome: match self.outcome.as_str() {
                 "ok" => Outcome::Ok,
                 "timed_out" => Outcome::TimedOut,
+                "unfinished" => Outcome::Unfinished,
+                "unsent" => Outcome::Unsent,
                 code => Outcome::Failed(kinds.kind(code)?),
             },
         })

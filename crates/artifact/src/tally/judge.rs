@@ -65,7 +65,7 @@ impl Tally {
             is_part: self.part.is_some(),
             scheduled: account.arrivals.scheduled,
             without_ending: account.without_ending,
-            sent_in_load: self.rows.sent_before(to),
+            sent_in_load: self.totals.counters.measured.sent_in_load,
             totals: &self.totals,
             rows: &rows,
             load_from: from,

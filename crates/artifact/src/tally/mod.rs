@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use unblink_core::record::{
     Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
 };
-use unblink_core::time::{MILLISECOND_NS, Nanos};
+use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
 /// How many of the slowest arrivals a document lists.
 pub const SLOWEST_TOTAL: usize = 20;
@@ -184,6 +184,7 @@ impl Tally {
                 busy_share_max: self.busy_share_max,
                 pause_max_ns: counters.own.pause_max.0,
                 paused_ns: counters.own.paused.0,
+                run_delay_ns: counters.own.run_delay.0,
                 steal_share: ending.steal_share,
                 involuntary_switches: ending.involuntary_switches,
                 double_intervals: self.double_intervals,
@@ -245,7 +246,7 @@ impl Tally {
         };
         Rate {
             offered,
-            sent: per_second(self.rows.sent_before(to), to - from),
+            sent: per_second(self.totals.counters.measured.sent_in_load, to - from),
             // Not less than the load's own length: three answers at its very beginning are no high rate.
             achieved: last.map_or(0.0, |last| per_second(arrivals.ok, last.max(to) - from)),
         }
@@ -299,6 +300,8 @@ impl Tally {
         let outcome = match slow.outcome {
             Outcome::Ok => "ok".to_string(),
             Outcome::TimedOut => "timed_out".to_string(),
+            Outcome::Unfinished => "unfinished".to_string(),
+            Outcome::Unsent => "unsent".to_string(),
             Outcome::Failed(kind) => self.header.failure_code(kind.index()),
         };
         SlowArrival {
@@ -335,7 +338,7 @@ fn nonzero(counts: impl Iterator<Item = u64>, name: impl Fn(usize) -> String) ->
 }
 
 fn per_second(n: u64, over: Nanos) -> f64 {
-    if over == Nanos::ZERO { 0.0 } else { n as f64 / over.as_secs_f64() }
+    if over == Nanos::ZERO { 0.0 } else { n as f64 * SECOND_NS as f64 / over.0 as f64 }
 }
 
 fn share(part: Nanos, whole: Nanos) -> f64 {

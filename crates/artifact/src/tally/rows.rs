@@ -21,7 +21,6 @@ pub(super) struct Rows {
 struct Row {
     document: SeriesRow,
     intervals: u32,
-    measured_sent: u64,
     busy: Nanos,
     total: Nanos,
 }
@@ -50,11 +49,6 @@ impl Rows {
     /// Recorded intervals in a full row.
     pub(super) fn intervals_per_row(&self) -> u32 {
         self.intervals_per_row
-    }
-
-    /// Measured arrivals sent in rows that begin before `to`.
-    pub(super) fn sent_before(&self, to: Nanos) -> u64 {
-        self.rows.iter().filter(|r| r.document.start_ns < to.0).map(|r| r.measured_sent).sum()
     }
 
     /// For the document.
@@ -118,7 +112,6 @@ impl Row {
                 busy_share: share(own.busy, own.total),
             },
             intervals: 1,
-            measured_sent: measured.sent,
             busy: own.busy,
             total: own.total,
         }
@@ -143,7 +136,6 @@ impl Row {
         a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
         a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
         self.intervals += next.intervals;
-        self.measured_sent += next.measured_sent;
         self.busy += next.busy;
         self.total += next.total;
         a.busy_share = share(self.busy, self.total);

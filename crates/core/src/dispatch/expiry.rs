@@ -30,6 +30,7 @@ impl<L: Load> Dispatch<L> {
             }
             self.slab.unlink(&mut self.opening, slot);
             rec.counters().connections.failed += 1;
+            self.slow_down_opening();
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
             self.slab.release(slot);
         }

@@ -34,8 +34,11 @@ const EXPIRIES_PER_CALL_MAX: usize = 4096;
 const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
 /// Overslept stretches with arrivals still waiting that are remembered.
 const OVERSLEPT_MAX: usize = 256;
-/// Connects in progress at once: a dropped SYN costs a second.
-pub const OPENING_MAX: u32 = 128;
+/// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
+/// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
+const OPENING_MIN: u32 = 128;
+/// After a connection that this machine had no port or descriptor for.
+const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// The state machine of one worker.
 #[derive(Debug)]
@@ -51,7 +54,11 @@ pub struct Dispatch<L> {
     flights: List,
     resend: VecDeque<Flight>,
     prewarm_left: u32,
-    /// The latest stretch in which the pool was at its limit.
+    /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
+    opening_max: u32,
+    /// This machine had no port or descriptor: no attempt before then.
+    blocked_until: Option<Instant>,
+    /// The latest stretch in which the pool was at its limit and nothing was idle.
     full_since: Option<Instant>,
     full_until: Option<Instant>,
     /// Stretches in which nobody looked at the clock while arrivals fell due: (first intended, noticed).
@@ -81,6 +88,8 @@ impl<L: Load> Dispatch<L> {
             flights: List::EMPTY,
             resend: VecDeque::with_capacity(max as usize),
             prewarm_left,
+            opening_max: OPENING_MIN,
+            blocked_until: None,
             full_since: None,
             full_until: None,
             overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
@@ -101,6 +110,7 @@ impl<L: Load> Dispatch<L> {
     /// Gives the load; its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
         self.prewarm_left = 0;
+        self.woke_for_due = true;
         self.load = Some(load);
     }
 
@@ -169,8 +179,9 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
             let due = if self.wakes_for_due() { load.next_due() } else { None };
+            let blocked = self.blocked_until.filter(|_| load.waiting() > 0);
             let drained = Some(self.drain_end(load));
-            wake = [wake, head, due, drained].into_iter().flatten().min();
+            wake = [wake, head, due, blocked, drained].into_iter().flatten().min();
         }
         wake
     }
@@ -181,12 +192,12 @@ impl<L: Load> Dispatch<L> {
         while self.flights.head != NONE {
             let slot = self.flights.head;
             let flight = self.end_flight(slot, now);
-            rec.cut_off(&flight, now);
+            rec.cut_off(&flight, slot, now);
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
             self.slab.release(slot);
         }
         while let Some(flight) = self.resend.pop_front() {
-            rec.cut_off(&flight, now);
+            rec.cut_off(&flight, 0, now);
         }
         if let Some(load) = &mut self.load {
             // What fell due until the end but was not looked at yet is accounted for too.
@@ -195,7 +206,7 @@ impl<L: Load> Dispatch<L> {
             while let Some(arrival) = load.head() {
                 load.pop();
                 load.ended(now);
-                rec.cut_off(&Flight { arrival, ..Flight::default() }, now);
+                rec.cut_off(&Flight { arrival, ..Flight::default() }, 0, now);
             }
         }
         self.finished = true;
@@ -222,6 +233,7 @@ impl<L: Load> Dispatch<L> {
         let Some(slot) = self.slab.resolve(id) else { return };
         self.slab.unlink(&mut self.opening, slot);
         self.make_idle(slot, now);
+        self.opening_max = self.opening_max.saturating_add(1);
         self.open_peak = self.open_peak.max(self.idle.len + self.flights.len);
         rec.connected(times.connect, times.tls);
     }
@@ -235,9 +247,13 @@ impl<L: Load> Dispatch<L> {
         counts.failed += 1;
         counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
         counts.local_limit += u64::from(local);
+        if kind == FailureKind::CONNECT_TIMEOUT {
+            self.slow_down_opening();
+        }
         if local && self.total() > 0 {
-            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit.
-            self.max = self.total();
+            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
+            // and another attempt is made a little later.
+            self.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
             return;
         }
         if let Some(flight) = self.take_waiting() {
@@ -273,8 +289,9 @@ impl<L: Load> Dispatch<L> {
 
     fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.slab.resolve(id) else { return };
-        rec.counters().connections.closed_by_target += 1;
-        match self.slab.at(slot).state {
+        let state = self.slab.at(slot).state;
+        rec.counters().connections.closed_by_target += u64::from(state != State::Opening);
+        match state {
             State::Idle => {
                 self.slab.unlink(&mut self.idle, slot);
                 self.slab.release(slot);
@@ -294,7 +311,8 @@ impl<L: Load> Dispatch<L> {
                     rec.failed(&flight, id.slot, closing.kind, 0, now);
                 }
             }
-            State::Opening | State::Free => {}
+            State::Opening => self.connect_failed(id, closing.kind, now, rec),
+            State::Free => {}
         }
     }
 
@@ -304,6 +322,7 @@ impl<L: Load> Dispatch<L> {
             return;
         }
         self.take_note_of_due(now, now, rec);
+        self.blocked_until = self.blocked_until.filter(|&until| now < until);
         let mut sends = 0;
         while self.idle.len > 0 && self.waiting() > 0 {
             if sends == SENDS_PER_CALL_MAX {
@@ -393,7 +412,12 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn can_open(&self) -> bool {
-        self.total() < self.max && self.opening.len < OPENING_MAX
+        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
+    }
+
+    /// Attempts vanish: fewer at once.
+    fn slow_down_opening(&mut self) {
+        self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
     }
 
     /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
@@ -402,7 +426,8 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn note_fullness(&mut self, now: Instant) {
-        let full = self.total() >= self.max;
+        let at_limit = self.total() >= self.max || self.blocked_until.is_some();
+        let full = at_limit && self.idle.len == 0;
         match (full, self.full_since, self.full_until) {
             (true, None, _) | (true, Some(_), Some(_)) => {
                 (self.full_since, self.full_until) = (Some(now), None)
@@ -429,11 +454,12 @@ impl<L: Load> Dispatch<L> {
         let arrival = load.head()?;
         load.pop();
         let operations = self.policy.idempotent.len().max(1) as u64;
+        let noticed = self.noticed(arrival.intended);
         Some(Flight {
             arrival,
-            noticed: self.noticed(arrival.intended),
+            noticed,
             operation: (arrival.index % operations) as u32,
-            pool_full: self.was_full_at(arrival.intended),
+            pool_full: self.was_full_at(noticed),
             ..Flight::default()
         })
     }

@@ -11,6 +11,8 @@ pub struct Outcomes {
     pub due: u64,
     /// Their first byte went to the kernel.
     pub sent: u64,
+    /// Those of `sent` that went before the load ended.
+    pub sent_in_load: u64,
     /// Whole answers that are as expected.
     pub ok: u64,
     /// By [`FailureKind::index`].
@@ -32,6 +34,7 @@ impl Default for Outcomes {
         Outcomes {
             due: 0,
             sent: 0,
+            sent_in_load: 0,
             ok: 0,
             failed: [0; FailureKind::COUNT],
             timed_out: 0,
@@ -58,6 +61,7 @@ impl Outcomes {
     pub fn add(&mut self, o: &Outcomes) {
         self.due += o.due;
         self.sent += o.sent;
+        self.sent_in_load += o.sent_in_load;
         self.ok += o.ok;
         self.failed.iter_mut().zip(o.failed).for_each(|(a, b)| *a += b);
         self.timed_out += o.timed_out;
@@ -143,6 +147,10 @@ pub struct LoopCounts {
     pub pause_max: Nanos,
     /// All such stretches of a millisecond or more, summed over workers.
     pub paused: Nanos,
+    /// Time in which the workers were ready to run and had no processor, summed over workers.
+    pub run_delay: Nanos,
+    /// How often they were given a processor.
+    pub run_slices: u64,
 }
 
 impl LoopCounts {
@@ -151,6 +159,8 @@ impl LoopCounts {
         self.total += o.total;
         self.pause_max = self.pause_max.max(o.pause_max);
         self.paused += o.paused;
+        self.run_delay += o.run_delay;
+        self.run_slices += o.run_slices;
     }
 }
 

@@ -219,6 +219,7 @@ pub struct Recorder {
     bank: Box<Bank<u32>>,
     start: Instant,
     measured_from: Instant,
+    load_end: Instant,
     timeout: Nanos,
     last_ok: Option<Instant>,
 }
@@ -226,13 +227,27 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder into `bank`; nothing is measured until [`Recorder::begin`].
     pub fn new(bank: Box<Bank<u32>>, timeout: Nanos) -> Recorder {
-        Recorder { bank, start: Instant(u64::MAX), measured_from: Instant(u64::MAX), timeout, last_ok: None }
+        Recorder {
+            bank,
+            start: Instant(u64::MAX),
+            measured_from: Instant(u64::MAX),
+            load_end: Instant(u64::MAX),
+            timeout,
+            last_ok: None,
+        }
     }
 
-    /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up.
-    pub fn begin(&mut self, start: Instant, warmup: Nanos) {
+    /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up, and the
+    /// load lasts for `load_length`.
+    pub fn begin(&mut self, start: Instant, warmup: Nanos, load_length: Nanos) {
         self.start = start;
         self.measured_from = start + warmup;
+        self.load_end = start + load_length;
+    }
+
+    /// The load ends early.
+    pub fn end_load(&mut self, at: Instant) {
+        self.load_end = self.load_end.min(at);
     }
 
     /// When the last `ok` arrival of the measured part ended.
@@ -285,14 +300,16 @@ impl Recorder {
 
     /// The first byte of `flight` goes to the kernel now, at `flight.sent`.
     pub fn sent(&mut self, flight: &Flight) {
-        self.outcomes(&flight.arrival).sent += 1;
+        let in_load = flight.sent.is_some_and(|sent| sent < self.load_end);
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.sent += 1;
+        outcomes.sent_in_load += u64::from(in_load);
         let (Some(sent), true) = (flight.sent, self.is_measured(&flight.arrival)) else { return };
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
-        // With the pool at its limit nothing could have been sent before a connection came free. Else one
-        // would have been opened at once: what passed before the arrival was noticed is the generator's.
-        let waits_from = if flight.pool_full { intended } else { intended.max(flight.noticed) };
-        let wait = flight.ready.min(sent).since(waits_from);
+        // What passed before the arrival was noticed is the generator's own; a pool that was busy all the
+        // time does not need to be looked at.
+        let wait = flight.ready.min(sent).since(intended.max(flight.noticed));
         let late = lag_total - wait;
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
@@ -368,7 +385,7 @@ impl Recorder {
     }
 
     /// The run ended at `now` while `flight` was in flight, or waiting when it was never sent.
-    pub fn cut_off(&mut self, flight: &Flight, now: Instant) {
+    pub fn cut_off(&mut self, flight: &Flight, connection: u32, now: Instant) {
         let outcomes = self.outcomes(&flight.arrival);
         match flight.sent {
             Some(_) => outcomes.unfinished += 1,
@@ -377,6 +394,8 @@ impl Recorder {
         if self.is_measured(&flight.arrival) {
             let age = now.since(flight.arrival.intended);
             self.censor(flight, age, flight.sent.map(|sent| now.since(sent)));
+            let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
+            self.note_slow(flight, connection, 0, outcome, now);
         }
     }
 

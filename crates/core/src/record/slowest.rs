@@ -16,6 +16,10 @@ pub enum Outcome {
     Failed(FailureKind),
     /// Longer than the timeout.
     TimedOut,
+    /// In flight when the run ended.
+    Unfinished,
+    /// Still waiting when the run ended.
+    Unsent,
 }
 
 /// One slow arrival. Its times count from the schedule's zero, as those of its interval do.

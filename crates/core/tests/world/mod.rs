@@ -77,7 +77,7 @@ pub(crate) fn run<L: Load>(
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.operations_apart()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout);
-    recorder.begin(start, plan.spec().warmup);
+    recorder.begin(start, plan.spec().warmup, plan.load_length());
     let mut world = World {
         random: server.seed,
         server,
