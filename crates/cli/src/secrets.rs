@@ -86,6 +86,8 @@ pub(crate) fn mask_header(line: &str) -> String {
 
 /// A URL, or its path and query, without user, password and secret parameters.
 pub(crate) fn mask_url(url: &str) -> String {
+    // A fragment is never sent, and tokens stand in it.
+    let url = url.split('#').next().unwrap_or(url);
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query)),
         None => (url, None),
@@ -98,9 +100,9 @@ pub(crate) fn mask_url(url: &str) -> String {
             out.push_str(scheme);
             out.push_str("://");
             out.push_str(&host.map_or(authority.to_string(), |host| format!("{MASK}@{host}")));
-            out.push_str(path);
+            out.push_str(&mask_path(path));
         }
-        None => out.push_str(before),
+        None => out.push_str(&mask_path(before)),
     }
     if let Some(query) = query {
         out.push('?');
@@ -110,8 +112,18 @@ pub(crate) fn mask_url(url: &str) -> String {
     out
 }
 
-/// What is no URL, for an error message: whatever stands before an `@` may be a password.
+/// A path without secret parameters of its segments (RFC 3986 §3.3), such as `;jsessionid=…`.
+fn mask_path(path: &str) -> String {
+    let segment = |segment: &str| segment.split(';').map(mask_parameter).collect::<Vec<_>>().join(";");
+    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+/// What is no URL, for an error message: whatever stands before an `@` may be a password, and what does
+/// not look like a URL at all may be anything.
 pub(crate) fn mask_wrong_url(text: &str) -> String {
+    if text.contains(char::is_whitespace) && !text.contains("://") {
+        return MASK.to_string();
+    }
     let Some((before, host)) = text.rsplit_once('@') else { return mask_url(text) };
     let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://")).unwrap_or_default();
     format!("{scheme}{MASK}@{}", mask_url(host))

@@ -78,8 +78,13 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         operation.failed = random.below(7);
     }
     let any_outcomes = |random: &mut Random| {
-        let mut outcomes =
-            Outcomes { due: random.next() >> 12, sent: 3, ok: random.below(1 << 50), ..Outcomes::default() };
+        let mut outcomes = Outcomes {
+            due: random.next() >> 12,
+            sent: 3,
+            sent_in_load: 3,
+            ok: random.below(1 << 50),
+            ..Outcomes::default()
+        };
         // Two violations have names; the last place is for those that have none.
         let named = FailureKind::protocol(1).index() as u64 + 1;
         for _ in 0..random.below(4) {
@@ -117,7 +122,9 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.own.busy = Nanos(random.below(SECOND_NS));
     counters.own.total = Nanos(SECOND_NS);
     counters.own.pause_max = Nanos(random.below(SECOND_NS));
-    counters.own.paused = Nanos(random.next() % 1_000_000_000);
+    counters.own.paused = Nanos(random.below(SECOND_NS));
+    counters.own.run_delay = Nanos(random.below(SECOND_NS));
+    counters.own.run_slices = random.below(99);
     for _ in 0..random.below(20) {
         let intended = start.0.saturating_sub(random.below(TIMEOUT.0));
         bank.heat.add(intended, random.below(ROWS as u64) as usize, 1 + random.below(9) as u32);
@@ -182,6 +189,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         if is_measured {
             bank.counters.measured.due += 1;
             bank.counters.measured.sent += 1;
+            bank.counters.measured.sent_in_load += 1;
             bank.track_mut(Series::SendLag).record(Nanos(lag));
             bank.track_mut(Series::GeneratorLate).record(Nanos(lag));
             bank.counters.lag.generator_ns += lag;

@@ -13,7 +13,7 @@ use unblink_core::schedule::{PHASE_MAX, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, protocol_names};
-use unblink_engine::limits::{Limits, RESERVED_DESCRIPTORS};
+use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
 use unblink_report::format;
@@ -21,6 +21,8 @@ use unblink_report::format;
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
+/// More threads than this must be asked for.
+const THREADS_UNASKED_MAX: u32 = 16;
 /// From this rate on one thread is not enough.
 const RATE_PER_THREAD: u64 = 50_000;
 
@@ -44,7 +46,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
         plan,
         target,
         operations,
-        expect: expect(&args.expect),
+        expect: expect(&args.expect)?,
         limits: unblink_wire::Limits { body_bytes_max: args.max_body_size, ..Default::default() },
     };
     let header = header(args, &job, &requests, &limits);
@@ -180,7 +182,9 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
         Address::Tcp(_) => u64::from(limits.ports) * target.addresses.len() as u64,
         Address::Unix(_) => u64::MAX,
     };
-    let possible = limits.connections().min(by_ports).min(u64::from(u32::MAX)) as u32;
+    let threads = args.threads.unwrap_or(THREADS_UNASKED_MAX);
+    let fitting = limits.connections(threads);
+    let possible = fitting.min(by_ports).min(u64::from(u32::MAX)) as u32;
     let (asked, pool) = match args.connections {
         Connections::Auto(None) => {
             // A closed population can't use more connections than it has users.
@@ -191,12 +195,12 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
         Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
         Connections::Fixed(n) => (n, Pool::Fixed { n }),
     };
-    if u64::from(asked) > limits.connections() {
+    if u64::from(asked) > fitting {
         bail!(
-            "{asked} connections need more file descriptors than this process may have: {} ({RESERVED_DESCRIPTORS} \
-             of them kept back); raise the hard limit (ulimit -Hn) or ask for at most {} connections",
+            "{asked} connections need more file descriptors than this process may have: {} ({} of them kept \
+             back); raise the hard limit (ulimit -Hn) or ask for at most {fitting} connections",
             limits.descriptors,
-            limits.connections()
+            limits.descriptors - fitting.min(limits.descriptors),
         );
     }
     if u64::from(asked) > by_ports {
@@ -211,6 +215,7 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
 fn threads(rate: Rate, pool: Pool, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate.milli_per_s / 1000 / RATE_PER_THREAD).max(1).min(cores) as u32;
+    let wanted = wanted.min(THREADS_UNASKED_MAX);
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     match load {
         LoadSpec::Open { .. } => wanted.min(max),
@@ -218,16 +223,22 @@ fn threads(rate: Rate, pool: Pool, load: &LoadSpec) -> u32 {
     }
 }
 
-fn expect(conditions: &[Expectation]) -> Expect {
+fn expect(conditions: &[Expectation]) -> Result<Expect> {
     let mut expect = Expect::default();
     for condition in conditions {
-        match condition.clone() {
-            Expectation::Statuses(ranges) => expect.statuses.extend(ranges),
-            Expectation::Size(range) => expect.size = Some(range),
-            Expectation::Contains(needle) => expect.contains = Some(needle),
+        let repeated = match condition.clone() {
+            Expectation::Statuses(ranges) => {
+                expect.statuses.extend(ranges);
+                false
+            }
+            Expectation::Size(range) => expect.size.replace(range).is_some(),
+            Expectation::Contains(needle) => expect.contains.replace(needle).is_some(),
+        };
+        if repeated {
+            bail!("--expect has two conditions on the size, or two on the contents: give one of each");
         }
     }
-    expect
+    Ok(expect)
 }
 
 fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {

@@ -69,8 +69,12 @@ fn is_request_line(line: &str) -> bool {
 
 fn request_line(line: &str) -> Result<RequestSpec> {
     let Some((method, url)) = line.split_once(char::is_whitespace) else {
-        bail!("{line:?} is not a target: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`");
+        bail!("this is not a target: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`");
     };
+    // The line may be a header whose target is missing, and its value a secret.
+    if method.contains(':') {
+        bail!("a header belongs below a line `METHOD URL`, without an empty line between them");
+    }
     RequestSpec::new(Some(method.to_string()), url.trim())
 }
 
