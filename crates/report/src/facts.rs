@@ -195,6 +195,9 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         consider("In the worst case".into(), r, s);
     }
     match (widest, doc.send_lag.max) {
+        (None, _) => {
+            "How response and service time differ is not known: too much is beyond the timeout.".into()
+        }
         (Some((label, gap, of)), _) if gap >= DIFFERENCE_NS_MIN && gap >= of / 20 => format!(
             "{label} users waited {} longer than the service time shows: {}.",
             format::duration(gap),
@@ -207,9 +210,6 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
             )
         }
         (Some(_), _) => "Response and service time agree as far as percentiles show.".into(),
-        (None, _) => {
-            "How response and service time differ is not known: too much is beyond the timeout.".into()
-        }
     }
 }
 

@@ -96,7 +96,10 @@ fn side_by_side(demo: &Demo) -> Vec<(&'static str, svg::Picture)> {
         ];
     };
     let titles = [
-        format!("The closed loop sent {} requests into the stall …", format::count(stall.closed)),
+        format!(
+            "The closed loop sent {} into the stall …",
+            format::plural(stall.closed, "request", "requests")
+        ),
         format!("… users would have sent {}", story::about(stall.open)),
     ];
     let plotted = [

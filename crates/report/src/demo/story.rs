@@ -39,9 +39,9 @@ pub(super) fn sentences(demo: &Demo) -> Vec<String> {
     let mut sentences = Vec::new();
     match stall(demo) {
         Some(stall) if stall.closed > 0 && stall.open > stall.closed => sentences.push(format!(
-            "While the server stood still, the closed loop sent {} requests where real users would have sent {}. \
+            "While the server stood still, the closed loop sent {} where real users would have sent {}. \
              {users} were all waiting, so it asked nothing more.",
-            format::count(stall.closed),
+            format::plural(stall.closed, "request", "requests"),
             about(stall.open)
         )),
         _ => sentences.push(format!(

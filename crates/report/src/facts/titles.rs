@@ -204,11 +204,12 @@ fn open_rates(doc: &RunDocument, offered: f64) -> String {
     let a = &doc.arrivals;
     let (sent, all) = (doc.rate.sent, format::rate(offered));
     if sent < offered * 0.99 {
-        let some = if sent > 0.0 { format::rate(sent) } else { "nothing".into() };
+        let some = format::rate(sent);
         return match not_sent(doc) {
             Some(why) if sent > 0.0 => format!("{some} of the offered {all} were sent: {why}"),
             Some(why) => format!("Nothing of the offered {all} was sent: {why}"),
-            None => format!("Only {some} of the offered {all} was sent"),
+            None if sent > 0.0 => format!("Only {some} of the offered {all} were sent"),
+            None => format!("Nothing of the offered {all} was sent"),
         };
     }
     let late = a.timed_out.saturating_add(a.unfinished).saturating_add(a.unsent);
@@ -279,6 +280,10 @@ fn peak(doc: &RunDocument, of: fn(&SeriesRow) -> u64) -> Option<(u64, String)> {
 pub(crate) fn phases(doc: &RunDocument) -> Title {
     let p99 = |d| quantile(d, 0.99);
     let finding = match (p99(&doc.phases.first_byte), p99(&doc.phases.transfer)) {
+        (Some(first), _) if first.few_samples && !first.censored => {
+            let p50 = quantile(&doc.phases.first_byte, 0.5).map_or("–".into(), super::value);
+            format!("Waiting for the first byte took {p50} at the median; there are too few samples for p99")
+        }
         (Some(first), transfer) => {
             let first = super::value(first);
             let took = match of_answered(doc) {
@@ -406,9 +411,12 @@ mod tests {
         );
         let censored = said(&fixture::saturated());
         assert!(censored.starts_with("Of the 4 989 answered, 99 % had the first byte within "), "{censored}");
+        let mut in_one_read = fixture::stall();
+        in_one_read.phases.transfer = fixture::one_arrival().phases.transfer;
+        assert_eq!(said(&in_one_read), "Waiting for the first byte took 410 ms at p99");
         let one = said(&fixture::one_arrival());
         assert!(
-            one.starts_with("Waiting for the first byte took 10.1 ms at p99") && !one.contains("rest"),
+            one.starts_with("Waiting for the first byte took 10.1 ms at the median") && !one.contains("rest"),
             "{one}"
         );
         assert!(said(&fixture::all_failed()).starts_with("No answer was ok"));

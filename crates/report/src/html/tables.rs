@@ -89,6 +89,9 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
         ("n service-text", &doc.service_time),
         ("n", &doc.send_lag),
     ];
+    if columns.iter().all(|(_, d)| d.count == 0) {
+        return;
+    }
     let mut table =
         Table::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
     let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());

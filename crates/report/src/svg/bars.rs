@@ -27,8 +27,9 @@ pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
         .filter_map(|(_, _, d)| ends(d))
         .map(|((p50, _), (p99, _))| if p50 > facts::ONE_READ_NS_MAX { p50 } else { p99 })
         .min();
-    // The wait before the send is no part of an answer.
-    let answered = rows.iter().any(|(_, class, _)| *class != "lag");
+    // Waiting and connecting are no parts of an answer.
+    let answered =
+        [&doc.phases.first_byte, &doc.service_time, &doc.response_time].iter().any(|d| d.count > 0);
     let high = rows.iter().filter_map(|(_, _, d)| Some(ends(d)?.1.0.max(d.max.unwrap_or(0)))).max();
     let (Some(low), Some(high), true) = (low, high, answered) else {
         plot.message(canvas, &format!("Nothing to draw: {}.", facts::nothing(doc)));

@@ -13,12 +13,13 @@ fn per_s(count: u64, row: &SeriesRow) -> Option<f64> {
     (row.length_ns > 0).then(|| count as f64 * 1e9 / row.length_ns as f64)
 }
 
-/// Offered, sent, achieved and failed per second. Failed lies above sent: where all fail, both are seen.
+/// Offered, sent, achieved and failed per second. Failed is broad and below sent: where all fail, both are
+/// seen.
 pub(crate) fn rates(canvas: &mut Canvas, doc: &RunDocument) {
     let lines: [(&str, Of); 4] = [
         ("line ok", |row| per_s(row.ok, row)),
-        ("line sent", |row| per_s(row.sent, row)),
         ("line failure", |row| if row.failed > 0 { per_s(row.failed, row) } else { None }),
+        ("line sent", |row| per_s(row.sent, row)),
         ("line truth", |row| per_s(row.due, row)),
     ];
     let skip = if doc.rate.offered.is_some() { 0 } else { 1 };

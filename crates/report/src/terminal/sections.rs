@@ -54,6 +54,10 @@ pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
 pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     screen.heading("Latency", "");
     let (response, service) = (&doc.response_time, &doc.service_time);
+    if response.count == 0 && service.count == 0 {
+        screen.paragraph(2, Paint::Bold, &facts::difference(doc));
+        return;
+    }
     let mut rows = vec![
         vec![
             plain(""),
