@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors kept back for files, standard streams and the report.
-pub const RESERVED_DESCRIPTORS: u64 = 64;
+pub const RESERVED_DESCRIPTORS: u64 = 60;
 
 /// Epoll, timer, wake-up and the kernel's counters of the thread.
 const DESCRIPTORS_PER_WORKER: u64 = 4;

@@ -21,8 +21,6 @@ use unblink_report::format;
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
-/// More threads than this must be asked for.
-const THREADS_UNASKED_MAX: u32 = 16;
 /// From this rate on one thread is not enough.
 const RATE_PER_THREAD: u64 = 50_000;
 
@@ -123,8 +121,10 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
     };
-    let pool = pool(args, limits, target)?;
-    let threads = args.threads.unwrap_or_else(|| threads(rate_max, pool, &load));
+    let wanted = args.threads.unwrap_or_else(|| threads(rate_max, &load));
+    let pool = pool(args, limits, target, wanted)?;
+    let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
+    let threads = args.threads.unwrap_or(wanted.min(max));
     let plan = Plan::new(PlanSpec {
         load,
         warmup: args.warmup,
@@ -177,12 +177,11 @@ fn load(args: &RunArgs) -> Result<LoadSpec> {
     }
 }
 
-fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
+fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Result<Pool> {
     let by_ports: u64 = match target.addresses[0] {
         Address::Tcp(_) => u64::from(limits.ports) * target.addresses.len() as u64,
         Address::Unix(_) => u64::MAX,
     };
-    let threads = args.threads.unwrap_or(THREADS_UNASKED_MAX);
     let fitting = limits.connections(threads);
     let possible = fitting.min(by_ports).min(u64::from(u32::MAX)) as u32;
     let (asked, pool) = match args.connections {
@@ -212,14 +211,12 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target) -> Result<Pool> {
     Ok(pool)
 }
 
-fn threads(rate: Rate, pool: Pool, load: &LoadSpec) -> u32 {
+fn threads(rate: Rate, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate.milli_per_s / 1000 / RATE_PER_THREAD).max(1).min(cores) as u32;
-    let wanted = wanted.min(THREADS_UNASKED_MAX);
-    let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     match load {
-        LoadSpec::Open { .. } => wanted.min(max),
-        LoadSpec::Closed { users, .. } => wanted.min(max).min(*users),
+        LoadSpec::Open { .. } => wanted,
+        LoadSpec::Closed { users, .. } => wanted.min(*users),
     }
 }
 
