@@ -43,11 +43,16 @@ pub(crate) fn of(part: u64, whole: u64) -> String {
     format!("{} of {}", count(part), count(whole))
 }
 
-/// A share in percent, never rounded up to a whole that it isn't: `99.97 %`.
+/// A share in percent to three digits, never rounded up to a whole that it isn't: `33.3 %`, `99.97 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    let rounded =
-        if percent < 1.0 { (percent * 1000.0).round() / 1000.0 } else { (percent * 100.0).floor() / 100.0 };
+    let rounded = match percent {
+        p if p < 1.0 => (p * 1000.0).round() / 1000.0,
+        p if p < 10.0 => (p * 100.0).round() / 100.0,
+        p if p < 99.9 => (p * 10.0).round() / 10.0,
+        // Less an error of rounding, which must not cost a digit.
+        p => (p * 100.0 + 1e-9).floor() / 100.0,
+    };
     format!("{rounded}{UNIT_SPACE}%")
 }
 
@@ -93,6 +98,8 @@ mod tests {
         assert_eq!(plain(count(1_000_000)), "1 000 000");
         assert_eq!(plain(percent(0.999_99)), "99.99 %");
         assert_eq!(plain(percent(0.000_5)), "0.05 %");
+        assert_eq!(plain(percent(1.0 / 3.0)), "33.3 %");
+        assert_eq!(plain(percent(0.29)), "29 %");
         assert_eq!(
             (percentile(0.5), percentile(0.999), percentile(0.9999)),
             ("p50".into(), "p99.9".into(), "p99.99".into())

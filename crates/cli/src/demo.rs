@@ -10,6 +10,7 @@ use unblink_analysis::quantile::QUANTILES;
 use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_lab::{Gate, Scenario, ServerConfig, oracle};
 use unblink_report::demo::{self, Demo};
+use unblink_report::format;
 
 const RATE_PER_S: u64 = 1000;
 const USERS: u32 = 10;
@@ -48,7 +49,8 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
     if code == exit::INTERRUPTED {
         return Ok(code);
     }
-    output::note(format_args!("  2/2  open loop: {RATE_PER_S} arrivals a second, whatever the server does"));
+    let many = format::plain(&format::count(RATE_PER_S));
+    output::note(format_args!("  2/2  open loop: {many} arrivals a second, whatever the server does"));
     let rate = RATE_PER_S.to_string();
     let open = measure(&["-R", &rate], "open")?;
     code = code.max(exit::of_run(&open));
