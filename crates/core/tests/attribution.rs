@@ -154,3 +154,14 @@ fn a_missing_port_holds_attempts_back_only_for_a_while() {
     assert!(matches!(opened[..], [Action::Open(_), ..]), "{opened:?}");
     assert_eq!(rig.recorder.bank().counters.measured.failed_total(), 0);
 }
+
+#[test]
+fn the_second_of_two_that_are_noticed_together_waits_for_the_pool() {
+    let mut rig = Rig::new(Pool::Fixed { n: 1 });
+    // Arrivals 0 (due at 0) and 1 (due at 1 ms) are noticed 20 µs after the latter.
+    let sent = rig.at(1_020, Event::Tick);
+    assert_eq!(sent.len(), 1);
+    rig.answer(4_000, &sent);
+    let (pool, connecting, _) = rig.blame_us();
+    assert_eq!((pool, connecting), (2_980, 0));
+}

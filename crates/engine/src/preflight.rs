@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
-use unblink_wire::{Parser, Progress, Response, status_line};
+use unblink_wire::{Parser, Progress, ProtocolError, Response, status_line};
 
 /// Bytes of an answer kept to quote its first line.
 const QUOTED_MAX: usize = 512;
@@ -28,7 +28,7 @@ pub enum PreflightError {
         source: io::Error,
     },
     /// TLS failed, or the connection broke.
-    #[error("{address} gave no answer: {source}")]
+    #[error("{address} gave no answer: {source}{}", tls_hint(source))]
     Exchange {
         /// The address tried.
         address: String,
@@ -36,17 +36,17 @@ pub enum PreflightError {
         source: io::Error,
     },
     /// Not HTTP/1.1, or not well-formed.
-    #[error("{address} does not answer in well-formed HTTP/1.1: {violation}{}", quoted(first_line))]
+    #[error("{address} {}: {violation}{}{}", plaint(*violation), quoted(first_line), hint(*violation, first_line))]
     Protocol {
         /// The address tried.
         address: String,
         /// What is wrong.
-        violation: unblink_wire::ProtocolError,
+        violation: ProtocolError,
         /// The answer's first line.
         first_line: Option<String>,
     },
     /// An answer that would count as failed, or a redirect.
-    #[error("the target answers {first_line:?}: {reason}")]
+    #[error("the target answers \"{first_line}\": {reason}")]
     Answer {
         /// The answer's first line.
         first_line: String,
@@ -55,8 +55,36 @@ pub enum PreflightError {
     },
 }
 
+fn plaint(violation: ProtocolError) -> &'static str {
+    match violation {
+        ProtocolError::BodyTooLarge => "answers with too much",
+        e if e.is_closed_early() => "gave no whole answer",
+        _ => "does not answer in well-formed HTTP/1.1",
+    }
+}
+
+fn hint(violation: ProtocolError, first_line: &Option<String>) -> &'static str {
+    // The first byte of a TLS record that holds an alert or a handshake (RFC 8446 §5.1), escaped.
+    let is_tls = first_line.as_ref().is_some_and(|l| l.starts_with("\\u{15}") || l.starts_with("\\u{16}"));
+    match violation {
+        ProtocolError::BodyTooLarge => " (--max-body-size allows more)",
+        _ if is_tls => "; it seems to speak TLS: write https",
+        _ => "",
+    }
+}
+
+fn tls_hint(source: &io::Error) -> &'static str {
+    match source.to_string() {
+        s if s.contains("certificate") => " (--cacert FILE trusts its issuer, -k accepts any)",
+        s if s.contains("InvalidContentType") || s.contains("corrupt message") => {
+            "; it does not seem to speak TLS: write http"
+        }
+        _ => "",
+    }
+}
+
 fn quoted(first_line: &Option<String>) -> String {
-    first_line.as_ref().map(|line| format!(" ({line:?})")).unwrap_or_default()
+    first_line.as_ref().map(|line| format!(" (\"{line}\")")).unwrap_or_default()
 }
 
 trait Stream: Read + Write {}
@@ -163,7 +191,7 @@ fn fed(
     parser: &mut Parser,
     bytes: &[u8],
     body: &mut impl FnMut(&[u8]),
-) -> Result<Option<Response>, unblink_wire::ProtocolError> {
+) -> Result<Option<Response>, ProtocolError> {
     Ok(match parser.feed(bytes, body)? {
         Progress::NeedMore => None,
         Progress::Done { response, .. } => Some(response),

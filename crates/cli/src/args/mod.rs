@@ -39,7 +39,7 @@ EXAMPLES
   unblink demo --full     60 s at 1,000/s with the stall at 30 s, as published
 
 EXIT STATUS
-  0 shown   2 wrong usage   3 a run was invalid   130 interrupted";
+  0 shown   2 wrong usage   130 interrupted";
 
 /// Start the lab server on a free loopback port, run its stall closed-loop with 10 users and open-loop
 /// at 1,000/s, and show both beside the exact value from theory.

@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
 
-    /// Refuse to offer more than this; may also stand in the user's config file
+    /// Refuse to offer more than this (also as `max-rate` in ~/.config/unblink/config.toml)
     #[arg(long, value_name = "RATE", help_heading = "Load", value_parser = value::rate)]
     pub max_rate: Option<Rate>,
 

@@ -459,7 +459,8 @@ impl<L: Load> Dispatch<L> {
             arrival,
             noticed,
             operation: (arrival.index % operations) as u32,
-            pool_full: self.was_full_at(noticed),
+            // Arrivals that are noticed in one turn may find the pool filled by the first of them.
+            pool_full: self.was_full_at(noticed) || self.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         })
     }

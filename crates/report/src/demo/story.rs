@@ -3,7 +3,7 @@
 use super::Demo;
 use crate::event::{self, Tail};
 use crate::{facts, format};
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{RunDocument, Severity};
 
 /// The event that both loops met, and how many requests each had in it.
 pub(super) struct Stall {
@@ -59,7 +59,19 @@ pub(super) fn sentences(demo: &Demo) -> Vec<String> {
         Some(_) => sentences.push("In this run the two agree at p99; look further into the tail.".into()),
         None => sentences.push("There is not enough data to compare the two.".into()),
     }
+    sentences.extend(doubts(demo));
     sentences
+}
+
+/// What stands against one of the measurements: a busy machine must not pass for the server.
+fn doubts(demo: &Demo) -> Vec<String> {
+    let named = [("open", &demo.open), ("closed", &demo.closed)];
+    let doubt = |(name, doc): (&str, &RunDocument)| {
+        let finding = doc.validity.findings.iter().find(|f| f.severity >= Severity::Degrades)?;
+        let weight = if finding.severity == Severity::Invalidates { "invalid" } else { "degraded" };
+        Some(format!("The {name}-loop run is {weight}: {} {}", finding.message, finding.remedy))
+    };
+    named.into_iter().filter_map(doubt).collect()
 }
 
 /// A number read from bins: two digits of it, so that it doesn't look exact.
