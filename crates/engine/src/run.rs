@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use unblink_core::dispatch::Pool;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Interval};
 use unblink_core::time::{Instant, Nanos};
@@ -185,6 +186,8 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
         aborted: AtomicBool::new(false),
         wakers: wakers.collect::<Result<_, _>>().map_err(EngineError::Setup)?,
     });
+    let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
+    crate::limits::make_room(&controls.wakers[0], u64::from(max));
     let state = GateState { refused: None, ready: 0, start: None, cancelled: false };
     let gate = Arc::new(Gate { state: Mutex::new(state), changed: Condvar::new() });
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
