@@ -24,8 +24,8 @@ use std::collections::VecDeque;
 
 /// Sends that one call may ask for, so that a backlog does not starve the reads.
 pub const SENDS_PER_CALL_MAX: usize = 64;
-/// Connection attempts that one call may ask for.
-pub const OPENS_PER_CALL_MAX: usize = 16;
+/// Connection attempts that one tick may ask for.
+pub const OPENS_PER_TICK_MAX: usize = 16;
 /// Timeouts that one call carries out.
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
@@ -138,7 +138,8 @@ impl<L: Load> Dispatch<L> {
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
-        self.more_to_do = false;
+        // Carrying an action out says nothing about what is left to do.
+        self.more_to_do &= matches!(event, Event::Sent(_));
         match event {
             Event::Tick => self.tick(now, out, rec),
             Event::Connected(id, times) => self.connected(id, times, now, rec),
@@ -149,6 +150,11 @@ impl<L: Load> Dispatch<L> {
         }
         if !matches!(event, Event::Sent(_)) {
             self.pump(now, out, rec);
+            if matches!(event, Event::Tick) {
+                self.open_connections(now, out, rec);
+            }
+            self.more_to_do |= self.wants_to_open();
+            self.note_fullness(now);
             self.woke_for_due = self.wakes_for_due();
         }
     }
@@ -316,7 +322,7 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Sends what waits on what is usable, and opens connections for the rest.
+    /// Sends what waits on what is usable.
     fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.finished {
             return;
@@ -338,8 +344,6 @@ impl<L: Load> Dispatch<L> {
             self.bind(flight, out);
             sends += 1;
         }
-        self.open_connections(now, out, rec);
-        self.note_fullness(now);
         if self.exhausted_at.is_some() && self.waiting() == 0 && self.flights.len == 0 {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
@@ -389,12 +393,12 @@ impl<L: Load> Dispatch<L> {
         out.push(Action::Send { conn: self.slab.id(slot), operation, arrival });
     }
 
+    /// Opens connections for what waits, a few per tick and so per turn of the loop: answers that are there
+    /// already free connections for less, and a connection costs the generator as much as several requests.
+    /// Without this bound a burst makes a busy generator open ever more of them instead of catching up.
     fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let wanted = self.waiting().max(u64::from(self.prewarm_left + self.opening.len));
-        let mut opens = 0;
-        while u64::from(self.opening.len) < wanted && self.can_open() {
-            if opens == OPENS_PER_CALL_MAX {
-                self.more_to_do = true;
+        for _ in 0..OPENS_PER_TICK_MAX {
+            if self.finished || !self.wants_to_open() {
                 return;
             }
             let slot = self.slab.take(now);
@@ -403,8 +407,12 @@ impl<L: Load> Dispatch<L> {
             self.prewarm_left = self.prewarm_left.saturating_sub(1);
             rec.counters().connections.attempted += 1;
             out.push(Action::Open(self.slab.id(slot)));
-            opens += 1;
         }
+    }
+
+    fn wants_to_open(&self) -> bool {
+        let wanted = self.waiting().max(u64::from(self.prewarm_left + self.opening.len));
+        u64::from(self.opening.len) < wanted && self.can_open()
     }
 
     fn total(&self) -> u32 {
