@@ -2,7 +2,8 @@
 //!
 //! Each scenario runs at its published numbers (60 s at 1,000/s), three times, and the medians are
 //! compared: p50 to p99 of response time with the exact model, p99.9 and p99.99 with the lab's own truth
-//! log, each within 1 ms or 1 %, the larger. Exit code 1 when something is off.
+//! log, each within 1 ms or 1 %, the larger. Exit code 1 when something is off. Where there is `taskset` and
+//! a second processor, the server and the client get one each, so that neither waits for the other.
 //!
 //! Usage: check_oracle UNBLINK [--runs N] [--seconds S] [SCENARIO…]
 
@@ -186,7 +187,7 @@ fn saturation(options: &Options) -> Result<bool, Failure> {
 }
 
 fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<serde_json::Value, Failure> {
-    let output = Command::new(&options.unblink)
+    let output = on_processor(0, &options.unblink)
         .args(["run", url, "--no-preflight", "--json", "-d"])
         .arg(format!("{}s", options.seconds))
         .arg("-o")
@@ -197,6 +198,18 @@ fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<ser
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
+/// Runs `program` on the processor `number` alone, where that is possible.
+fn on_processor(number: usize, program: &Path) -> Command {
+    let pinned = std::thread::available_parallelism().is_ok_and(|n| n.get() > number.max(1))
+        && Command::new("taskset").arg("--version").output().is_ok();
+    if !pinned {
+        return Command::new(program);
+    }
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &number.to_string()]).arg(program);
+    command
+}
+
 struct Lab {
     child: Child,
     url: String,
@@ -204,7 +217,7 @@ struct Lab {
 
 impl Lab {
     fn start(unblink: &Path, scenario: &str, truth: &Path) -> Result<Lab, Failure> {
-        let mut child = Command::new(unblink)
+        let mut child = on_processor(1, unblink)
             .args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario", scenario, "--truth"])
             .arg(truth)
             .stdout(Stdio::piped())

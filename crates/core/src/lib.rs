@@ -11,4 +11,5 @@ pub mod load;
 pub mod plan;
 pub mod record;
 pub mod schedule;
+pub mod sim;
 pub mod time;

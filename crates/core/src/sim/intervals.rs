@@ -1,0 +1,72 @@
+//! Recording by intervals of a second, as the engine does it.
+
+use crate::plan::Plan;
+use crate::record::{Bank, Gauges, Interval, Recorder};
+use crate::time::{Instant, Nanos};
+
+/// Length of an interval.
+const LENGTH: Nanos = Nanos::from_secs(1);
+
+/// A recorder whose bank is handed to `each` at every boundary.
+pub(super) struct Intervals<F> {
+    recorder: Recorder,
+    spare: Option<Box<Bank<u32>>>,
+    interval: Interval,
+    zero: Instant,
+    boundary: Instant,
+    each: F,
+}
+
+impl<F: FnMut(&Interval)> Intervals<F> {
+    pub(super) fn new(plan: &Plan, zero: Instant, each: F) -> Intervals<F> {
+        let operations = plan.operations_apart();
+        let mut recorder = Recorder::new(Box::new(Bank::new(operations)), plan.spec().timeout);
+        recorder.begin(zero, plan.spec().warmup, plan.load_length());
+        Intervals {
+            recorder,
+            spare: Some(Box::new(Bank::new(operations))),
+            interval: Interval {
+                start: Nanos::ZERO,
+                length: Nanos::ZERO,
+                double: false,
+                bank: Bank::new(operations),
+                gauges: Gauges::default(),
+            },
+            zero,
+            boundary: zero + LENGTH,
+            each,
+        }
+    }
+
+    pub(super) fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    /// The boundary that lies at or before `now`.
+    pub(super) fn passed(&self, now: Instant) -> Option<Instant> {
+        (self.boundary <= now).then_some(self.boundary)
+    }
+
+    /// Hands over what was recorded until `end`.
+    pub(super) fn hand_over(&mut self, end: Instant, gauges: Gauges) {
+        let length = end.since(self.zero + self.interval.start);
+        let own = &mut self.recorder.counters().own;
+        own.total += length;
+        let Some(empty) = self.spare.take() else { return };
+        let mut full = self.recorder.swap(empty);
+        self.interval.bank.clear();
+        self.interval.bank.add(&full);
+        full.clear();
+        self.spare = Some(full);
+        self.interval.length = length;
+        self.interval.gauges = gauges;
+        (self.each)(&self.interval);
+        self.interval.start = self.interval.start + length;
+        self.boundary = end + LENGTH;
+    }
+
+    /// Hands over what is left when the run has ended at `now`.
+    pub(super) fn finish(&mut self, now: Instant, gauges: Gauges) {
+        self.hand_over(now.max(self.zero + self.interval.start), gauges);
+    }
+}

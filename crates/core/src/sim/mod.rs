@@ -1,0 +1,102 @@
+//! A deterministic world on virtual time around the real dispatcher and the real recorder.
+//!
+//! A simulation is a plan (what is offered), a server, a network, the machine of the load generator and a
+//! seed. Nothing here reads a clock or starts a thread: a minute of load takes milliseconds, and the same
+//! seed gives the same intervals to the last bit.
+
+mod honest;
+mod intervals;
+mod random;
+mod server;
+mod service;
+mod window;
+mod world;
+
+pub use random::Random;
+pub use server::ServerSpec;
+pub use service::Service;
+pub use window::{RandomWindows, Windows};
+
+use crate::dispatch::Dispatch;
+use crate::load::Load;
+use crate::plan::Plan;
+use crate::record::Interval;
+use crate::time::{Instant, Nanos};
+use honest::Honest;
+use intervals::Intervals;
+use server::Server;
+use world::{Client, World};
+
+/// The way between client and server.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct NetworkSpec {
+    /// One way.
+    pub latency: Nanos,
+    /// Mean of an exponential time that is added to each way.
+    pub jitter: Nanos,
+}
+
+/// The machine of the load generator.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct GeneratorSpec {
+    /// Stretches in which it does nothing at all.
+    pub pauses: Option<Windows>,
+    /// Its processor's time for each event and each request.
+    pub cpu_per_event: Nanos,
+}
+
+/// Everything around the client.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WorldSpec {
+    /// The target.
+    pub server: ServerSpec,
+    /// The way to it.
+    pub network: NetworkSpec,
+    /// The client's machine.
+    pub generator: GeneratorSpec,
+    /// Of every draw in the world; that of a Poisson schedule is the plan's.
+    pub seed: u64,
+}
+
+impl WorldSpec {
+    /// A server behind a perfect network, loaded from a perfect machine.
+    pub fn new(server: ServerSpec) -> WorldSpec {
+        WorldSpec { server, network: NetworkSpec::default(), generator: GeneratorSpec::default(), seed: 1 }
+    }
+}
+
+/// How a simulated run ended, beside what its intervals say.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SimSummary {
+    /// The last `ok` arrival, after the schedule's zero.
+    pub last_ok: Option<Nanos>,
+    /// Events that client and server have seen.
+    pub events: u64,
+}
+
+/// The schedule's zero: a fixed pool is opened before it.
+const ZERO: Instant = Instant(1 << 40);
+
+/// Runs `plan` against `world` with one worker and hands every interval to `each`.
+pub fn simulate(plan: &Plan, world: &WorldSpec, each: impl FnMut(&Interval)) -> SimSummary {
+    if let Some(load) = plan.open_load(ZERO, 0) {
+        return drive(plan, world, load, each);
+    }
+    plan.closed_load(ZERO, 0).map_or_else(SimSummary::default, |load| drive(plan, world, load, each))
+}
+
+fn drive<L: Load>(plan: &Plan, spec: &WorldSpec, load: L, each: impl FnMut(&Interval)) -> SimSummary {
+    let mut client =
+        Honest { dispatch: Dispatch::new(plan.policy(0)), intervals: Intervals::new(plan, ZERO, each) };
+    let server = Server::new(spec.server.clone(), ZERO, spec.seed);
+    let mut world = World::new(server, spec.network, spec.generator, ZERO, spec.seed);
+    // A fixed pool is opened before the start.
+    world.tick(&mut client, Instant(0));
+    world.run(&mut client, Instant(0), |client| !client.dispatch.is_prewarming());
+    client.dispatch.start(load);
+    let end = world.run(&mut client, ZERO, Client::is_finished);
+    let gauges = client.dispatch.gauges();
+    client.intervals.finish(end, gauges);
+    let last_ok = client.intervals.recorder().last_ok().map(|at| at.since(ZERO));
+    SimSummary { last_ok, events: world.events() }
+}

@@ -1,0 +1,176 @@
+//! The server: slots, a queue, service times, and ways to misbehave.
+//!
+//! A request takes a slot if they are limited, first come first served; works for its service time; and if
+//! the server is shut at the moment it would answer, waits until it opens, still in its slot. A request
+//! that its client has given up keeps its slot, as in most real servers. So every answer is known at the
+//! moment in which the request arrives.
+
+use super::random::Random;
+use super::service::Service;
+use super::window::{DrawnWindows, RandomWindows, Windows};
+use crate::time::{Instant, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// How a server behaves. Times count from the schedule's zero.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ServerSpec {
+    /// Requests in service at once; no limit without it.
+    pub slots: Option<u32>,
+    /// Requests that may wait for a slot; one more is answered 503 at once.
+    pub queue_max: Option<u64>,
+    /// How long the work takes.
+    pub service: Service,
+    /// Every n-th request takes this long instead.
+    pub every_nth: Option<(Nanos, u64)>,
+    /// A request in n, at random, takes this long instead.
+    pub slow_one_in: Option<(Nanos, u64)>,
+    /// While it is shut, nothing is answered.
+    pub shut: Vec<Windows>,
+    /// The same at random times.
+    pub shut_at_random: Option<RandomWindows>,
+    /// While the accept queue is stalled, attempts to connect are dropped and tried again by the client's
+    /// kernel after 1 s, 3 s, 7 s and so on.
+    pub accept_stalled: Vec<Windows>,
+    /// Refuses connections, and resets those that carry a request.
+    pub down: Vec<Windows>,
+    /// A connection in n, at random, is refused.
+    pub refuse_one_in: u64,
+    /// A request in n, at random, is reset halfway through its work.
+    pub reset_one_in: u64,
+    /// A request in n, at random, is answered 500 at once.
+    pub error_one_in: u64,
+}
+
+impl ServerSpec {
+    /// A server without limits and without misfortune.
+    pub fn new(service: Service) -> ServerSpec {
+        ServerSpec {
+            slots: None,
+            queue_max: None,
+            service,
+            every_nth: None,
+            slow_one_in: None,
+            shut: Vec::new(),
+            shut_at_random: None,
+            accept_stalled: Vec::new(),
+            down: Vec::new(),
+            refuse_one_in: 0,
+            reset_one_in: 0,
+            error_one_in: 0,
+        }
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    Answer { at: Instant, status: u16 },
+    Reset { at: Instant },
+}
+
+/// What becomes of an attempt to connect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Attempt {
+    Accepted(Instant),
+    Refused(Instant),
+}
+
+/// First wait of a kernel before it sends a SYN again; each further one is twice as long (RFC 6298 §5).
+const SYN_RETRY: Nanos = Nanos::from_secs(1);
+/// Linux gives up after six.
+const SYN_RETRIES: u32 = 6;
+
+#[derive(Debug)]
+pub(super) struct Server {
+    spec: ServerSpec,
+    zero: Instant,
+    random: Random,
+    at_random: Option<DrawnWindows>,
+    /// When each slot is free.
+    free: BinaryHeap<Reverse<Instant>>,
+    /// When those that wait for a slot begin.
+    begins: VecDeque<Instant>,
+    served: u64,
+}
+
+impl Server {
+    pub(super) fn new(spec: ServerSpec, zero: Instant, seed: u64) -> Server {
+        let at_random = spec.shut_at_random.map(|windows| DrawnWindows::new(windows, Random::new(seed, 2)));
+        let free = (0..spec.slots.unwrap_or(0)).map(|_| Reverse(Instant(0))).collect();
+        let random = Random::new(seed, 1);
+        Server { spec, zero, random, at_random, free, begins: VecDeque::new(), served: 0 }
+    }
+
+    /// An attempt to connect arrives.
+    pub(super) fn connect(&mut self, now: Instant) -> Attempt {
+        let (mut at, mut wait) = (now, SYN_RETRY);
+        for _ in 0..SYN_RETRIES {
+            let offset = at.since(self.zero);
+            if !self.spec.accept_stalled.iter().any(|w| w.end_of(offset).is_some()) {
+                break;
+            }
+            at = at + wait;
+            wait = wait + wait;
+        }
+        if self.is_down(at) || self.random.one_in(self.spec.refuse_one_in) {
+            return Attempt::Refused(at);
+        }
+        Attempt::Accepted(at)
+    }
+
+    /// A request arrives; `now` never goes back.
+    pub(super) fn request(&mut self, now: Instant) -> Fate {
+        if self.is_down(now) {
+            return Fate::Reset { at: now };
+        }
+        if self.spec.error_one_in > 0 && self.random.one_in(self.spec.error_one_in) {
+            return Fate::Answer { at: now, status: 500 };
+        }
+        let begin = match self.free.peek() {
+            None => now,
+            Some(&Reverse(free)) => now.max(free),
+        };
+        if let Some(queue_max) = self.spec.queue_max.filter(|_| begin > now) {
+            while self.begins.front().is_some_and(|&begin| begin <= now) {
+                self.begins.pop_front();
+            }
+            if self.begins.len() as u64 >= queue_max {
+                return Fate::Answer { at: now, status: 503 };
+            }
+            self.begins.push_back(begin);
+        }
+        let end = self.finish(begin, now);
+        if self.spec.slots.is_some() {
+            self.free.pop();
+            self.free.push(Reverse(end));
+        }
+        if self.spec.reset_one_in > 0 && self.random.one_in(self.spec.reset_one_in) {
+            return Fate::Reset { at: begin + Nanos(end.since(begin).0 / 2) };
+        }
+        Fate::Answer { at: end, status: 200 }
+    }
+
+    /// When work that begins at `begin` is answered.
+    fn finish(&mut self, begin: Instant, now: Instant) -> Instant {
+        self.served += 1;
+        let service = self.spec.service.draw(begin.since(self.zero), &mut self.random);
+        let slow = self.spec.slow_one_in.filter(|&(_, n)| self.random.one_in(n)).map(|(time, _)| time);
+        let nth = self.spec.every_nth.filter(|&(_, n)| self.served.is_multiple_of(n)).map(|(time, _)| time);
+        let mut end = begin.since(self.zero) + nth.or(slow).unwrap_or(service);
+        // One stretch may end within another.
+        while let Some(open) = self.open_after(end, now.since(self.zero)) {
+            end = open;
+        }
+        self.zero + end
+    }
+
+    fn open_after(&mut self, at: Nanos, past: Nanos) -> Option<Nanos> {
+        let on_clock = self.spec.shut.iter().find_map(|windows| windows.end_of(at));
+        on_clock.or_else(|| self.at_random.as_mut()?.end_of(at, past))
+    }
+
+    fn is_down(&self, at: Instant) -> bool {
+        self.spec.down.iter().any(|windows| windows.end_of(at.since(self.zero)).is_some())
+    }
+}

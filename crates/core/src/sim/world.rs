@@ -1,0 +1,259 @@
+//! The event loop: what the client asks for goes over the network to the server, and what comes of it goes
+//! back, in order of time. The client sees an event when it is neither busy nor paused.
+
+use super::random::Random;
+use super::server::{Attempt, Fate, Server};
+use super::window::Windows;
+use super::{GeneratorSpec, NetworkSpec};
+use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event};
+use crate::failure::FailureKind;
+use crate::record::Answer;
+use crate::time::{Instant, Nanos};
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Size of an answer, head and body.
+const ANSWER_BYTES: u64 = 100;
+
+/// What offers load to the world.
+pub(super) trait Client {
+    /// When it wants to act at the latest.
+    fn wake(&self) -> Option<Instant>;
+    /// Takes note of an event and asks for actions.
+    fn handle(&mut self, now: Instant, event: Event, out: &mut Actions);
+    /// Time has come to `now`, and nothing has happened between the last call and this; called before
+    /// anything at `now` happens.
+    fn reach(&mut self, now: Instant);
+    /// Nothing is left to do.
+    fn is_finished(&self) -> bool;
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Request(ConnId),
+    Answer(ConnId, u16),
+    Reset(ConnId),
+    Connected(ConnId, Nanos),
+    Refused(ConnId),
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: Instant,
+    sequence: u64,
+    what: What,
+}
+
+/// The earliest is the greatest, since the heap gives its greatest; of one moment the first comes first.
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (other.at, other.sequence).cmp(&(self.at, self.sequence))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+/// Server, network and the client's machine.
+#[derive(Debug)]
+pub(super) struct World {
+    server: Server,
+    network: NetworkSpec,
+    /// Draws the network's jitter.
+    random: Random,
+    pauses: Option<Windows>,
+    cost: Nanos,
+    zero: Instant,
+    ahead: BinaryHeap<Entry>,
+    /// What the client has not looked at yet.
+    arrived: VecDeque<(Instant, What)>,
+    sequence: u64,
+    /// What the client asks for; used again.
+    actions: Actions,
+    /// Until then the client's processor is busy.
+    busy_until: Instant,
+    events: u64,
+}
+
+impl World {
+    pub(super) fn new(
+        server: Server,
+        network: NetworkSpec,
+        generator: GeneratorSpec,
+        zero: Instant,
+        seed: u64,
+    ) -> World {
+        World {
+            server,
+            network,
+            random: Random::new(seed, 3),
+            pauses: generator.pauses,
+            cost: generator.cpu_per_event,
+            zero,
+            ahead: BinaryHeap::new(),
+            arrived: VecDeque::new(),
+            sequence: 0,
+            actions: Actions::new(),
+            busy_until: Instant(0),
+            events: 0,
+        }
+    }
+
+    /// Events that the client and the server have seen.
+    pub(super) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Lets the client act at `now`, whether it wants to or not.
+    pub(super) fn tick<C: Client>(&mut self, client: &mut C, now: Instant) {
+        self.let_act(client, now);
+    }
+
+    /// Runs until `done` says so; gives the time then.
+    pub(super) fn run<C: Client>(
+        &mut self,
+        client: &mut C,
+        from: Instant,
+        done: impl Fn(&C) -> bool,
+    ) -> Instant {
+        let mut now = from;
+        while !done(client) {
+            let mine = self.client_turn(client, now);
+            match self.ahead.peek().map(|entry| entry.at) {
+                Some(at) if mine.is_none_or(|mine| at <= mine) => {
+                    now = now.max(at);
+                    client.reach(now);
+                    self.happen(now);
+                }
+                _ => {
+                    // Without anything ahead and without a wish to wake, a client would wait for ever.
+                    let Some(mine) = mine else { return now };
+                    now = now.max(mine);
+                    client.reach(now);
+                    self.let_act(client, now);
+                }
+            }
+        }
+        now
+    }
+
+    /// When the client acts next, as far as it is known.
+    fn client_turn<C: Client>(&self, client: &C, now: Instant) -> Option<Instant> {
+        let wish = match self.arrived.front() {
+            Some(&(at, _)) => at,
+            None => client.wake()?,
+        };
+        let mut turn = wish.max(now).max(self.busy_until);
+        if let Some(pauses) = &self.pauses {
+            while let Some(end) = pauses.end_of(turn.since(self.zero)).filter(|_| turn >= self.zero) {
+                turn = self.zero + end;
+            }
+        }
+        Some(turn)
+    }
+
+    fn let_act<C: Client>(&mut self, client: &mut C, now: Instant) {
+        self.events += 1;
+        let mut actions = std::mem::take(&mut self.actions);
+        let event = match self.arrived.pop_front() {
+            None => Event::Tick,
+            Some((_, what)) => seen(what, now),
+        };
+        client.handle(now, event, &mut actions);
+        // Each event and each request sent costs the client's processor as much.
+        let mut at = now;
+        let mut i = 0;
+        while i < actions.len() {
+            let action = actions[i];
+            i += 1;
+            at = at + self.cost;
+            self.act(action, at, client, &mut actions);
+        }
+        actions.clear();
+        self.actions = actions;
+        self.busy_until = at + self.cost;
+    }
+
+    fn act<C: Client>(&mut self, action: Action, at: Instant, client: &mut C, actions: &mut Actions) {
+        match action {
+            Action::Open(conn) => {
+                let there = at + self.delay();
+                let (back, accepted) = match self.server.connect(there) {
+                    Attempt::Accepted(back) => (back, true),
+                    Attempt::Refused(back) => (back, false),
+                };
+                let back = back + self.delay();
+                let what = if accepted { What::Connected(conn, back.since(at)) } else { What::Refused(conn) };
+                self.push(back, what);
+            }
+            Action::Send { conn, .. } => {
+                client.handle(at, Event::Sent(conn), actions);
+                match self.delay() {
+                    // Without a way to go there is nothing to wait for.
+                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, at),
+                    delay => self.push(at + delay, What::Request(conn)),
+                }
+            }
+            Action::Close(..) => {}
+        }
+    }
+
+    fn happen(&mut self, now: Instant) {
+        let Some(entry) = self.ahead.pop() else { return };
+        match entry.what {
+            What::Request(conn) => {
+                self.events += 1;
+                self.serve(conn, now);
+            }
+            what => self.arrived.push_back((now, what)),
+        }
+    }
+
+    fn serve(&mut self, conn: ConnId, now: Instant) {
+        let (at, what) = match self.server.request(now) {
+            Fate::Answer { at, status } => (at, What::Answer(conn, status)),
+            Fate::Reset { at } => (at, What::Reset(conn)),
+        };
+        let at = at + self.delay();
+        self.push(at, what);
+    }
+
+    fn push(&mut self, at: Instant, what: What) {
+        self.sequence += 1;
+        self.ahead.push(Entry { at, sequence: self.sequence, what });
+    }
+
+    /// One way through the network.
+    fn delay(&mut self) -> Nanos {
+        match self.network.jitter {
+            Nanos::ZERO => self.network.latency,
+            mean => self.network.latency + self.random.exponential(mean),
+        }
+    }
+}
+
+/// What the client is told.
+fn seen(what: What, now: Instant) -> Event {
+    match what {
+        What::Connected(conn, connect) => Event::Connected(conn, ConnectTimes { connect, tls: None }),
+        What::Refused(conn) => Event::ConnectFailed(conn, FailureKind::CONNECT_REFUSED),
+        What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
+        What::Answer(conn, status) => {
+            let failure = FailureKind::of_status(status);
+            let answer = Answer { failure, status, bytes: ANSWER_BYTES, first_byte: now, reusable: true };
+            Event::Answered(conn, answer)
+        }
+        What::Request(_) => Event::Tick,
+    }
+}
