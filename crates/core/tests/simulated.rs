@@ -125,3 +125,22 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!(run(7), run(7));
     assert_ne!(run(7).0, run(8).0);
 }
+
+/// A generator that is busy half of the time pauses; what fell due meanwhile is caught up with the connections
+/// that there are and some more, not with one for each.
+#[test]
+fn a_pause_of_a_busy_generator_opens_no_storm_of_connections() {
+    let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::from_micros(50))));
+    world.generator.cpu_per_event = Nanos::from_micros(6);
+    world.generator.pauses = Some(Windows::once(ms(500), ms(10)));
+    let (mut peak, mut left) = (0, 0);
+    let mut totals: Bank<u64> = Bank::new(1);
+    simulate(&plan(open(40_000, 2), AUTO), &world, |interval| {
+        totals.add(&interval.bank);
+        peak = interval.gauges.connections_peak;
+        left = interval.gauges.backlog + interval.gauges.in_flight;
+    });
+    assert_eq!((totals.counters.measured.ok, left), (80_000, 0));
+    // 400 arrivals fell due during the pause.
+    assert!(peak < 300, "{peak} connections");
+}

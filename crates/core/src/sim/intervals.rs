@@ -61,7 +61,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         self.interval.length = length;
         self.interval.gauges = gauges;
         (self.each)(&self.interval);
-        self.interval.start = self.interval.start + length;
+        self.interval.start += length;
         self.boundary = end + LENGTH;
     }
 
