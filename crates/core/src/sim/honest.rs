@@ -10,11 +10,14 @@ use crate::time::Instant;
 pub(super) struct Honest<L, F> {
     pub(super) dispatch: Dispatch<L>,
     pub(super) intervals: Intervals<F>,
+    /// The user ends the run then.
+    pub(super) stop: Option<Instant>,
 }
 
 impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
     fn wake(&self) -> Option<Instant> {
-        self.dispatch.next_wake()
+        let wake = self.dispatch.next_wake()?;
+        Some(self.stop.map_or(wake, |stop| wake.min(stop)))
     }
 
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
@@ -22,6 +25,10 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
     }
 
     fn reach(&mut self, now: Instant) {
+        if let Some(stop) = self.stop.take_if(|stop| *stop <= now) {
+            self.dispatch.stop(stop);
+            self.intervals.recorder().end_load(stop);
+        }
         while let Some(end) = self.intervals.passed(now) {
             self.dispatch.count_due_before(end, end, self.intervals.recorder());
             self.intervals.hand_over(end, self.dispatch.gauges());

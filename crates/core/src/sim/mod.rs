@@ -9,12 +9,14 @@ mod intervals;
 mod random;
 mod server;
 mod service;
+mod watch;
 mod window;
 mod world;
 
 pub use random::Random;
 pub use server::ServerSpec;
 pub use service::Service;
+pub use watch::{Part, Sight, Taken, Watch};
 pub use window::{RandomWindows, Windows};
 
 use crate::dispatch::Dispatch;
@@ -75,21 +77,40 @@ pub struct SimSummary {
 }
 
 /// The schedule's zero: a fixed pool is opened before it.
-const ZERO: Instant = Instant(1 << 40);
+pub const ZERO: Instant = Instant(1 << 40);
 
 /// Runs `plan` against `world` with one worker and hands every interval to `each`.
 pub fn simulate(plan: &Plan, world: &WorldSpec, each: impl FnMut(&Interval)) -> SimSummary {
-    if let Some(load) = plan.open_load(ZERO, 0) {
-        return drive(plan, world, load, each);
-    }
-    plan.closed_load(ZERO, 0).map_or_else(SimSummary::default, |load| drive(plan, world, load, each))
+    simulate_part(plan, world, Part::default(), (), each)
 }
 
-fn drive<L: Load>(plan: &Plan, spec: &WorldSpec, load: L, each: impl FnMut(&Interval)) -> SimSummary {
-    let mut client =
-        Honest { dispatch: Dispatch::new(plan.policy(0)), intervals: Intervals::new(plan, ZERO, each) };
-    let server = Server::new(spec.server.clone(), ZERO, spec.seed);
-    let mut world = World::new(server, spec.network, spec.generator, ZERO, spec.seed);
+/// The same for one of several workers, for a run that is ended early, or under the eyes of `watch`.
+pub fn simulate_part(
+    plan: &Plan,
+    world: &WorldSpec,
+    part: Part,
+    watch: impl Watch,
+    each: impl FnMut(&Interval),
+) -> SimSummary {
+    let intervals = Intervals::new(plan, ZERO, each);
+    let server = Server::new(world.server.clone(), ZERO, world.seed);
+    let around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    match (plan.open_load(ZERO, part.worker), plan.closed_load(ZERO, part.worker)) {
+        (Some(load), _) => drive(plan, part, around, load, intervals),
+        (None, Some(load)) => drive(plan, part, around, load, intervals),
+        (None, None) => SimSummary::default(),
+    }
+}
+
+fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
+    plan: &Plan,
+    part: Part,
+    mut world: World<W>,
+    load: L,
+    intervals: Intervals<F>,
+) -> SimSummary {
+    let stop = part.stop.map(|stop| ZERO + stop);
+    let mut client = Honest { dispatch: Dispatch::new(plan.policy(part.worker)), intervals, stop };
     // A fixed pool is opened before the start.
     world.tick(&mut client, Instant(0));
     world.run(&mut client, Instant(0), |client| !client.dispatch.is_prewarming());

@@ -7,7 +7,9 @@
 
 use super::random::Random;
 use super::service::Service;
+use super::watch::Taken;
 use super::window::{DrawnWindows, RandomWindows, Windows};
+use crate::dispatch::ConnId;
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -62,13 +64,6 @@ impl ServerSpec {
     }
 }
 
-/// What becomes of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
-    Answer { at: Instant, status: u16 },
-    Reset { at: Instant },
-}
-
 /// What becomes of an attempt to connect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Attempt {
@@ -119,13 +114,13 @@ impl Server {
         Attempt::Accepted(at)
     }
 
-    /// A request arrives; `now` never goes back.
-    pub(super) fn request(&mut self, now: Instant) -> Fate {
+    /// A request arrives on `conn`; `now` never goes back.
+    pub(super) fn request(&mut self, conn: ConnId, now: Instant) -> Taken {
         if self.is_down(now) {
-            return Fate::Reset { at: now };
+            return Taken { conn, work: None, ends: now, status: None };
         }
         if self.spec.error_one_in > 0 && self.random.one_in(self.spec.error_one_in) {
-            return Fate::Answer { at: now, status: 500 };
+            return Taken { conn, work: None, ends: now, status: Some(500) };
         }
         let begin = match self.free.peek() {
             None => now,
@@ -136,7 +131,7 @@ impl Server {
                 self.begins.pop_front();
             }
             if self.begins.len() as u64 >= queue_max {
-                return Fate::Answer { at: now, status: 503 };
+                return Taken { conn, work: None, ends: now, status: Some(503) };
             }
             self.begins.push_back(begin);
         }
@@ -146,9 +141,10 @@ impl Server {
             self.free.push(Reverse(end));
         }
         if self.spec.reset_one_in > 0 && self.random.one_in(self.spec.reset_one_in) {
-            return Fate::Reset { at: begin + Nanos(end.since(begin).0 / 2) };
+            let ends = begin + Nanos(end.since(begin).0 / 2);
+            return Taken { conn, work: Some((begin, end)), ends, status: None };
         }
-        Fate::Answer { at: end, status: 200 }
+        Taken { conn, work: Some((begin, end)), ends: end, status: Some(200) }
     }
 
     /// When work that begins at `begin` is answered.

@@ -2,7 +2,8 @@
 //! back, in order of time. The client sees an event when it is neither busy nor paused.
 
 use super::random::Random;
-use super::server::{Attempt, Fate, Server};
+use super::server::{Attempt, Server};
+use super::watch::{Sight, Watch};
 use super::window::Windows;
 use super::{GeneratorSpec, NetworkSpec};
 use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event};
@@ -67,7 +68,7 @@ impl Eq for Entry {}
 
 /// Server, network and the client's machine.
 #[derive(Debug)]
-pub(super) struct World {
+pub(super) struct World<W> {
     server: Server,
     network: NetworkSpec,
     /// Draws the network's jitter.
@@ -84,16 +85,18 @@ pub(super) struct World {
     /// Until then the client's processor is busy.
     busy_until: Instant,
     events: u64,
+    watch: W,
 }
 
-impl World {
+impl<W: Watch> World<W> {
     pub(super) fn new(
         server: Server,
         network: NetworkSpec,
         generator: GeneratorSpec,
         zero: Instant,
         seed: u64,
-    ) -> World {
+        watch: W,
+    ) -> World<W> {
         World {
             server,
             network,
@@ -107,6 +110,7 @@ impl World {
             actions: Actions::new(),
             busy_until: Instant(0),
             events: 0,
+            watch,
         }
     }
 
@@ -170,6 +174,7 @@ impl World {
             None => Event::Tick,
             Some((_, what)) => seen(what, now),
         };
+        self.watch.see(now, Sight::Turn(event));
         client.handle(now, event, &mut actions);
         // Each event and each request sent costs the client's processor as much.
         let mut at = now;
@@ -186,6 +191,7 @@ impl World {
     }
 
     fn act<C: Client>(&mut self, action: Action, at: Instant, client: &mut C, actions: &mut Actions) {
+        self.watch.see(at, Sight::Action(action));
         match action {
             Action::Open(conn) => {
                 let there = at + self.delay();
@@ -221,11 +227,13 @@ impl World {
     }
 
     fn serve(&mut self, conn: ConnId, now: Instant) {
-        let (at, what) = match self.server.request(now) {
-            Fate::Answer { at, status } => (at, What::Answer(conn, status)),
-            Fate::Reset { at } => (at, What::Reset(conn)),
+        let taken = self.server.request(conn, now);
+        self.watch.see(now, Sight::Request(taken));
+        let what = match taken.status {
+            Some(status) => What::Answer(conn, status),
+            None => What::Reset(conn),
         };
-        let at = at + self.delay();
+        let at = taken.ends + self.delay();
         self.push(at, what);
     }
 
