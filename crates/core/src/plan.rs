@@ -2,7 +2,7 @@
 
 use crate::dispatch::{Policy, Pool};
 use crate::load::{Closed, ClosedShare, Open};
-use crate::record::RECORDABLE_MAX;
+use crate::record::{RECORDABLE_MAX, SampleBlocks};
 use crate::schedule::{PHASE_MAX, Phase, Process, RATE_MAX_PER_S, Schedule};
 use crate::time::{Instant, Nanos};
 use std::sync::Arc;
@@ -219,6 +219,15 @@ impl Plan {
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),
         }
+    }
+
+    /// Which arrivals are kept to test the process of an open load by.
+    pub fn sample_blocks(&self) -> Option<SampleBlocks> {
+        let schedule = self.schedule.as_ref()?;
+        let first = schedule.expected_before(self.spec.warmup);
+        let measured = schedule.expected_before(self.load_length) - first;
+        let seconds = (self.load_length - self.spec.warmup).as_secs_f64();
+        Some(SampleBlocks::new(first, measured as f64 / seconds.max(1.0)))
     }
 
     /// Worker `shard`'s open load, if the load is open.

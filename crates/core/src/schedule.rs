@@ -208,6 +208,11 @@ impl Schedule {
         }
     }
 
+    /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the process and the limit.
+    pub fn expected_before(&self, end: Nanos) -> u64 {
+        (self.units_before(end) / UNITS_PER_REQUEST) as u64
+    }
+
     /// The offered rate at `at`, in requests per second.
     pub fn rate_at(&self, at: Nanos) -> f64 {
         let Some(p) = self.phases.iter().find(|p| at.0 < p.start_ns + p.phase.duration.0) else { return 0.0 };

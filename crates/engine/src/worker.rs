@@ -148,6 +148,7 @@ impl<L: Load> Worker<L> {
         let load_length = self.job.plan.load_length();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(start, warmup, load_length);
+            recorder.sample_arrivals(self.job.plan.sample_blocks());
         }
         self.dispatch.start(load(start));
         let mut now = self.pacer.watch().now();

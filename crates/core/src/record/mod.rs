@@ -4,12 +4,14 @@
 //! to banks of 64-bit counts. Recording allocates nothing.
 
 mod counters;
+mod sample;
 mod slowest;
 mod track;
 
 pub use counters::{
     ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, STATUS_COUNT, STATUS_FIRST,
 };
+pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use slowest::{Outcome, SLOWEST_KEPT, SlowArrival, Slowest};
 pub use track::{RECORDABLE_MAX, SIGNIFICANT_DIGITS, Track, histogram};
 
@@ -104,6 +106,8 @@ pub struct Bank<C: Counter> {
     pub heat: HeatGrid,
     /// The slowest of the interval.
     pub slowest: Slowest,
+    /// Arrivals that were sent in it, a bounded part of them.
+    pub sample: ArrivalSample,
 }
 
 impl<C: Counter> Bank<C> {
@@ -122,6 +126,7 @@ impl<C: Counter> Bank<C> {
             counters: Counters::default(),
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
+            sample: ArrivalSample::default(),
         }
     }
 
@@ -146,6 +151,7 @@ impl<C: Counter> Bank<C> {
         self.counters = Counters::default();
         self.heat.clear();
         self.slowest = Slowest::default();
+        self.sample.clear();
     }
 }
 
@@ -161,6 +167,7 @@ impl Bank<u64> {
         self.counters.add(&other.counters);
         self.heat.merge(&other.heat);
         self.slowest.merge(&other.slowest);
+        self.sample.add(&other.sample);
     }
 }
 
@@ -222,6 +229,7 @@ pub struct Recorder {
     load_end: Instant,
     timeout: Nanos,
     last_ok: Option<Instant>,
+    blocks: Option<SampleBlocks>,
 }
 
 impl Recorder {
@@ -234,6 +242,7 @@ impl Recorder {
             load_end: Instant(u64::MAX),
             timeout,
             last_ok: None,
+            blocks: None,
         }
     }
 
@@ -243,6 +252,11 @@ impl Recorder {
         self.start = start;
         self.measured_from = start + warmup;
         self.load_end = start + load_length;
+    }
+
+    /// Keeps the measured arrivals of `blocks`; without blocks (a closed load has no process) none.
+    pub fn sample_arrivals(&mut self, blocks: Option<SampleBlocks>) {
+        self.blocks = blocks;
     }
 
     /// The load ends early.
@@ -305,6 +319,9 @@ impl Recorder {
         outcomes.sent += 1;
         outcomes.sent_in_load += u64::from(in_load);
         let (Some(sent), true) = (flight.sent, self.is_measured(&flight.arrival)) else { return };
+        if let Some(blocks) = &self.blocks {
+            self.bank.sample.note(blocks, &flight.arrival, sent, self.start);
+        }
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
         // What passed before the arrival was noticed is the generator's own; a pool that was busy all the

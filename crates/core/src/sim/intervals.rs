@@ -22,6 +22,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         let operations = plan.operations_apart();
         let mut recorder = Recorder::new(Box::new(Bank::new(operations)), plan.spec().timeout);
         recorder.begin(zero, plan.spec().warmup, plan.load_length());
+        recorder.sample_arrivals(plan.sample_blocks());
         Intervals {
             recorder,
             spare: Some(Box::new(Bank::new(operations))),
