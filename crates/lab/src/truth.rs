@@ -12,12 +12,13 @@ use crate::LabError;
 pub const TRUTH_HEADER: &str =
     "request,connection,arrived_ns,slot_ns,baseline_ns,answered_ns,clock_ns,abandoned";
 
-/// A block is handed to the writer when it is this full, in bytes.
-const BLOCK_BYTES: usize = 64 * 1024;
+/// A block is handed to the writer when it holds this many rows: more than a stall of a second holds back at
+/// 1,000/s, so that no hand-over falls into their release.
+const BLOCK_ROWS: usize = 2048;
 /// Or when its oldest row is this old, in ns.
 const BLOCK_AGE_NS: u64 = 200_000_000;
 /// Blocks on the way to the disk: 4 MiB in all, some 60,000 rows. A disk further behind loses rows, counted.
-const BLOCKS: usize = 64;
+const BLOCKS: usize = 32;
 
 /// One served request. All times are ns since the server was bound, but for `baseline_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +100,15 @@ fn parse_row(line: &str) -> Option<TruthRow> {
     (fields.next().is_none() && row.answered_ns >= row.arrived_ns).then_some(row)
 }
 
-/// The writing end: formats rows into blocks, which a thread of its own writes.
+/// The event loop's end: collects rows into blocks, which a thread of its own formats and writes.
 #[derive(Debug)]
 pub(crate) struct TruthLog {
-    block: Block,
+    block: Vec<TruthRow>,
     /// When the block's first row came.
     since_ns: Option<u64>,
-    full: SyncSender<Block>,
+    full: SyncSender<Vec<TruthRow>>,
     /// Written blocks come back for their memory.
-    empty: Receiver<Block>,
+    empty: Receiver<Vec<TruthRow>>,
     lost: u64,
     writer: JoinHandle<TruthAccount>,
 }
@@ -118,12 +119,6 @@ pub(crate) struct TruthAccount {
     pub(crate) written: u64,
     pub(crate) lost: u64,
     pub(crate) error: Option<String>,
-}
-
-#[derive(Debug, Default)]
-struct Block {
-    text: Vec<u8>,
-    rows: u64,
 }
 
 impl TruthLog {
@@ -138,21 +133,13 @@ impl TruthLog {
             .name("lab-truth".to_owned())
             .spawn(move || write_blocks(file, &to_write, &give_back))
             .map_err(LabError::Thread)?;
-        Ok(Self { block: Block::default(), since_ns: None, full, empty, lost: 0, writer })
+        Ok(Self { block: Vec::with_capacity(BLOCK_ROWS), since_ns: None, full, empty, lost: 0, writer })
     }
 
     pub(crate) fn append(&mut self, now_ns: u64, row: &TruthRow) {
-        let TruthRow { request, connection, arrived_ns, slot_ns, baseline_ns, answered_ns, .. } = row;
-        let text = &mut self.block.text;
-        // Writing to a Vec cannot fail.
-        let _ = write!(text, "{request},{connection},{arrived_ns},{slot_ns},{baseline_ns},{answered_ns},");
-        if let Some(clock_ns) = row.clock_ns {
-            let _ = write!(text, "{clock_ns}");
-        }
-        text.extend_from_slice(if row.abandoned { b",1\n" } else { b",0\n" });
-        self.block.rows += 1;
+        self.block.push(*row);
         self.since_ns.get_or_insert(now_ns);
-        if self.block.text.len() >= BLOCK_BYTES {
+        if self.block.len() >= BLOCK_ROWS {
             self.flush();
         }
     }
@@ -167,16 +154,16 @@ impl TruthLog {
         let block = self.take_block();
         if let Err(TrySendError::Full(block) | TrySendError::Disconnected(block)) = self.full.try_send(block)
         {
-            self.lost += block.rows;
-            self.block = Block { rows: 0, text: block.text };
-            self.block.text.clear();
+            self.lost += block.len() as u64;
+            self.block = block;
+            self.block.clear();
         }
     }
 
     /// Writes what is left and waits for the disk.
     pub(crate) fn finish(mut self) -> TruthAccount {
         let block = self.take_block();
-        let rows = block.rows;
+        let rows = block.len() as u64;
         if self.full.send(block).is_err() {
             self.lost += rows;
         }
@@ -189,28 +176,44 @@ impl TruthLog {
         account
     }
 
-    fn take_block(&mut self) -> Block {
+    fn take_block(&mut self) -> Vec<TruthRow> {
         self.since_ns = None;
-        let mut fresh = self.empty.try_recv().unwrap_or_default();
-        fresh.text.clear();
-        fresh.rows = 0;
+        let mut fresh = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BLOCK_ROWS));
+        fresh.clear();
         std::mem::replace(&mut self.block, fresh)
     }
 }
 
-fn write_blocks(mut file: File, full: &Receiver<Block>, empty: &SyncSender<Block>) -> TruthAccount {
+fn write_blocks(
+    mut file: File,
+    full: &Receiver<Vec<TruthRow>>,
+    empty: &SyncSender<Vec<TruthRow>>,
+) -> TruthAccount {
     let mut account = TruthAccount::default();
+    let mut text = Vec::new();
     for block in full {
         // After an error the file's end is unknown; rows after it could not be told from torn ones.
         if account.error.is_none() {
-            account.error = file.write_all(&block.text).err().map(|error| error.to_string());
+            text.clear();
+            block.iter().for_each(|row| format_row(&mut text, row));
+            account.error = file.write_all(&text).err().map(|error| error.to_string());
         }
         let count = if account.error.is_none() { &mut account.written } else { &mut account.lost };
-        *count += block.rows;
+        *count += block.len() as u64;
         // A full return path means that there is memory enough.
         let _ = empty.try_send(block);
     }
     account
+}
+
+fn format_row(text: &mut Vec<u8>, row: &TruthRow) {
+    let TruthRow { request, connection, arrived_ns, slot_ns, baseline_ns, answered_ns, .. } = row;
+    // Writing to a Vec cannot fail.
+    let _ = write!(text, "{request},{connection},{arrived_ns},{slot_ns},{baseline_ns},{answered_ns},");
+    if let Some(clock_ns) = row.clock_ns {
+        let _ = write!(text, "{clock_ns}");
+    }
+    text.extend_from_slice(if row.abandoned { b",1\n" } else { b",0\n" });
 }
 
 #[cfg(test)]
@@ -276,7 +279,7 @@ mod tests {
         let (sender, blocks) = sync_channel(2);
         let (give_back, _empty) = sync_channel(2);
         for rows in [2, 3] {
-            sender.send(Block { text: vec![b'x'], rows }).expect("room");
+            sender.send(vec![row(0); rows]).expect("room");
         }
         drop(sender);
         let account = write_blocks(full, &blocks, &give_back);
