@@ -1,5 +1,6 @@
 //! What is looked at to decide whether a run can be believed.
 
+use crate::arrivals::ArrivalProcess;
 use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
 
@@ -113,4 +114,6 @@ pub struct Evidence<'a> {
     pub steal_share: Option<f64>,
     /// Intervals that were handed over late.
     pub double_intervals: u64,
+    /// What the sampled arrivals say about their process; nothing of a closed load.
+    pub arrivals: Option<ArrivalProcess>,
 }

@@ -56,6 +56,8 @@ codes! {
     GeneratorPaused = "generator_paused";
     /// The hypervisor took processor time.
     CpuSteal = "cpu_steal";
+    /// Intended or sent arrivals are not those of the process that was asked for.
+    ArrivalsNotAsClaimed = "arrivals_not_as_claimed";
     /// Arrivals timed out waiting for one of the client's own connections.
     ClientShedLoad = "client_shed_load";
     /// This machine ran out of ports or descriptors.

@@ -5,9 +5,11 @@
 //! remedy, what a reader must know before believing its figures; where the lines lie is in
 //! [`thresholds`] and, as a table, in `docs/validity.md`.
 
+pub mod arrivals;
 mod checks;
 pub mod evidence;
 pub mod finding;
+pub mod interval;
 pub mod quantile;
 mod text;
 pub mod thresholds;

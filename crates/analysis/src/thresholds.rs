@@ -70,3 +70,19 @@ pub const FAILED_SHARE_INVALIDATES: f64 = 0.50;
 pub const CENSORED_QUANTILE_DEGRADES: f64 = 0.99;
 /// Above this share of arrivals cut off by the end of the run, it is degraded.
 pub const CUT_OFF_SHARE_DEGRADES: f64 = 0.01;
+
+/// A process of arrivals is doubted below this probability of its gaps.
+pub const ARRIVAL_P_VALUE_MAX: f64 = 0.001;
+/// The distribution of its gaps must also be off by this much somewhere (of 1): a test alone finds lateness
+/// that nobody needs to know of.
+pub const ARRIVAL_DISTANCE_MIN: f64 = 0.05;
+/// Gaps that are correlated by this much with those before them are not independent.
+pub const ARRIVAL_CORRELATION_MIN: f64 = 0.20;
+/// And by this many standard deviations, which a good run reaches once in 16,000.
+pub const ARRIVAL_CORRELATION_SIGMAS: f64 = 4.0;
+/// Fewer gaps than this are not tested.
+pub const ARRIVAL_GAPS_MIN: u64 = 50;
+/// A gap between two sent arrivals may be off by this much: the loop's ordinary turn.
+pub const ARRIVAL_SEND_TOLERANCE: Nanos = Nanos::from_micros(50);
+/// An even arrival whose intended time is off by more than this is not where the schedule says.
+pub const ARRIVAL_OFF_THE_LINE_MAX: Nanos = Nanos::from_micros(1);

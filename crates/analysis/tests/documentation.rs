@@ -31,7 +31,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 13] = [
+    let expected: [(&str, Vec<String>); 14] = [
         (
             "saturated",
             vec![
@@ -92,6 +92,18 @@ fn every_threshold_is_the_documented_one() {
             vec![
                 late(STEAL_SHARE_DEGRADES),
                 format!("invalidates above {}", percent(STEAL_SHARE_INVALIDATES)),
+            ],
+        ),
+        (
+            "arrivals_not_as_claimed",
+            vec![
+                format!("p below {}", percent(ARRIVAL_P_VALUE_MAX)),
+                format!("off by {} or more", percent(ARRIVAL_DISTANCE_MIN)),
+                format!("granted {} µs", ARRIVAL_SEND_TOLERANCE.0 / 1_000),
+                format!(
+                    "by {ARRIVAL_CORRELATION_MIN} or more and by {ARRIVAL_CORRELATION_SIGMAS} standard deviations"
+                ),
+                format!("more than {} µs off the line", ARRIVAL_OFF_THE_LINE_MAX.0 / 1_000),
             ],
         ),
         ("client_shed_load", vec![format!("invalidates above {}", percent(SHED_SHARE_INVALIDATES))]),

@@ -72,6 +72,12 @@ fn the_figures_of_a_run() {
     assert_eq!(document.connections.by_address.len(), 1);
     assert_eq!((document.connections.peak, document.connections.reconnects), (7, 0));
 
+    let process = document.arrival_process.as_ref().expect("an open load");
+    assert_eq!((process.process.as_str(), process.intended.exponential.as_ref()), ("even", None));
+    // 2,000 arrivals are 15 blocks of 128 and a bit; of each the first 64 are looked at.
+    assert_eq!((process.arrivals, process.intended.deviation_ns_max), (15 * 64, Some(0)));
+    assert!(process.sent.deviation_ns_max.is_some_and(|lag| lag > 190_000 && lag < 200_000));
+
     assert_eq!(document.series.rows.len(), 28);
     assert_eq!(document.series.rows.iter().filter(|r| r.warmup).count(), 2);
     assert_eq!(document.series.rows.iter().map(|r| r.due).sum::<u64>(), (seconds + warmup_s) * RATE);

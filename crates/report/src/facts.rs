@@ -1,9 +1,11 @@
 //! Sentences about a run, chosen by plain rules from the document's figures. Terminal and page share them.
 
+mod arrivals;
 mod connections;
 mod outcome;
 mod titles;
 
+pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
 pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};

@@ -14,7 +14,7 @@ use crate::thresholds::{
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
-const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
+pub(super) const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
 
 /// Arrivals that should have been sent while the load lasted and weren't, when the generator is why.
 /// What could not be sent for want of a connection is told by other findings, and so is what failed or

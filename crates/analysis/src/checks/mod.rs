@@ -1,6 +1,7 @@
 //! The checks themselves, by what they look at. Each raises at most one finding.
 
 mod account;
+mod arrivals;
 mod generator;
 mod percentiles;
 mod pool;
@@ -30,7 +31,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 21] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 22] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -38,6 +39,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::interrupted,
         account::double_intervals,
         account::closed_loop,
+        arrivals::not_as_claimed,
         generator::sent_below_offered,
         generator::late,
         generator::busy,

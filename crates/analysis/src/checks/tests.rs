@@ -1,5 +1,6 @@
 //! Each finding at its threshold and just below it.
 
+use crate::arrivals::{ArrivalProcess, ClaimedProcess, GapsTest, TimesTest};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode as Code, Severity};
 use crate::thresholds::*;
@@ -61,6 +62,7 @@ impl World {
                 busy_share_max: 0.2,
                 steal_share: Some(0.0),
                 double_intervals: 0,
+                arrivals: None,
             },
         }
     }
@@ -353,6 +355,50 @@ fn saturated() {
     let mut short = overloaded(0, 2, 500);
     (short.evidence.load_to, short.rows) = (Nanos::from_secs(2), short.rows[..2].to_vec());
     assert_eq!(short.severity(Code::Saturated), None, "one row shows no growth");
+}
+
+#[test]
+fn arrivals_not_as_claimed() {
+    let bad = GapsTest {
+        gaps: 900,
+        a2: 20.0,
+        p_value: ARRIVAL_P_VALUE_MAX / 2.0,
+        distance: ARRIVAL_DISTANCE_MIN,
+        correlation: 0.0,
+    };
+    let good = GapsTest { p_value: ARRIVAL_P_VALUE_MAX, ..bad };
+    let follows = GapsTest { correlation: -ARRIVAL_CORRELATION_MIN, ..good };
+    let raised = |planned: GapsTest, sent: GapsTest, change: fn(&mut World)| {
+        let test = |gaps| TimesTest { gaps: Some(gaps), deviation_max: None };
+        let process = ArrivalProcess {
+            claimed: ClaimedProcess::Poisson,
+            arrivals: 960,
+            intended: test(planned),
+            sent: test(sent),
+        };
+        let world = World::with(|w| {
+            w.evidence.arrivals = Some(process);
+            change(w);
+        });
+        world.severity(Code::ArrivalsNotAsClaimed)
+    };
+    assert_eq!(raised(good, good, |_| ()), None);
+    assert_eq!(raised(bad, good, |_| ()), DEGRADES);
+    assert_eq!(raised(good, bad, |_| ()), DEGRADES);
+    assert_eq!(raised(good, bad, |w| w.bank.counters.lag.no_connection_ns = u64::MAX / 4), NOTE);
+    assert_eq!(raised(good, GapsTest { distance: ARRIVAL_DISTANCE_MIN - 0.001, ..bad }, |_| ()), None);
+    assert_eq!(raised(follows, good, |_| ()), DEGRADES);
+    assert_eq!(raised(good, follows, |_| ()), None, "lateness that varies makes neighbours follow each other");
+    assert_eq!(raised(GapsTest { gaps: 100, ..follows }, good, |_| ()), None, "by chance");
+
+    let even = |off: Nanos| {
+        let times = TimesTest { gaps: None, deviation_max: Some(off) };
+        let claimed = ClaimedProcess::Even;
+        let process = ArrivalProcess { claimed, arrivals: 960, intended: times, sent: times };
+        World::with(|w| w.evidence.arrivals = Some(process)).severity(Code::ArrivalsNotAsClaimed)
+    };
+    assert_eq!(even(ARRIVAL_OFF_THE_LINE_MAX), None);
+    assert_eq!(even(Nanos(ARRIVAL_OFF_THE_LINE_MAX.0 + 1)), DEGRADES);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{COLUMNS_MAX, HeatGrid, ROWS};
 use unblink_core::record::{
-    Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes, STATUS_COUNT,
-    STATUS_FIRST, Series, SlowArrival, Slowest, Track,
+    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes, STATUS_COUNT,
+    STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -54,6 +54,9 @@ pub(super) struct IntervalLine {
     gauges: GaugesLine,
     heat: HeatLine,
     slowest: Vec<SlowLine>,
+    /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    arrivals: Vec<(u64, u64, u64, u64)>,
 }
 
 /// What a histogram does not hold exactly.
@@ -213,6 +216,7 @@ impl IntervalLine {
             },
             heat: HeatLine { column_ns: bank.heat.column_width().0, cells: bank.heat.nonzero().collect() },
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
+            arrivals: bank.sample.as_slice().iter().map(arrival_fields).collect(),
         }
     }
 
@@ -272,8 +276,19 @@ impl IntervalLine {
             slowest.offer(slow.arrival(&kinds)?);
         }
         interval.bank.slowest = slowest;
+        interval.bank.sample = ArrivalSample::default();
+        for &(block, index, intended_ns, lag_ns) in &self.arrivals {
+            let intended = Instant(intended_ns);
+            let sent = intended + Nanos(lag_ns);
+            interval.bank.sample.push(SampledArrival { block, index, intended, sent });
+        }
         Ok(())
     }
+}
+
+fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, u64) {
+    let SampledArrival { block, index, intended, sent } = *arrival;
+    (block, index, intended.0, sent.since(intended).0)
 }
 
 impl OutcomesLine {

@@ -79,6 +79,7 @@ impl Tally {
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,
+            arrivals: self.arrival_process(),
         });
         Validity {
             status: match assessment.status {

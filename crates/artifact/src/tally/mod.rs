@@ -5,6 +5,7 @@
 //! whose neighbours are joined when a run is longer; of the slowest arrivals [`SLOWEST_TOTAL`] are kept
 //! (each interval hands over five at the most).
 
+mod arrivals;
 mod distribution;
 mod ending;
 mod heat;
@@ -199,6 +200,7 @@ impl Tally {
                     self.totals.track(Series::ServiceCensored),
                 ),
             },
+            arrival_process: self.arrival_process().map(arrivals::document),
             series: SeriesDocument {
                 load_from_ns: load_from.0,
                 load_to_ns: load_to.0,

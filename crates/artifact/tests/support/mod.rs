@@ -6,7 +6,10 @@ use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
-use unblink_core::record::{Bank, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, Series, SlowArrival};
+use unblink_core::record::{
+    Bank, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival, Series,
+    SlowArrival,
+};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos, SECOND_NS};
 
 pub const RATE: u64 = 100;
@@ -193,6 +196,11 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.track_mut(Series::SendLag).record(Nanos(lag));
             bank.track_mut(Series::GeneratorLate).record(Nanos(lag));
             bank.counters.lag.generator_ns += lag;
+            let blocks = SampleBlocks::new(warmup_s * RATE, RATE as f64);
+            if let Some(block) = blocks.block_of(k) {
+                let intended = Instant(intended.0);
+                bank.sample.push(SampledArrival { block, index: k, intended, sent: intended + Nanos(lag) });
+            }
         } else {
             bank.counters.warmup.due += 1;
             bank.counters.warmup.sent += 1;
@@ -276,6 +284,7 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     assert_eq!((a.start, a.length, a.double, a.gauges), (b.start, b.length, b.double, b.gauges));
     assert_eq!(a.bank.counters, b.bank.counters);
     assert_eq!(a.bank.slowest, b.bank.slowest);
+    assert_eq!(a.bank.sample, b.bank.sample);
     assert_eq!(a.bank.heat.column_width(), b.bank.heat.column_width());
     assert!(a.bank.heat.nonzero().eq(b.bank.heat.nonzero()));
     let tracks = |interval: &Interval| {

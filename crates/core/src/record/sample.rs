@@ -48,7 +48,7 @@ impl SampleBlocks {
     }
 
     /// The block of arrival `index`, if it lies in one that is kept.
-    fn block_of(&self, index: u64) -> Option<u64> {
+    pub fn block_of(&self, index: u64) -> Option<u64> {
         let place = index.checked_sub(self.first)?;
         let block = place >> self.stride.trailing_zeros();
         let is_inside = place & (self.stride - 1) < BLOCK_ARRIVALS;

@@ -25,7 +25,8 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     let to = facts::addresses(doc).unwrap_or_default();
     pairs(out, "Connections", level, &connections(doc), &to);
     pairs(out, "Throughput", level, &throughput(doc), "");
-    pairs(out, "Load generator", level, &generator(doc), "");
+    let arrivals = facts::arrivals(doc).unwrap_or_default();
+    pairs(out, "Load generator", level, &generator(doc), &arrivals);
     out.push_str("</section>");
 }
 

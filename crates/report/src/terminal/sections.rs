@@ -129,6 +129,9 @@ pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     for wait in facts::waits(doc) {
         screen.paragraph(2, Paint::Plain, &wait);
     }
+    if let Some(arrivals) = facts::arrivals(doc) {
+        screen.paragraph(2, Paint::Dim, &arrivals);
+    }
 }
 
 /// Connect, TLS, first byte, transfer.
