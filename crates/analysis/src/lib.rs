@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod finding;
 pub mod interval;
 pub mod quantile;
+pub mod steady;
 mod text;
 pub mod thresholds;
 pub mod validity;

@@ -1,0 +1,97 @@
+//! Two-sided 95 % by ranks alone, for independent samples, and the critical values that go with it.
+
+/// Each side may miss with this probability.
+pub(super) const SIDE: f64 = 0.025;
+/// The normal distribution's 97.5 % point.
+pub(super) const NORMAL: f64 = 1.959_963_984_540_054;
+
+/// The ranks (from 1 to n) of the two order statistics between which the q-quantile of `n` independent samples
+/// lies in 95 % of all cases at least; `None` for a side on which no sample is far enough out. For p99 the upper
+/// one needs 368 samples, since 0.99^367 > 2.5 %. Exact: sums of binomial probabilities (H. A. David,
+/// H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
+pub(super) fn ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
+    // Probabilities relative to that of the mode, as far out as they count.
+    let mode = ((n as f64 + 1.0) * q).floor().min(n as f64) as u64;
+    let odds = q / (1.0 - q);
+    let mut below = Vec::new();
+    let (mut k, mut p) = (mode, 1.0);
+    while k > 0 && p > 1e-18 {
+        p *= k as f64 / ((n - k + 1) as f64 * odds);
+        k -= 1;
+        below.push((k, p));
+    }
+    let mut above = Vec::new();
+    (k, p) = (mode, 1.0);
+    while k < n && p > 1e-18 {
+        p *= (n - k) as f64 * odds / (k + 1) as f64;
+        k += 1;
+        above.push((k, p));
+    }
+    let total = 1.0 + below.iter().chain(&above).map(|(_, p)| p).sum::<f64>();
+    // P(at most k) ≤ 2.5 % for the largest such k: the rank is k + 1.
+    let mut tail = 0.0;
+    let mut low = None;
+    for &(k, p) in below.iter().rev() {
+        tail += p / total;
+        if tail > SIDE {
+            break;
+        }
+        low = Some(k + 1);
+    }
+    tail = 0.0;
+    let mut high = None;
+    for &(k, p) in above.iter().rev() {
+        tail += p / total;
+        if tail > SIDE {
+            break;
+        }
+        high = Some(k);
+    }
+    (low, high)
+}
+
+/// Student's 97.5 % point for `freedom` degrees of freedom, at least 10, to four digits (the expansion of
+/// Cornish and Fisher; M. Abramowitz, I. A. Stegun, 26.7.5).
+pub(super) fn student(freedom: f64) -> f64 {
+    let z = NORMAL;
+    let terms = [
+        (z.powi(3) + z) / 4.0,
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+    ];
+    z + terms[0] / freedom + terms[1] / freedom.powi(2) + terms[2] / freedom.powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upper_bound_of_p99_needs_368_samples() {
+        for (q, needed) in [(0.5, 6), (0.9, 36), (0.99, 368), (0.999, 3_688), (0.9999, 36_887)] {
+            assert_eq!(ranks(needed - 1, q).1, None, "{q}");
+            assert_eq!(ranks(needed, q).1, Some(needed), "{q}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Binomial tables: n = 20, q = 0.5 gives the 6th and the 15th; n = 100 the 40th and the 61st.
+        assert_eq!(ranks(20, 0.5), (Some(6), Some(15)));
+        assert_eq!(ranks(100, 0.5), (Some(40), Some(61)));
+        // Large n: the normal approximation is right within a rank or two.
+        let (low, high) = ranks(10_000_000, 0.99);
+        let half = NORMAL * (10_000_000.0f64 * 0.99 * 0.01).sqrt();
+        assert!((low.expect("low") as f64 - (9_900_000.0 - half)).abs() < 3.0);
+        assert!((high.expect("high") as f64 - (9_900_000.0 + half)).abs() < 3.0);
+        assert_eq!(ranks(0, 0.5), (None, None));
+        assert_eq!(ranks(1, 0.5), (None, None));
+    }
+
+    #[test]
+    fn student_is_that_of_the_tables() {
+        for (freedom, value) in [(10.0, 2.228), (19.0, 2.093), (28.0, 2.048), (60.0, 2.000), (1e9, 1.960)] {
+            assert!((student(freedom) - value).abs() < 0.001, "{freedom}");
+        }
+    }
+}
