@@ -1,6 +1,7 @@
 //! What is looked at to decide whether a run can be believed.
 
 use crate::arrivals::ArrivalProcess;
+use crate::steady::NotSteady;
 use unblink_core::record::Bank;
 use unblink_core::time::Nanos;
 
@@ -88,6 +89,10 @@ pub struct Evidence<'a> {
     pub end: End,
     /// Only a part of the run is looked at: arrivals cross its borders.
     pub is_part: bool,
+    /// The begin of the run was left out as a transient: arrivals cross that border.
+    pub transient_left_out: bool,
+    /// Why no transient was left out, though that was asked for.
+    pub not_steady: Option<NotSteady>,
     /// Measured arrivals, counted from the schedule.
     pub scheduled: u64,
     /// Measured arrivals that have no ending because the run has none.

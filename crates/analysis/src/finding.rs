@@ -44,6 +44,8 @@ codes! {
     NoAnswers = "no_answers";
     /// The target falls behind: latency measures how long was waited.
     Saturated = "saturated";
+    /// The transient was to be left out, and no steady state was found.
+    NotSteady = "not_steady";
     /// Too short to tell whether the target keeps up, and it did not answer all.
     TooShort = "too_short";
     /// The generator sent less than it should have.

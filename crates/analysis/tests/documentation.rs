@@ -1,6 +1,7 @@
 //! `docs/validity.md` names every finding once, with the thresholds that the code has.
 
 use unblink_analysis::finding::FindingCode;
+use unblink_analysis::steady::{INTERVALS_MIN, LEVELS_RATIO_MAX};
 use unblink_analysis::thresholds::*;
 
 /// `| code | found when | severity | what to do |`
@@ -31,7 +32,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 14] = [
+    let expected: [(&str, Vec<String>); 15] = [
         (
             "saturated",
             vec![
@@ -39,6 +40,13 @@ fn every_threshold_is_the_documented_one() {
                 format!("each of {SATURATED_STRETCHES} stretches"),
                 format!("more than {} of what fell due in it", percent(SATURATED_GROWTH_SHARE)),
                 format!("more than {} of what falls due within", percent(SATURATED_LEVEL_SHARE)),
+            ],
+        ),
+        (
+            "not_steady",
+            vec![
+                format!("fewer than {INTERVALS_MIN} intervals"),
+                format!("differ by more than {LEVELS_RATIO_MAX} times"),
             ],
         ),
         (

@@ -35,6 +35,10 @@ pub struct RunDocument {
     pub arrivals: Arrivals,
     /// The same for the warm-up, which enters no other figure.
     pub warmup: Option<Arrivals>,
+    /// The transient at the beginning, when it was to be found and left out (`--warmup auto`). What is left
+    /// out enters no other figure but the pictures and the counts of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transient: Option<Transient>,
     /// Offered, sent and achieved.
     pub rate: Rate,
     /// Connections over the whole run.
@@ -131,6 +135,9 @@ pub struct Load {
     pub think_ns: Option<u64>,
     /// Warm-up before the measured part.
     pub warmup_ns: u64,
+    /// The transient was to be found and left out (`--warmup auto`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warmup_auto: bool,
     /// Length of the measured part as planned.
     pub duration_ns: u64,
     /// From the intended time.
@@ -249,6 +256,33 @@ pub struct Arrivals {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
+}
+
+/// The transient at a run's beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Transient {
+    /// What became of it.
+    pub status: TransientStatus,
+    /// It was left out up to here, after t = 0, by the time at which arrivals ended; 0 when nothing was.
+    pub to_ns: u64,
+    /// It may last longer, but in this interval lies an event, which is never left out.
+    pub event_at_ns: Option<u64>,
+    /// Where the arrivals ended that were left out.
+    pub arrivals: Option<Arrivals>,
+    /// Their response time.
+    pub response_time: Option<Distribution>,
+}
+
+/// What became of the transient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransientStatus {
+    /// It was found and left out.
+    LeftOut,
+    /// The run is steady from its beginning, or an event at once forbids leaving anything out.
+    None,
+    /// No steady state was found: nothing is left out, and the finding `not_steady` says why.
+    NotFound,
 }
 
 /// Rates per second over the measured part.

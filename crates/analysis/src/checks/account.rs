@@ -31,7 +31,9 @@ pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
     let ended = measured.ended() + evidence.without_ending;
-    if evidence.is_part || (ended == evidence.scheduled && measured.due == evidence.scheduled) {
+    // Where a transient was left out, the whole run's account was looked at before.
+    let has_open_border = evidence.is_part || evidence.transient_left_out;
+    if has_open_border || (ended == evidence.scheduled && measured.due == evidence.scheduled) {
         return None;
     }
     found(

@@ -6,6 +6,7 @@ mod generator;
 mod percentiles;
 mod pool;
 mod saturation;
+mod steady;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +32,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 22] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 23] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -54,6 +55,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::limit_reached,
         saturation::saturated,
         saturation::too_short,
+        steady::not_steady,
     ];
     checks.iter().filter_map(|check| check(&case)).collect()
 }

@@ -3,6 +3,7 @@
 use crate::arrivals::{ArrivalProcess, ClaimedProcess, GapsTest, TimesTest};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode as Code, Severity};
+use crate::steady::NotSteady;
 use crate::thresholds::*;
 use crate::validity::{Status, assess};
 use unblink_core::failure::FailureKind;
@@ -49,6 +50,8 @@ impl World {
                 is_hold: true,
                 end: End::Complete,
                 is_part: false,
+                transient_left_out: false,
+                not_steady: None,
                 scheduled: N,
                 without_ending: 0,
                 sent_in_load: N,
@@ -399,6 +402,30 @@ fn arrivals_not_as_claimed() {
     };
     assert_eq!(even(ARRIVAL_OFF_THE_LINE_MAX), None);
     assert_eq!(even(Nanos(ARRIVAL_OFF_THE_LINE_MAX.0 + 1)), DEGRADES);
+}
+
+#[test]
+fn not_steady() {
+    let raised = |why| World::with(|w| w.evidence.not_steady = why).finding(Code::NotSteady);
+    assert_eq!(raised(None), None);
+    let whys = [
+        (NotSteady::TooShort { intervals: 12 }, "lasted for 12 intervals"),
+        (NotSteady::StillChanging { early_ns: 5e6, late_ns: 2e6 }, "around 5\u{a0}ms"),
+        (NotSteady::NoAnswers, "hardly anything"),
+        (NotSteady::NotBelievable, "can't be believed"),
+        (NotSteady::RecordIncomplete, "does not hold every interval"),
+    ];
+    for (why, said) in whys {
+        let finding = raised(Some(why)).expect("raised");
+        assert_eq!(finding.severity, Severity::Degrades);
+        assert!(finding.message.contains(said), "{}", finding.message);
+    }
+    // What is cut has no account of its own.
+    let cut = |left_out| {
+        World::with(|w| (w.evidence.transient_left_out, w.evidence.scheduled) = (left_out, N + 5))
+            .severity(Code::Accounting)
+    };
+    assert_eq!((cut(true), cut(false)), (None, INVALIDATES));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{COLUMNS_MAX, HeatGrid, ROWS};
 use unblink_core::record::{
-    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes, STATUS_COUNT,
-    STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
+    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes,
+    STATUS_COUNT, STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
 };
 use unblink_core::time::{Instant, Nanos};
 

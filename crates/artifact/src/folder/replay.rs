@@ -4,6 +4,7 @@ use super::{FolderError, read_folder};
 use crate::document::{Part, RunDocument};
 use crate::tally::{Ending, Tally};
 use std::path::Path;
+use unblink_analysis::steady::NotSteady;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 
@@ -35,11 +36,39 @@ pub fn replay(dir: &Path, from: Option<Nanos>, to: Option<Nanos>) -> Result<(Tal
         };
         tally.set_part(Part { from_ns: part_from.0, to_ns: part_to.0 });
     }
+    let is_whole = from.is_none() && to.is_none();
     let ending = match &run.final_document {
         Some(document) => Ending::of(document),
         None => Ending::unknown(&run.header, recorded.1),
     };
+    if is_whole {
+        tally = leave_out_transient(dir, tally, &ending);
+    }
     Ok((tally, ending))
+}
+
+/// Finds where the transient of a whole run ends and adds the run up again from there, when the run asked for
+/// that (`--warmup auto`); otherwise, and when nothing is left out, gives `tally` back.
+///
+/// Intervals are cut by their middle, as those of a part are; an arrival belongs to where it ended.
+pub fn leave_out_transient(dir: &Path, mut tally: Tally, ending: &Ending) -> Tally {
+    if !tally.header().load.warmup_auto {
+        return tally;
+    }
+    let cut = match tally.find_cut(ending) {
+        Ok(cut) if cut.at > Nanos::ZERO => cut,
+        nothing => {
+            tally.settle_whole(nothing);
+            return tally;
+        }
+    };
+    let mut rest = Tally::from_cut(tally.header().clone(), cut);
+    let read = read_folder(dir).and_then(|run| run.for_each_interval(|interval| rest.add(interval)));
+    if read.is_ok_and(|read| read.intervals == tally.intervals()) {
+        return rest;
+    }
+    tally.settle_whole(Err(NotSteady::RecordIncomplete));
+    tally
 }
 
 /// The document of a recorded run, or of the part between `from` and `to` after t = 0, rebuilt from the

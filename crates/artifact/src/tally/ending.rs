@@ -46,9 +46,10 @@ impl Ending {
 
     /// What the final document of the whole run says about its end.
     pub fn of(document: &RunDocument) -> Ending {
+        let left_out = document.transient.as_ref().and_then(|t| t.arrivals.as_ref());
         Ending {
             status: document.status,
-            scheduled: Some(document.arrivals.scheduled),
+            scheduled: Some(document.arrivals.scheduled + left_out.map_or(0, |a| a.scheduled)),
             scheduled_warmup: document.warmup.as_ref().map(|w| w.scheduled),
             ended_after: Nanos(document.series.load_to_ns),
             last_completion: document.series.last_completion_ns.map(Nanos),

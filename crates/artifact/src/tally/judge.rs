@@ -19,7 +19,7 @@ impl Tally {
     /// interval's end counts as `unfinished` or `unsent`, by how many were in flight.
     pub(super) fn account(&self, ending: &Ending) -> Account {
         let measured = &self.totals.counters.measured;
-        if self.part.is_some() {
+        if self.has_open_borders() {
             return Account { arrivals: arrivals(measured, measured.ended()), without_ending: 0 };
         }
         let mut account = arrivals(measured, ending.scheduled.unwrap_or(measured.due));
@@ -63,6 +63,8 @@ impl Tally {
                 RunStatus::Running => End::Open,
             },
             is_part: self.part.is_some(),
+            transient_left_out: self.cut_at().is_some(),
+            not_steady: self.not_steady(),
             scheduled: account.arrivals.scheduled,
             without_ending: account.without_ending,
             sent_in_load: self.totals.counters.measured.sent_in_load,

@@ -11,6 +11,7 @@ mod ending;
 mod heat;
 mod judge;
 mod rows;
+mod transient;
 
 pub use ending::Ending;
 
@@ -24,6 +25,7 @@ use distribution::{distribution, known, spectrum};
 use heat::heatmap;
 use rows::Rows;
 use std::collections::BTreeMap;
+use transient::Settled;
 use unblink_core::record::{
     Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
 };
@@ -40,6 +42,7 @@ const BUSY_INTERVAL_MIN: Nanos = Nanos(500 * MILLISECOND_NS);
 pub struct Tally {
     header: RunHeader,
     part: Option<Part>,
+    settled: Option<Settled>,
     totals: Bank<u64>,
     rows: Rows,
     slowest: Vec<Slow>,
@@ -59,6 +62,7 @@ impl Tally {
         Tally {
             header,
             part: None,
+            settled: None,
             totals: Bank::new(operations),
             rows: Rows::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
@@ -102,9 +106,12 @@ impl Tally {
                 failed: 0,
             });
         }
-        self.totals.add(bank);
-        self.rows.add(interval, self.warmup());
-        for &slow in bank.slowest.as_slice() {
+        self.rows.add(interval, self.measured_from());
+        let is_left_out = self.leave_out(interval);
+        if !is_left_out {
+            self.totals.add(bank);
+        }
+        for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
             let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
             self.slowest.insert(place, slow);
             self.slowest.truncate(SLOWEST_TOTAL);
@@ -118,7 +125,7 @@ impl Tally {
         self.double_intervals += u64::from(interval.double);
         self.intervals += 1;
         self.end = self.end.max(interval.start + interval.length);
-        if bank.counters.measured.ok > 0 {
+        if bank.counters.measured.ok > 0 && !is_left_out {
             self.last_ok_before = Some(interval.start + interval.length);
         }
     }
@@ -156,6 +163,7 @@ impl Tally {
             validity: self.validity(ending, &account, load_from, load_to),
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
+            transient: self.transient(),
             rate: self.rate(&account.arrivals, load_from, load_to, last_completion),
             connections: self.connections(ending),
             failures: self.failures(),
@@ -213,13 +221,20 @@ impl Tally {
         }
     }
 
-    fn warmup(&self) -> Nanos {
-        Nanos(self.header.load.warmup_ns)
+    /// Where the measured part begins: after the warm-up, or where the transient ends.
+    fn measured_from(&self) -> Nanos {
+        Nanos(self.header.load.warmup_ns).max(self.cut_at().unwrap_or_default())
+    }
+
+    /// Arrivals cross the borders of what is looked at, so that they are counted where they ended.
+    fn has_open_borders(&self) -> bool {
+        self.part.is_some() || self.cut_at().is_some()
     }
 
     /// From where to where the measured load was offered, as far as it is looked at.
     fn load_window(&self, ending: &Ending) -> (Nanos, Nanos) {
-        let (from, to) = (self.warmup(), ending.ended_after.max(self.warmup()));
+        let from = self.measured_from();
+        let to = ending.ended_after.max(from);
         match &self.part {
             None => (from, to),
             Some(part) => {
@@ -240,11 +255,11 @@ impl Tally {
     }
 
     fn rate(&self, arrivals: &Arrivals, from: Nanos, to: Nanos, last: Option<Nanos>) -> Rate {
-        let offered = match (self.header.load.model, &self.part) {
+        let offered = match (self.header.load.model, self.has_open_borders()) {
             (LoadModel::Closed, _) => None,
-            (LoadModel::Open, None) => Some(per_second(arrivals.scheduled, to - from)),
+            (LoadModel::Open, false) => Some(per_second(arrivals.scheduled, to - from)),
             // In a part, `scheduled` counts what ended in it; what fell due in it was offered.
-            (LoadModel::Open, Some(_)) => Some(per_second(self.totals.counters.measured.due, to - from)),
+            (LoadModel::Open, true) => Some(per_second(self.totals.counters.measured.due, to - from)),
         };
         Rate {
             offered,

@@ -1,9 +1,11 @@
 //! Figures over time in a bounded number of rows.
 
 use super::share;
+use super::transient::RowSums;
 use crate::document::SeriesRow;
 use unblink_analysis::evidence::Row as EvidenceRow;
 use unblink_analysis::quantile::Survival;
+use unblink_analysis::steady::IntervalLevel;
 use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
 
@@ -21,6 +23,7 @@ pub(super) struct Rows {
 struct Row {
     document: SeriesRow,
     intervals: u32,
+    sums: RowSums,
     busy: Nanos,
     total: Nanos,
 }
@@ -70,6 +73,15 @@ impl Rows {
         self.rows.iter().map(row).collect()
     }
 
+    /// For finding where the transient ends: whole rows that end before `load_to`.
+    pub(super) fn levels(&self, load_to: Nanos) -> Vec<IntervalLevel> {
+        let is_whole = |row: &&Row| {
+            row.document.start_ns + row.document.length_ns <= load_to.0
+                && row.intervals == self.intervals_per_row
+        };
+        self.rows.iter().filter(is_whole).map(|row| row.sums.level(&row.document)).collect()
+    }
+
     fn fold(&mut self) {
         let mut folded = Vec::with_capacity(ROWS_MAX);
         for pair in self.rows.chunks(2) {
@@ -112,6 +124,7 @@ impl Row {
                 busy_share: share(own.busy, own.total),
             },
             intervals: 1,
+            sums: RowSums::of(interval),
             busy: own.busy,
             total: own.total,
         }
@@ -136,6 +149,7 @@ impl Row {
         a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
         a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
         self.intervals += next.intervals;
+        self.sums.add(&next.sums);
         self.busy += next.busy;
         self.total += next.total;
         a.busy_share = share(self.busy, self.total);

@@ -283,6 +283,7 @@ fn describe_load(args: &RunArgs, plan: &Plan) -> document::Load {
         users: None,
         think_ns: None,
         warmup_ns: spec.warmup.0,
+        warmup_auto: false,
         duration_ns: length.0,
         timeout_ns: spec.timeout.0,
         drain_ns: plan.drain().0,
