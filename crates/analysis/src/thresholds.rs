@@ -27,6 +27,9 @@ pub const BUSY_SHARE_DEGRADES: f64 = 0.80;
 /// The whole run's share of work above which it is invalid.
 pub const BUSY_SHARE_INVALIDATES: f64 = 0.95;
 
+/// Loops that ran for less than this are not judged by their share of work.
+pub const BUSY_TIME_MIN: Nanos = Nanos::from_secs(1);
+
 /// An own pause from this length on is told.
 pub const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Time without a processor counts as pauses when each lasted at least this long on average: shorter ones
@@ -64,6 +67,8 @@ pub const POOL_WAITED_SHARE_DEGRADES: f64 = 0.001;
 pub const LOCAL_LIMIT_SHARE_INVALIDATES: f64 = 0.01;
 /// Above this share of arrivals thrown away by the own pool, the run is invalid.
 pub const SHED_SHARE_INVALIDATES: f64 = 0.01;
+/// Above this share of failed arrivals, the run is degraded however few its samples are.
+pub const FAILED_SHARE_DEGRADES: f64 = 0.05;
 /// Above this share of failed arrivals, the percentiles speak for a minority.
 pub const FAILED_SHARE_INVALIDATES: f64 = 0.50;
 /// The highest percentile whose being a lower bound degrades the run; above it is a note.

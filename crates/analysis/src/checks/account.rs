@@ -58,19 +58,27 @@ pub(super) fn no_answers(case: &Case<'_>) -> Option<Finding> {
     }
     let largest = (0..measured.failed.len()).max_by_key(|&i| measured.failed[i]).unwrap_or(0);
     let failed = measured.failed_total();
-    let cause = if failed > measured.timed_out {
-        format!("{} failed", text::count(failed))
+    let cut_off = measured.unfinished + measured.unsent;
+    let causes = [(failed, "failed"), (measured.timed_out, "timed out"), (cut_off, "still open at the end")];
+    let causes: Vec<String> = causes
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} {what}", text::count(*n)))
+        .collect();
+    let remedy = if failed > 0 {
+        "See the failures by kind, try one request by hand, and check the URL and what is expected of an answer."
     } else {
-        format!("{} timed out", text::count(measured.timed_out))
+        "Try one request by hand: the target does not answer within the timeout, or not at all."
     };
     found(
         FindingCode::NoAnswers,
         Severity::Invalidates,
         format!(
-            "None of {} got the answer that was expected ({cause}).",
-            text::arrivals(case.evidence.scheduled)
+            "None of {} got the answer that was expected ({}).",
+            text::arrivals(case.evidence.scheduled),
+            causes.join(", ")
         ),
-        "See the failures by kind, try one request by hand, and check the URL and what is expected of an answer.",
+        remedy,
         vec![
             ("failed", failed as f64),
             ("timed_out", measured.timed_out as f64),

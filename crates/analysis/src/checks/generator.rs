@@ -6,10 +6,10 @@ use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::Survival;
 use crate::text;
 use crate::thresholds::{
-    BUSY_SHARE_DEGRADES, BUSY_SHARE_INVALIDATES, LATE_FLOOR, LATE_QUANTILE_MAX, LATE_SHARE_DEGRADES,
-    LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_MOVED_SHARE_DEGRADES, PAUSE_MOVED_SHARE_INVALIDATES,
-    RUN_DELAY_MIN, SENT_MISSING_MIN, SENT_SHARE_DEGRADES, SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES,
-    STEAL_SHARE_INVALIDATES,
+    BUSY_SHARE_DEGRADES, BUSY_SHARE_INVALIDATES, BUSY_TIME_MIN, LATE_FLOOR, LATE_QUANTILE_MAX,
+    LATE_SHARE_DEGRADES, LATE_SHARE_INVALIDATES, PAUSE_MIN, PAUSE_MOVED_SHARE_DEGRADES,
+    PAUSE_MOVED_SHARE_INVALIDATES, RUN_DELAY_MIN, SENT_MISSING_MIN, SENT_SHARE_DEGRADES,
+    SENT_SHARE_INVALIDATES, STEAL_SHARE_DEGRADES, STEAL_SHARE_INVALIDATES,
 };
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
@@ -44,12 +44,18 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Compares percentile by percentile: the own lateness is a part of the same response times.
+/// Compares percentile by percentile. Every sent arrival has a lateness, so that it is held against how long all
+/// of them took, the failed included: it is a part of just these times and can't exceed them.
 pub(super) fn late(case: &Case<'_>) -> Option<Finding> {
-    let lateness = Survival::known(case.evidence.totals.track(Series::GeneratorLate));
+    let totals = case.evidence.totals;
+    let lateness = Survival::known(totals.track(Series::GeneratorLate));
+    let mut took = totals.track(Series::Response).clone();
+    took.add(totals.track(Series::Failed));
+    let took = Survival::new(&took, totals.track(Series::ResponseCensored));
     let mut worst: Option<(Severity, f64, Nanos, Nanos)> = None;
-    for (q, response) in case.supported() {
+    for (q, _) in case.supported() {
         let own = Nanos(lateness.quantile(q)?.value_ns);
+        let response = took.quantile(q)?;
         let own_share = share(own.0, response.value_ns);
         let is_tail = q > LATE_QUANTILE_MAX;
         let severity = match own_share {
@@ -86,7 +92,9 @@ pub(super) fn late(case: &Case<'_>) -> Option<Finding> {
 /// How little headroom was left. What it did to the figures is for `generator_late` to say.
 pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
     let (all, max) = (case.evidence.busy_share, case.evidence.busy_share_max);
-    let invalid = all > BUSY_SHARE_INVALIDATES;
+    // A share of a few milliseconds says nothing about a rate.
+    let is_judged = case.evidence.totals.counters.own.total >= BUSY_TIME_MIN;
+    let invalid = is_judged && all > BUSY_SHARE_INVALIDATES;
     if !invalid && max <= BUSY_SHARE_DEGRADES {
         return None;
     }

@@ -1,11 +1,13 @@
 //! What do the printed percentiles rest on?
 
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::{Model, Row};
+use crate::evidence::Model;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::QUANTILES;
 use crate::text;
-use crate::thresholds::{CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN};
+use crate::thresholds::{
+    CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN,
+};
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
@@ -17,7 +19,8 @@ pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
     let failed_share = share(failed, all);
     let q = QUANTILES.into_iter().find(|&q| exceeds_tail(failed_share, q))?;
     let supported = case.printed.iter().any(|(p, value)| *p == q && !value.few_samples);
-    let otherwise = severity(supported, Severity::Degrades, Severity::Note);
+    let is_much = supported || failed_share > FAILED_SHARE_DEGRADES;
+    let otherwise = severity(is_much, Severity::Degrades, Severity::Note);
     found(
         FindingCode::FailuresShapePercentile,
         severity(failed_share > FAILED_SHARE_INVALIDATES, Severity::Invalidates, otherwise),
@@ -70,14 +73,12 @@ fn ending(case: &Case<'_>) -> String {
     }
 }
 
-/// Arrivals that fell due per second while the load lasted, by whole rows.
-fn due_per_second(case: &Case<'_>) -> Option<f64> {
+/// Arrivals offered per second.
+fn offered_per_second(case: &Case<'_>) -> Option<f64> {
     let evidence = case.evidence;
-    let in_load = |row: &&Row| row.start >= evidence.load_from && row.end() <= evidence.load_to;
-    let rows = || evidence.rows.iter().filter(in_load);
-    let due: u64 = rows().map(|row| row.due).sum();
-    let seconds: f64 = rows().map(|row| row.length.as_secs_f64()).sum();
-    (evidence.model == Model::Open && due > 0).then(|| due as f64 / seconds)
+    let arrivals = if evidence.is_part { case.measured().due } else { evidence.scheduled };
+    let per_s = arrivals as f64 / evidence.load_length().as_secs_f64();
+    (evidence.model == Model::Open && per_s.is_normal()).then_some(per_s)
 }
 
 pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
@@ -92,7 +93,7 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
     let totals = case.evidence.totals;
     let count = totals.track(Series::Response).count() + totals.track(Series::ResponseCensored).count();
     let needed = (SAMPLES_ABOVE_MIN as f64 / (1.0 - last)).round() as u64;
-    let at_this_rate = due_per_second(case).map_or(String::new(), |per_s| {
+    let at_this_rate = offered_per_second(case).map_or(String::new(), |per_s| {
         format!(", about {} at this rate", text::duration(Nanos((needed as f64 / per_s * 1e9) as u64)))
     });
     found(

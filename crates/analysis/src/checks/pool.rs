@@ -37,9 +37,9 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
         FindingCode::ClientShedLoad,
         severity(shed_share > SHED_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
         format!(
-            "{} arrivals timed out waiting for one of the client's own {}: the target never saw them.",
+            "{} arrivals timed out while {} in use: the target never saw them.",
             text::of(shed, case.evidence.scheduled),
-            connections(case)
+            in_use(case)
         ),
         "Allow more connections, or lower the rate to what these can carry.",
         vec![("timed_out_pool_full", shed as f64), ("share", shed_share)],
@@ -93,9 +93,9 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         FindingCode::PoolLimitReached,
         severity(is_worse, Severity::Degrades, Severity::Note),
         format!(
-            "{} arrivals waited for one of the {}, {} on average; response time includes it.",
+            "{} arrivals waited because {} in use, {} on average; response time includes it.",
             text::of(lag.no_connection, sent),
-            connections(case),
+            in_use(case),
             text::duration(mean)
         ),
         remedy,
@@ -107,7 +107,15 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-fn connections(case: &Case<'_>) -> String {
+/// `5 connections`
+pub(super) fn connections(case: &Case<'_>) -> String {
     let (Pool::Auto { max: n } | Pool::Fixed { n }) = case.evidence.pool;
     text::plural(n, "connection", "connections")
+}
+
+fn in_use(case: &Case<'_>) -> String {
+    match case.evidence.pool {
+        Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } => "the only connection was".to_string(),
+        _ => format!("all {} were", connections(case)),
+    }
 }

@@ -4,7 +4,7 @@
 //! the end has the same balance. So the half is cut into stretches, and in each the unanswered must grow,
 //! or have stopped growing only because the timeout removes them.
 
-use super::{Case, found, share};
+use super::{Case, found, pool, share};
 use crate::evidence::{Evidence, Model, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
@@ -48,24 +48,18 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     }
     let seconds: f64 = rows.iter().map(|r| r.length.as_secs_f64()).sum();
     let best_per_s = best_per_second(case);
-    let remedy = match best_per_s.round() as u64 {
-        0 => "Find out why the target does not answer; it did not do so in any second.".to_string(),
-        best => format!(
-            "Measure latency at a lower rate: in its best second the target answered {}/s, and under a full \
-             queue it may carry less.",
-            text::count(best)
-        ),
-    };
+    let narrowest = narrowest(case, rows.last()?);
     found(
         FindingCode::Saturated,
         Severity::Invalidates,
         format!(
-            "The target can't carry this load: in the last {} it answered {} arrivals, and the rest piled up. \
-             Latency says only how long was waited.",
+            "{} can't carry this load: in the last {} {} arrivals were answered, and the rest piled up. Latency \
+             says only how long was waited.",
+            narrowest.name(case),
             text::duration(Nanos((seconds * 1e9).round() as u64)),
             text::of(answered, due)
         ),
-        remedy,
+        narrowest.remedy(best_per_s),
         vec![
             ("answered", answered as f64),
             ("due", due as f64),
@@ -75,6 +69,57 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
             ("unanswered_at_end", before as f64),
         ],
     )
+}
+
+/// What the arrivals pile up before.
+enum Narrowest {
+    Target,
+    Pool,
+    Generator,
+}
+
+/// What waits in the target is in flight. What piles up unsent waits for a connection: for one of a pool at its
+/// limit, or for the generator to get round to it.
+fn narrowest(case: &Case<'_>, last: &Row) -> Narrowest {
+    let lag = case.evidence.totals.counters.lag;
+    if last.in_flight >= last.backlog {
+        Narrowest::Target
+    } else if lag.no_connection >= lag.connecting {
+        Narrowest::Pool
+    } else {
+        Narrowest::Generator
+    }
+}
+
+impl Narrowest {
+    fn name(&self, case: &Case<'_>) -> String {
+        match self {
+            Narrowest::Target => "The target".to_string(),
+            Narrowest::Pool => format!("The client's {}", pool::connections(case)),
+            Narrowest::Generator => "The generator".to_string(),
+        }
+    }
+
+    fn remedy(&self, best_per_s: f64) -> String {
+        let best = text::count(best_per_s.round() as u64);
+        match self {
+            Narrowest::Target if best_per_s < 0.5 => {
+                "Find out why the target does not answer; it did not do so in any second.".to_string()
+            }
+            Narrowest::Target => format!(
+                "Measure latency at a lower rate: in its best second the target answered {best}/s, and under a \
+                 full queue it may carry less."
+            ),
+            Narrowest::Pool => format!(
+                "Allow more connections (-c): each carries one request at a time, and these carried {best}/s at \
+                 best. The target may well carry more."
+            ),
+            Narrowest::Generator => format!(
+                "Give the generator more processors (-t) or machines of its own: it could not open connections \
+                 and send as fast as arrivals fell due. At best {best}/s were answered."
+            ),
+        }
+    }
 }
 
 /// Growth takes two stretches to show. Without them, much left unanswered when the load ends may mean a

@@ -34,6 +34,7 @@ impl World {
         bank.counters.connections.attempted = 10;
         bank.counters.connections.opened = 10;
         bank.counters.lag.generator_ns = N * 5_000;
+        bank.counters.own.total = Nanos::from_secs(SECONDS);
         let rows = (0..SECONDS).map(|i| Row {
             start: Nanos::from_secs(i),
             length: Nanos::from_secs(1),
@@ -244,6 +245,25 @@ fn generator_late() {
 }
 
 #[test]
+fn lateness_is_part_of_what_failed_too() {
+    // Half of all fail after 60 ms, of which 3 ms are the generator's; the others take 1 ms and were sent in time.
+    let mixed = World::with(|w| {
+        w.bank = Bank::new(1);
+        let half = N / 2;
+        for _ in 0..half {
+            w.bank.track_mut(Series::Response).record(Nanos::from_millis(1));
+            w.bank.track_mut(Series::Failed).record(Nanos::from_millis(60));
+            w.bank.track_mut(Series::GeneratorLate).record(Nanos::from_micros(1));
+            w.bank.track_mut(Series::GeneratorLate).record(Nanos::from_millis(3));
+        }
+        let failed = &mut w.bank.counters.measured;
+        (failed.due, failed.sent, failed.ok) = (N, N, half);
+        failed.failed[FailureKind::STATUS_5XX.index()] = half;
+    });
+    assert_eq!(mixed.severity(Code::GeneratorLate), None);
+}
+
+#[test]
 fn generator_headroom() {
     let busy = |all: f64, max: f64| {
         World::with(|w| (w.evidence.busy_share, w.evidence.busy_share_max) = (all, max))
@@ -253,6 +273,10 @@ fn generator_headroom() {
     assert_eq!(busy(0.5, BUSY_SHARE_DEGRADES + 0.001), DEGRADES);
     assert_eq!(busy(BUSY_SHARE_INVALIDATES, 1.0), DEGRADES);
     assert_eq!(busy(BUSY_SHARE_INVALIDATES + 0.001, 1.0), INVALIDATES);
+    let short = World::with(|w| {
+        (w.evidence.busy_share, w.bank.counters.own.total) = (1.0, BUSY_TIME_MIN - Nanos(1));
+    });
+    assert_eq!(short.severity(Code::GeneratorBusy), None, "a share of a moment");
 
     let steal = |share: f64| World::with(|w| w.evidence.steal_share = Some(share)).severity(Code::CpuSteal);
     assert_eq!(steal(STEAL_SHARE_DEGRADES), None);
@@ -341,6 +365,20 @@ fn saturated() {
     assert_eq!(overloaded(50, 90, 500).severity(Code::Saturated), None, "it recovers");
     assert_eq!(overloaded(10, 40, 500).severity(Code::Saturated), None, "over before the last half");
 
+    // What piles up unsent is not the target's.
+    let blamed = |no_connection: u64, connecting: u64| {
+        let mut world = overloaded(0, seconds, 500);
+        for row in &mut world.rows {
+            (row.in_flight, row.backlog) = (5, row.in_flight);
+        }
+        (world.bank.counters.lag.no_connection, world.bank.counters.lag.connecting) =
+            (no_connection, connecting);
+        world.finding(Code::Saturated).expect("still saturated").message
+    };
+    assert!(overloaded(0, seconds, 500).finding(Code::Saturated).unwrap().message.starts_with("The target"));
+    assert!(blamed(N, 0).starts_with("The client's"), "{}", blamed(N, 0));
+    assert!(blamed(0, N).starts_with("The generator"), "{}", blamed(0, N));
+
     // One in twenty is lost at any rate: not a queue.
     let lossy = World::with(|w| {
         for row in &mut w.rows {
@@ -391,7 +429,11 @@ fn arrivals_not_as_claimed() {
     assert_eq!(raised(good, bad, |w| w.bank.counters.lag.no_connection_ns = u64::MAX / 4), NOTE);
     assert_eq!(raised(good, GapsTest { distance: ARRIVAL_DISTANCE_MIN - 0.001, ..bad }, |_| ()), None);
     assert_eq!(raised(follows, good, |_| ()), DEGRADES);
-    assert_eq!(raised(good, follows, |_| ()), None, "lateness that varies makes neighbours follow each other");
+    assert_eq!(
+        raised(good, follows, |_| ()),
+        None,
+        "lateness that varies makes neighbours follow each other"
+    );
     assert_eq!(raised(GapsTest { gaps: 100, ..follows }, good, |_| ()), None, "by chance");
 
     let even = |off: Nanos| {
