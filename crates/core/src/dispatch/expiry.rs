@@ -2,11 +2,42 @@
 
 use super::slab::NONE;
 use super::{Action, Actions, CloseKind, Dispatch, EXPIRIES_PER_CALL_MAX, TIMEOUTS_PER_CALL_MAX};
+use crate::failure::FailureKind;
 use crate::load::{Arrival, Load};
-use crate::record::Recorder;
+use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 
 impl<L: Load> Dispatch<L> {
+    pub(super) fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
+        now.since(arrival.intended) > self.policy.timeout
+    }
+
+    /// `flight` failed of `kind`, unless it had taken too long already: then it is timed out, whatever else
+    /// befell it before anyone looked.
+    pub(super) fn fail(
+        &self,
+        flight: &Flight,
+        slot: u32,
+        kind: FailureKind,
+        now: Instant,
+        rec: &mut Recorder,
+    ) {
+        if self.is_late(&flight.arrival, now) {
+            rec.timed_out(flight, slot, 0, now);
+        } else {
+            rec.failed(flight, slot, kind, 0, now);
+        }
+    }
+
+    /// The run ended while `flight` was open; the same holds.
+    pub(super) fn cut_off(&self, flight: &Flight, slot: u32, now: Instant, rec: &mut Recorder) {
+        if self.is_late(&flight.arrival, now) {
+            rec.timed_out(flight, slot, 0, now);
+        } else {
+            rec.cut_off(flight, slot, now);
+        }
+    }
+
     pub(super) fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         for _ in 0..TIMEOUTS_PER_CALL_MAX {
             let slot = self.flights.head;
@@ -41,9 +72,8 @@ impl<L: Load> Dispatch<L> {
     /// decides, and each is also looked at when it is about to be sent.
     pub(super) fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {
         for _ in 0..EXPIRIES_PER_CALL_MAX {
-            let late = |a: Arrival| now.since(a.intended) > self.policy.timeout;
-            let resend = self.resend.front().is_some_and(|f| late(f.arrival));
-            let head = self.load.as_ref().and_then(Load::head).is_some_and(late);
+            let resend = self.resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
+            let head = self.load.as_ref().and_then(Load::head).is_some_and(|a| self.is_late(&a, now));
             let flight = match (resend, head) {
                 (true, _) => self.resend.pop_front(),
                 (_, true) => self.take_head(),

@@ -198,22 +198,19 @@ impl<L: Load> Dispatch<L> {
         while self.flights.head != NONE {
             let slot = self.flights.head;
             let flight = self.end_flight(slot, now);
-            rec.cut_off(&flight, slot, now);
+            rec.counters().connections.closed_on_timeout += u64::from(self.is_late(&flight.arrival, now));
+            self.cut_off(&flight, slot, now, rec);
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
             self.slab.release(slot);
-        }
-        while let Some(flight) = self.resend.pop_front() {
-            rec.cut_off(&flight, 0, now);
         }
         if let Some(load) = &mut self.load {
             // What fell due until the end but was not looked at yet is accounted for too.
             load.advance(now, |arrival| rec.due(&arrival));
             load.stop(Instant(0));
-            while let Some(arrival) = load.head() {
-                load.pop();
-                load.ended(now);
-                rec.cut_off(&Flight { arrival, ..Flight::default() }, 0, now);
-            }
+        }
+        while let Some(flight) = self.take_waiting() {
+            self.user_ended(now);
+            self.cut_off(&flight, 0, now, rec);
         }
         self.finished = true;
     }
@@ -262,9 +259,11 @@ impl<L: Load> Dispatch<L> {
             self.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
             return;
         }
+        // The attempt costs an arrival that still had time.
+        self.expire_waiting(now, rec);
         if let Some(flight) = self.take_waiting() {
             self.user_ended(now);
-            rec.failed(&flight, 0, kind, 0, now);
+            self.fail(&flight, 0, kind, now, rec);
         }
     }
 
@@ -274,6 +273,8 @@ impl<L: Load> Dispatch<L> {
         if flight.sent.is_none() {
             flight.sent = Some(now);
             rec.sent(flight);
+        } else {
+            rec.counters().connections.resent += 1;
         }
     }
 
@@ -309,12 +310,12 @@ impl<L: Load> Dispatch<L> {
                 let idempotent =
                     self.policy.idempotent.get(flight.operation as usize).copied().unwrap_or(false);
                 let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
-                if reused && idempotent && died && !closing.answered && !flight.resent {
-                    rec.counters().connections.resent += 1;
+                let again = reused && idempotent && died && !closing.answered && !flight.resent;
+                if again && !self.is_late(&flight.arrival, now) {
                     self.resend.push_back(Flight { resent: true, ..flight });
                 } else {
                     self.user_ended(now);
-                    rec.failed(&flight, id.slot, closing.kind, 0, now);
+                    self.fail(&flight, id.slot, closing.kind, now, rec);
                 }
             }
             State::Opening => self.connect_failed(id, closing.kind, now, rec),
@@ -336,7 +337,7 @@ impl<L: Load> Dispatch<L> {
                 return;
             }
             let Some(flight) = self.take_waiting() else { break };
-            if now.since(flight.arrival.intended) > self.policy.timeout {
+            if self.is_late(&flight.arrival, now) {
                 self.user_ended(now);
                 rec.timed_out(&flight, 0, 0, now);
                 continue;
