@@ -27,7 +27,6 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
     fn reach(&mut self, now: Instant) {
         if let Some(stop) = self.stop.take_if(|stop| *stop <= now) {
             self.dispatch.stop(stop);
-            self.intervals.recorder().end_load(stop);
         }
         while let Some(end) = self.intervals.passed(now) {
             self.dispatch.count_due_before(end, end, self.intervals.recorder());

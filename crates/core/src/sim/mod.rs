@@ -111,6 +111,10 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
 ) -> SimSummary {
     let stop = part.stop.map(|stop| ZERO + stop);
     let mut client = Honest { dispatch: Dispatch::new(plan.policy(part.worker)), intervals, stop };
+    if let Some(stop) = stop {
+        // Known ahead, since a turn may send beyond it before the next one begins.
+        client.intervals.recorder().end_load(stop);
+    }
     // A fixed pool is opened before the start.
     world.tick(&mut client, Instant(0));
     world.run(&mut client, Instant(0), |client| !client.dispatch.is_prewarming());
