@@ -165,3 +165,13 @@ fn the_second_of_two_that_are_noticed_together_waits_for_the_pool() {
     let (pool, connecting, _) = rig.blame_us();
     assert_eq!((pool, connecting), (2_980, 0));
 }
+
+#[test]
+fn a_connection_of_ones_own_is_not_a_full_pool() {
+    let mut rig = Rig::new(Pool::Auto { max: 1 });
+    let opened = rig.at(0, Event::Tick);
+    let [Action::Open(only)] = opened[..] else { panic!("{opened:?}") };
+    // Arrival 0 waits for the connection that is being opened for it, though there may be no other.
+    rig.at(300, Event::Connected(only, ConnectTimes::default()));
+    assert_eq!(rig.blame_us(), (0, 300, 0));
+}

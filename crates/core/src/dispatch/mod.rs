@@ -436,7 +436,10 @@ impl<L: Load> Dispatch<L> {
 
     fn note_fullness(&mut self, now: Instant) {
         let at_limit = self.total() >= self.max || self.blocked_until.is_some();
-        let full = at_limit && self.idle.len == 0;
+        // Whoever has a connection of its own being opened waits for that one: a closed population whose users
+        // have a connection each is never short of them.
+        let all_served = self.opening.len > 0 && self.waiting() <= u64::from(self.opening.len);
+        let full = at_limit && self.idle.len == 0 && !all_served;
         match (full, self.full_since, self.full_until) {
             (true, None, _) | (true, Some(_), Some(_)) => {
                 (self.full_since, self.full_until) = (Some(now), None)
