@@ -11,6 +11,7 @@ mod environment;
 mod exit;
 mod lab;
 mod live;
+mod load;
 mod output;
 mod report;
 mod run;

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
 pub(crate) mod lab;
+pub(crate) mod load;
 pub(crate) mod run;
 pub(crate) mod value;
 

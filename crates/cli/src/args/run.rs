@@ -1,10 +1,9 @@
 //! `unblink run`: its flags.
 
+use super::load::LoadArgs;
 use super::{Exports, value};
 use clap::Args;
 use std::path::PathBuf;
-use unblink_core::schedule::Rate;
-use unblink_core::time::Nanos;
 
 const HELP: &str = "\
 EXAMPLES
@@ -36,67 +35,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "urls")]
     pub targets: Option<PathBuf>,
 
-    /// Offer this many requests per second (open loop)
-    #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::shape)]
-    pub rate: Option<value::Shape>,
-
-    /// This many users, each of whom waits for its answer (closed loop)
-    #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::positive)]
-    pub closed: Option<u32>,
-
-    /// How long a user thinks between an answer and the next request
-    #[arg(long, value_name = "TIME", requires = "closed", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub think: Option<Nanos>,
-
-    /// How long to measure [default: 30s, or until the requests of -n are sent]
-    #[arg(short, long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub duration: Option<Nanos>,
-
-    /// Stop after this many measured requests
-    #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::count)]
-    pub requests: Option<u64>,
-
-    /// Offer load for this long before the measured part, and leave it out of every figure
-    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub warmup: Nanos,
-
-    /// How arrivals lie around the rate
-    #[arg(long, value_enum, default_value_t = Arrivals::Even, help_heading = "Load")]
-    pub arrivals: Arrivals,
-
-    /// Seed of the Poisson process; the same seed gives the same arrivals for any number of threads
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Load")]
-    pub seed: u64,
-
-    /// Refuse to offer more than this (also as `max-rate` in ~/.config/unblink/config.toml)
-    #[arg(long, value_name = "RATE", help_heading = "Load", value_parser = value::rate)]
-    pub max_rate: Option<Rate>,
-
-    /// Connections: `auto`, `auto:MAX`, or a fixed number shared by the threads
-    #[arg(short, long, value_name = "auto|N", default_value = "auto", help_heading = "Connections",
-          value_parser = value::connections)]
-    pub connections: value::Connections,
+    #[command(flatten)]
+    pub load: LoadArgs,
 
     /// Worker threads [default: 1 below 50,000/s]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::positive)]
     pub threads: Option<u32>,
-
-    /// An answer later than this, counted from the intended start, has timed out
-    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub timeout: Nanos,
-
-    /// How long to wait for outstanding answers after the last request fell due [default: the timeout]
-    #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub drain: Option<Nanos>,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
@@ -160,13 +105,4 @@ pub(crate) struct RunArgs {
     /// No live line while the run goes on
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-}
-
-/// How arrivals lie around the rate.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Arrivals {
-    /// Evenly spaced
-    Even,
-    /// Independent of each other, as from many users
-    Poisson,
 }

@@ -1,24 +1,21 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
 use super::request::{RequestSpec, requests};
-use crate::args::run::{Arrivals, RunArgs};
+use crate::args::run::RunArgs;
 use crate::args::value::{Connections, Expectation};
-use crate::{config, environment, secrets};
+use crate::{environment, load, secrets};
 use anyhow::{Context, Result, anyhow, bail};
-use unblink_artifact::document::{self, LoadModel, LoadPhase};
+use unblink_artifact::document;
 use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::schedule::{PHASE_MAX, Process, Rate};
-use unblink_core::time::Nanos;
+use unblink_core::schedule::Rate;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, protocol_names};
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
-use unblink_report::format;
 
-const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 /// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches
@@ -119,7 +116,7 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
 }
 
 fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Target) -> Result<Plan> {
-    let load = load(args)?;
+    let load = load::spec(&args.load)?;
     let rate_max = match &load {
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
@@ -130,54 +127,16 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
     let threads = args.threads.unwrap_or(wanted.min(max));
     let plan = Plan::new(PlanSpec {
         load,
-        warmup: args.warmup,
-        limit: args.requests,
-        timeout: args.timeout,
-        drain: args.drain,
+        warmup: args.load.warmup,
+        limit: args.load.requests,
+        timeout: args.load.timeout,
+        drain: args.load.drain,
         pool,
         threads,
         idempotent: requests.iter().map(RequestSpec::is_idempotent).collect(),
-        rate_cap: smaller(args.max_rate, config::max_rate()?),
+        rate_cap: load::rate_cap(&args.load)?,
     })?;
     Ok(plan)
-}
-
-fn smaller(a: Option<Rate>, b: Option<Rate>) -> Option<Rate> {
-    [a, b].into_iter().flatten().min()
-}
-
-fn load(args: &RunArgs) -> Result<LoadSpec> {
-    match (&args.rate, args.closed) {
-        (Some(_), Some(_)) => bail!(
-            "-R and --closed exclude each other: -R offers load by schedule (open), --closed by users who wait"
-        ),
-        (None, None) => bail!(
-            "how much load? Add -R RATE for a rate that nothing the target does can change (such as -R 100), \
-             or --closed USERS for users who each wait for their answer"
-        ),
-        (None, Some(users)) => {
-            if args.arrivals == Arrivals::Poisson {
-                bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
-            }
-            // Without a length, -n ends the run; the longest phase is the bound.
-            let default = if args.requests.is_some() { PHASE_MAX } else { DURATION_DEFAULT };
-            let duration = args.duration.unwrap_or(default);
-            Ok(LoadSpec::Closed { users, think: args.think.unwrap_or(Nanos::ZERO), duration })
-        }
-        (Some(shape), None) => {
-            let endless = args.requests.is_some() && args.duration.is_none();
-            if endless && !matches!(shape, crate::args::value::Shape::Hold(_)) {
-                bail!("a ramp or steps need a length: add -d TIME");
-            }
-            let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
-            let phases = shape.over(args.duration.unwrap_or(default));
-            let process = match args.arrivals {
-                Arrivals::Even => Process::Even,
-                Arrivals::Poisson => Process::Poisson { seed: args.seed },
-            };
-            Ok(LoadSpec::Open { phases, process })
-        }
-    }
 }
 
 fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Result<Pool> {
@@ -187,11 +146,12 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Resul
     };
     let fitting = limits.connections(threads);
     let possible = fitting.min(by_ports).min(u64::from(u32::MAX)) as u32;
-    let (asked, pool) = match args.connections {
+    let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
             // A closed population can't use more connections than it has users.
-            let quick = (by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT).min(AUTO_CONNECTIONS_MAX.into()) as u32;
-            let useful = args.closed.unwrap_or(quick).min(quick);
+            let quick =
+                (by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT).min(AUTO_CONNECTIONS_MAX.into()) as u32;
+            let useful = args.load.closed.unwrap_or(quick).min(quick);
             let max = useful.min(possible).max(args.threads.unwrap_or(1));
             return Ok(Pool::Auto { max });
         }
@@ -258,78 +218,12 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         started_at: String::new(),
         command: secrets::mask_command(std::env::args()),
         environment: environment::describe(limits),
-        load: describe_load(args, &job.plan),
+        load: load::describe(&args.load, &job.plan),
         targets,
         connections: ConnectionPlan { mode, limit: u64::from(limit) },
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations: if apart > 1 { operations } else { Vec::new() },
     }
-}
-
-fn describe_load(args: &RunArgs, plan: &Plan) -> document::Load {
-    let spec = plan.spec();
-    let length = plan.load_length() - spec.warmup;
-    let until = match (spec.limit, args.duration) {
-        (Some(n), None) => format!("until {} requests are sent", format::count(n)),
-        (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
-        (None, _) => format!("for {}", format::moment(length.0)),
-    };
-    let mut load = document::Load {
-        model: LoadModel::Open,
-        summary: String::new(),
-        process: None,
-        seed: None,
-        phases: Vec::new(),
-        users: None,
-        think_ns: None,
-        warmup_ns: spec.warmup.0,
-        warmup_auto: false,
-        duration_ns: length.0,
-        timeout_ns: spec.timeout.0,
-        drain_ns: plan.drain().0,
-        threads: spec.threads,
-        requests_max: spec.limit,
-    };
-    match &spec.load {
-        LoadSpec::Open { phases, process } => {
-            let name = match process {
-                Process::Even => "even",
-                Process::Poisson { seed } => {
-                    load.seed = Some(*seed);
-                    "poisson"
-                }
-            };
-            let rate = |r: Rate| format::rate(r.as_per_s());
-            let shape = match phases.as_slice() {
-                [hold] if hold.from == hold.to => rate(hold.from),
-                [ramp] => format!("{} to {}", rate(ramp.from), rate(ramp.to)),
-                steps => steps.iter().map(|p| rate(p.from)).collect::<Vec<_>>().join(", "),
-            };
-            load.summary = format!("open, {shape}, {name} arrivals, {until}");
-            load.process = Some(name.into());
-            load.phases = phases
-                .iter()
-                .map(|p| LoadPhase {
-                    from_per_s: p.from.as_per_s(),
-                    to_per_s: p.to.as_per_s(),
-                    duration_ns: p.duration.0,
-                })
-                .collect();
-        }
-        LoadSpec::Closed { users, think, .. } => {
-            let people = if *users == 1 { "user" } else { "users" };
-            let thinking =
-                if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
-            load.model = LoadModel::Closed;
-            load.summary = format!("closed, {users} {people}{thinking}, {until}");
-            load.users = Some(*users);
-            load.think_ns = Some(think.0);
-        }
-    }
-    if spec.warmup.0 > 0 {
-        load.summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
-    }
-    load
 }
 
 #[cfg(test)]

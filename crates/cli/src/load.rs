@@ -1,0 +1,120 @@
+//! From the flags of a load to what a plan needs, and to what the run document says of it.
+
+use crate::args::load::{Arrivals, LoadArgs};
+use crate::args::value::Shape;
+use crate::config;
+use anyhow::{Result, bail};
+use unblink_artifact::document::{self, LoadModel, LoadPhase};
+use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::schedule::{PHASE_MAX, Process, Rate};
+use unblink_core::time::Nanos;
+use unblink_report::format;
+
+const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
+
+/// No plan may offer more: the smaller of the flag and the user's config file.
+pub(crate) fn rate_cap(args: &LoadArgs) -> Result<Option<Rate>> {
+    Ok([args.max_rate, config::max_rate()?].into_iter().flatten().min())
+}
+
+/// What offers the load.
+pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
+    match (&args.rate, args.closed) {
+        (Some(_), Some(_)) => bail!(
+            "-R and --closed exclude each other: -R offers load by schedule (open), --closed by users who wait"
+        ),
+        (None, None) => bail!(
+            "how much load? Add -R RATE for a rate that nothing the target does can change (such as -R 100), \
+             or --closed USERS for users who each wait for their answer"
+        ),
+        (None, Some(users)) => {
+            if args.arrivals == Arrivals::Poisson {
+                bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
+            }
+            // Without a length, -n ends the run; the longest phase is the bound.
+            let default = if args.requests.is_some() { PHASE_MAX } else { DURATION_DEFAULT };
+            let duration = args.duration.unwrap_or(default);
+            Ok(LoadSpec::Closed { users, think: args.think.unwrap_or(Nanos::ZERO), duration })
+        }
+        (Some(shape), None) => {
+            let endless = args.requests.is_some() && args.duration.is_none();
+            if endless && !matches!(shape, Shape::Hold(_)) {
+                bail!("a ramp or steps need a length: add -d TIME");
+            }
+            let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
+            let phases = shape.over(args.duration.unwrap_or(default));
+            let process = match args.arrivals {
+                Arrivals::Even => Process::Even,
+                Arrivals::Poisson => Process::Poisson { seed: args.seed },
+            };
+            Ok(LoadSpec::Open { phases, process })
+        }
+    }
+}
+
+/// The same for the run document.
+pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
+    let spec = plan.spec();
+    let length = plan.load_length() - spec.warmup;
+    let until = match (spec.limit, args.duration) {
+        (Some(n), None) => format!("until {} requests are sent", format::count(n)),
+        (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
+        (None, _) => format!("for {}", format::moment(length.0)),
+    };
+    let mut load = document::Load {
+        model: LoadModel::Open,
+        summary: String::new(),
+        process: None,
+        seed: None,
+        phases: Vec::new(),
+        users: None,
+        think_ns: None,
+        warmup_ns: spec.warmup.0,
+        warmup_auto: false,
+        duration_ns: length.0,
+        timeout_ns: spec.timeout.0,
+        drain_ns: plan.drain().0,
+        threads: spec.threads,
+        requests_max: spec.limit,
+    };
+    match &spec.load {
+        LoadSpec::Open { phases, process } => {
+            let name = match process {
+                Process::Even => "even",
+                Process::Poisson { seed } => {
+                    load.seed = Some(*seed);
+                    "poisson"
+                }
+            };
+            let rate = |r: Rate| format::rate(r.as_per_s());
+            let shape = match phases.as_slice() {
+                [hold] if hold.from == hold.to => rate(hold.from),
+                [ramp] => format!("{} to {}", rate(ramp.from), rate(ramp.to)),
+                steps => steps.iter().map(|p| rate(p.from)).collect::<Vec<_>>().join(", "),
+            };
+            load.summary = format!("open, {shape}, {name} arrivals, {until}");
+            load.process = Some(name.into());
+            load.phases = phases
+                .iter()
+                .map(|p| LoadPhase {
+                    from_per_s: p.from.as_per_s(),
+                    to_per_s: p.to.as_per_s(),
+                    duration_ns: p.duration.0,
+                })
+                .collect();
+        }
+        LoadSpec::Closed { users, think, .. } => {
+            let people = if *users == 1 { "user" } else { "users" };
+            let thinking =
+                if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
+            load.model = LoadModel::Closed;
+            load.summary = format!("closed, {users} {people}{thinking}, {until}");
+            load.users = Some(*users);
+            load.think_ns = Some(think.0);
+        }
+    }
+    if spec.warmup.0 > 0 {
+        load.summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
+    }
+    load
+}
