@@ -15,7 +15,10 @@ use unblink_report::terminal::Style;
 /// How text is drawn on stdout.
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
-    let width = terminal_size::terminal_size().filter(|_| terminal).map_or(80, |(width, _)| width.0);
+    let known = terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| width.0);
+    // Whoever pipes the text may say how wide it is to be.
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let width = known.or_else(asked).filter(|&width| width > 0).unwrap_or(80);
     // https://no-color.org: any non-empty value.
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
@@ -97,16 +100,21 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
 }
 
-/// Writes a page or a picture; without it the run is still whole.
+/// Writes a page or a picture; without it the run is still whole. Nothing is left of one that finds no room.
 pub(crate) fn write_beside(path: &Path, page: &str) {
     if let Err(error) = std::fs::write(path, page) {
+        let _ = std::fs::remove_file(path);
         note(format_args!("warning: can't write {path:?}: {error}"));
     }
 }
 
 /// Says where the record is.
 pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
-    let text = format!("Record  {0}\nReport  {0}/report.html", folder.display());
+    let mut text = format!("Record  {}", folder.display());
+    let page = folder.join("report.html");
+    if page.exists() {
+        text += &format!("\nReport  {}", page.display());
+    }
     if quietly {
         note(format_args!("{text}"));
         return Ok(());

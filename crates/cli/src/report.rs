@@ -3,7 +3,8 @@
 use crate::args::ReportArgs;
 use crate::{exit, output};
 use anyhow::{Result, bail};
-use unblink_artifact::folder::replay;
+use std::path::Path;
+use unblink_artifact::folder::{RUN_FILE, replay};
 
 /// Reads the folder and presents what it holds.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
@@ -13,13 +14,18 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         bail!("--from {} s is not before --to {} s", from.as_secs_f64(), to.as_secs_f64());
     }
     output::check_exports(&args.exports)?;
-    let (tally, ending) = replay(&args.dir, args.from, args.to)?;
+    // Whoever names the document means the run.
+    let dir = match args.dir.file_name().is_some_and(|name| name == RUN_FILE) && args.dir.is_file() {
+        true => args.dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        false => &args.dir,
+    };
+    let (tally, ending) = replay(dir, args.from, args.to)?;
     let document = tally.document(&ending);
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }
     output::present(&document, &tally, &args.exports)?;
-    let page = args.dir.join("report.html");
+    let page = dir.join("report.html");
     // A run that was killed has no page yet.
     if document.part.is_none() && args.html.is_none() && !page.exists() {
         output::write_beside(&page, &unblink_report::html::render(&document));

@@ -23,8 +23,8 @@ const HARMLESS_HEADERS: [&str; 14] = [
 ];
 
 /// Parts of a query parameter's name that make its value a secret.
-const SECRET_NAMES: [&str; 14] = [
-    "auth", "code", "cred", "jwt", "key", "pass", "pwd", "secret", "session", "sig", "sid", "state",
+const SECRET_NAMES: [&str; 15] = [
+    "auth", "code", "cred", "jwt", "key", "pass", "pwd", "sas", "secret", "session", "sig", "sid", "state",
     "ticket", "token",
 ];
 

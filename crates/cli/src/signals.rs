@@ -1,7 +1,7 @@
-//! Ctrl-C: the first ends the load and waits for what is under way, the second quits at once.
+//! Ctrl-C and its like: the first ends the load and waits for what is under way, the second quits at once.
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::{Arc, Mutex, PoisonError};
 use unblink_engine::run::Controls;
@@ -21,16 +21,27 @@ struct State {
 /// A run that hears of interruptions as long as this lives.
 pub(crate) struct Listening(Interruptions);
 
-/// Takes SIGINT and SIGTERM over.
+/// Takes SIGINT and SIGTERM over, and SIGHUP (a terminal that is gone) unless whoever started the process
+/// ignores it, as `nohup` does.
 pub(crate) fn listen() -> Result<Interruptions> {
     let interruptions = Interruptions::default();
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup)).context("can't listen for Ctrl-C")?;
     let heard = interruptions.clone();
     let thread = std::thread::Builder::new().name("signals".into());
     thread
         .spawn(move || signals.forever().for_each(|_| heard.interrupt()))
         .context("can't listen for Ctrl-C")?;
     Ok(interruptions)
+}
+
+/// By the process's own status: a mask in which bit n − 1 is signal n.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 impl Interruptions {

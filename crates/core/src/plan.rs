@@ -73,7 +73,7 @@ pub enum PlanError {
     #[error("a rate of {0}/s is above the highest possible, {RATE_MAX_PER_S}/s")]
     RateTooHigh(f64),
     /// Above the user's own cap.
-    #[error("a rate of {rate}/s is above the cap of {cap}/s (--max-rate)")]
+    #[error("a rate of {rate}/s is above the cap of {cap}/s (--max-rate, or max-rate in the config file)")]
     AboveCap {
         /// What the plan asked for, per second.
         rate: f64,
@@ -112,7 +112,7 @@ pub enum PlanError {
     TooManyThreads(u32),
     /// Nothing holds closed users below the cap.
     #[error(
-        "{users} users may send more than the cap of {cap}/s (--max-rate), since a closed load has no rate: \
+        "{users} users may send more than the cap of {cap}/s (--max-rate, or max-rate in the config file), since a closed load has no rate: \
          give a think time of at least users/cap, {think_s} s, or a rate (-R)"
     )]
     ClosedAboveCap {

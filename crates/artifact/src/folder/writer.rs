@@ -10,6 +10,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use unblink_core::record::Interval;
 
+/// Room on the disk for the document and the page, given back when they are written: a disk that fills up
+/// during the run leaves the result.
+const RESERVE_FILE: &str = "room-for-the-document";
+const RESERVE_BYTES: usize = 1 << 20;
+
 /// Writes a run folder while the run goes on.
 ///
 /// When a write fails (a full disk, say), [`FolderWriter::interval`] says so once and writes no interval
@@ -52,6 +57,8 @@ impl FolderWriter {
             header: header.clone(),
         };
         write_whole(dir, RUN_FILE, &pretty(&running)).map_err(cannot_create)?;
+        // Where even this finds no room, the run's own writes will tell.
+        let _ = fs::write(dir.join(RESERVE_FILE), vec![0; RESERVE_BYTES]);
         let mut first_line = json(&HeaderLine::new(header));
         first_line.push('\n');
         let begin = |name: &str, text: &str| -> io::Result<File> {
@@ -114,6 +121,7 @@ impl FolderWriter {
                 .and_then(|()| self.lines.sync_data().map_err(failed(LINES_FILE))),
             WriterState::Stopped(_) => Ok(()),
         };
+        let _ = fs::remove_file(self.dir.join(RESERVE_FILE));
         write_whole(&self.dir, RUN_FILE, &pretty(document)).map_err(failed(RUN_FILE))?;
         synced
     }

@@ -40,7 +40,7 @@ pub(crate) struct ServeArgs {
     pub scenario: String,
 
     /// Where to listen; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = listen)]
     pub listen: SocketAddr,
 
     /// Delay of each answer
@@ -130,4 +130,10 @@ pub(crate) enum Clock {
     Process,
     /// POST /_lab/arm
     Arm,
+}
+
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("{text:?} is not an address with a port: expected such as 127.0.0.1:8080 or [::1]:8080")
+    })
 }

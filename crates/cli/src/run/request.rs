@@ -108,8 +108,11 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
 }
 
 fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
-    let parse = |line: &String| header(line).with_context(|| format!("-H {:?}", secrets::mask_header(line)));
-    lines.iter().map(parse).collect()
+    let parse = |(i, line): (usize, &String)| {
+        let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
+        header(line).with_context(|| format!("-H {:?}{number}", secrets::mask_header(line)))
+    };
+    lines.iter().enumerate().map(parse).collect()
 }
 
 /// `Name: value`. What is no header is not shown: it may be a secret whose name was forgotten.

@@ -40,6 +40,9 @@ impl Url {
         let shown = secrets::mask_wrong_url(text);
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);
+        if !sent.is_empty() && !sent.contains("://") && !sent.contains(char::is_whitespace) {
+            bail!("{shown:?} has no scheme: write http://{shown} or https://{shown}");
+        }
         let uri: Uri = sent.parse().map_err(|e| anyhow::anyhow!("{e}")).with_context(|| {
             format!(
                 "{shown:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
