@@ -20,6 +20,7 @@ pub mod shell;
 pub mod source;
 pub mod unfinished;
 pub mod unsafety;
+pub mod worlds;
 
 use complaint::Complaint;
 use repo::Repo;

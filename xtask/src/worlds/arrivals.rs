@@ -1,0 +1,149 @@
+//! When arrivals should start, from the definition of the schedule and from the rules of a closed population.
+
+use super::hold;
+use std::collections::BTreeMap;
+use unblink_core::plan::{LoadSpec, Plan, USER_STAGGER};
+use unblink_core::schedule::{Cursor, Phase, Process, Schedule};
+use unblink_core::sim::{Part, ZERO};
+use unblink_core::time::{Instant, Nanos};
+
+/// Λ is compared in halves of a millionth of a millionth of a request, times the phase's length.
+const UNITS_PER_REQUEST: i128 = 2_000_000_000_000;
+
+/// The arrivals of one worker, in order.
+pub(super) struct Arrivals {
+    source: Source,
+    /// Nothing falls due then or later.
+    pub(super) end: Instant,
+    measured_from: Instant,
+}
+
+enum Source {
+    Open { left: std::vec::IntoIter<(u64, Instant)>, next: Option<(u64, Instant)> },
+    Closed { thinking: BTreeMap<Instant, u64>, think: Nanos, index: u64, step: u64, measured_left: u64 },
+}
+
+impl Arrivals {
+    pub(super) fn new(plan: &Plan, part: Part) -> Result<Arrivals, String> {
+        let measured_from = ZERO + plan.spec().warmup;
+        let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
+        let (source, end) = match (&plan.spec().load, plan.schedule()) {
+            (LoadSpec::Open { .. }, Some(schedule)) => {
+                let all = intended_times(plan, schedule)?;
+                let mine = all.into_iter().filter(|(index, _)| index % workers == worker);
+                let mut left = mine.map(|(index, d)| (index, ZERO + d)).collect::<Vec<_>>().into_iter();
+                let next = left.next();
+                (Source::Open { left, next }, ZERO + schedule.end())
+            }
+            (LoadSpec::Closed { users, think, duration }, _) => {
+                let mine = (0..u64::from(*users)).filter(|user| user % workers == worker);
+                let begin = |user| ZERO + Nanos(USER_STAGGER.0 * user);
+                let limit = plan.spec().limit.unwrap_or(u64::MAX);
+                let source = Source::Closed {
+                    thinking: mine.map(|user| (begin(user), 1)).collect(),
+                    think: *think,
+                    index: worker,
+                    step: workers,
+                    measured_left: limit / workers + u64::from(worker < limit % workers),
+                };
+                (source, measured_from + *duration)
+            }
+            _ => return Err("an open load has no schedule".to_string()),
+        };
+        let end = part.stop.map_or(end, |stop| end.min(ZERO + stop));
+        Ok(Arrivals { source, end, measured_from })
+    }
+
+    pub(super) fn is_measured(&self, intended: Instant) -> bool {
+        intended >= self.measured_from
+    }
+
+    /// The next arrival if it falls due at `until` or before: its index and its intended time.
+    pub(super) fn next_due(&mut self, until: Instant) -> Option<(u64, Instant)> {
+        match &mut self.source {
+            Source::Open { left, next } => {
+                let due = next.filter(|&(_, d)| d <= until && d < self.end)?;
+                *next = left.next();
+                Some(due)
+            }
+            Source::Closed { thinking, index, step, measured_left, .. } => {
+                let mut first = thinking.first_entry()?;
+                let intended = *first.key();
+                if *measured_left == 0 || intended > until || intended >= self.end {
+                    return None;
+                }
+                *first.get_mut() -= 1;
+                if *first.get() == 0 {
+                    first.remove();
+                }
+                *measured_left -= u64::from(intended >= self.measured_from);
+                *index += *step;
+                Some((*index - *step, intended))
+            }
+        }
+    }
+
+    /// The user of an arrival has its answer, or has given up.
+    pub(super) fn ended(&mut self, now: Instant) {
+        if let Source::Closed { thinking, think, .. } = &mut self.source {
+            *thinking.entry(now + *think).or_default() += 1;
+        }
+    }
+}
+
+/// Every arrival of an open plan, each held against the definition: d(k) is the largest t with Λ(t) ≤ u(k).
+fn intended_times(plan: &Plan, schedule: &Schedule) -> Result<Vec<(u64, Nanos)>, String> {
+    let mut cursor = Cursor::new(schedule, 0, 1);
+    let all: Vec<(u64, Nanos)> = std::iter::from_fn(|| cursor.next(schedule)).collect();
+    hold!(all.iter().enumerate().all(|(k, (index, _))| k as u64 == *index), "an index is left out");
+    hold!(all.is_sorted_by_key(|(_, d)| *d), "intended times go back");
+    let spec = plan.spec();
+    let warm = all.partition_point(|(_, d)| *d < spec.warmup) as u64;
+    let room = spec.limit.map_or(u64::MAX, |limit| warm.saturating_add(limit));
+    hold!(all.len() as u64 <= room, "{} arrivals, {room} allowed", all.len());
+    let phases: Vec<Phase> = schedule.phases().collect();
+    if schedule.process() == Process::Even {
+        for &(k, d) in &all {
+            let u = i128::from(k) * UNITS_PER_REQUEST;
+            let after = Nanos(d.0 + 1);
+            hold!(reaches(&phases, d) <= u, "arrival {k} is before its time, at {d:?}");
+            hold!(is_past(&phases, after, u), "arrival {k} could be later than {d:?}");
+        }
+        let one_more = all.len() as i128 * UNITS_PER_REQUEST;
+        let complete = all.len() as u64 == room || reaches(&phases, schedule.end()) <= one_more;
+        hold!(complete, "the schedule ends after {} arrivals, too early", all.len());
+    }
+    for stop in [spec.warmup, Nanos(schedule.end().0 / 3), schedule.end()] {
+        let expected = all.partition_point(|(_, d)| *d < stop) as u64;
+        let counted = schedule.count_before(stop);
+        hold!(counted == expected, "count_before({stop:?}) says {counted}, there are {expected}");
+    }
+    Ok(all)
+}
+
+/// ⌈Λ(at)⌉ in units: Λ(at) ≤ u for a whole u just if this is.
+fn reaches(phases: &[Phase], at: Nanos) -> i128 {
+    let (whole, part, span) = cumulative(phases, at);
+    whole + part.div_euclid(span) + i128::from(part.rem_euclid(span) != 0)
+}
+
+/// Λ(at) > u.
+fn is_past(phases: &[Phase], at: Nanos, u: i128) -> bool {
+    let (whole, part, span) = cumulative(phases, at);
+    whole * span + part > u * span
+}
+
+/// Λ(at) = whole + part/span, in units: areas of trapeziums, without any rounding.
+fn cumulative(phases: &[Phase], at: Nanos) -> (i128, i128, i128) {
+    let (mut whole, mut begin) = (0, 0);
+    for phase in phases {
+        let (from, to) = (i128::from(phase.from.milli_per_s), i128::from(phase.to.milli_per_s));
+        let (t, span) = (i128::from(at.0 - begin), i128::from(phase.duration.0));
+        if t < span {
+            return (whole, 2 * from * t * span + (to - from) * t * t, span);
+        }
+        whole += (from + to) * span;
+        begin += phase.duration.0;
+    }
+    (whole, 0, 1)
+}

@@ -1,0 +1,425 @@
+//! What became of each arrival, from the log alone and by the plainest rules; and, on the way, what a
+//! dispatcher must never do: two requests on one connection, more connections than the pool has, a request
+//! before its time or out of turn, one left waiting beside a usable connection.
+
+use super::arrivals::Arrivals;
+use super::hold;
+use super::interval::Tally;
+use std::collections::VecDeque;
+use unblink_core::dispatch::{
+    ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, OPENS_PER_TICK_MAX, Pool, SENDS_PER_CALL_MAX,
+};
+use unblink_core::failure::FailureKind;
+use unblink_core::plan::Plan;
+use unblink_core::record::{Answer, Outcome};
+use unblink_core::sim::{Part, Sight, ZERO};
+use unblink_core::time::{Instant, Nanos};
+
+/// Waiting arrivals that one turn lets expire.
+const EXPIRIES_PER_TURN: usize = 4096;
+/// Connects in progress to begin with; each that succeeds allows one more.
+const OPENING_MIN: u64 = 128;
+
+/// An arrival that has fallen due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) index: u64,
+    pub(super) intended: Instant,
+    pub(super) operation: u32,
+    pub(super) measured: bool,
+    /// Just before its first byte, the first time.
+    pub(super) sent: Option<Instant>,
+    /// How often it was sent.
+    pub(super) sends: u32,
+    /// Since when a connection had been usable at every moment before it was first sent.
+    pub(super) usable_since: Instant,
+    pub(super) end: Option<End>,
+}
+
+/// How an arrival ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) at: Instant,
+    pub(super) outcome: Outcome,
+    /// Of its answer; 0 without one.
+    pub(super) status: u16,
+    /// Of its connection; 0 without one.
+    pub(super) slot: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum State {
+    Closed,
+    Opening(Instant),
+    Idle,
+    Busy(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Conn {
+    generation: u32,
+    state: State,
+    has_answered: bool,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Turn {
+    now: Instant,
+    /// Of the latest action.
+    at: Instant,
+    sends: usize,
+    opens: usize,
+    actions: usize,
+    looked: bool,
+    over: bool,
+    /// A request was given up before its timeout, as it may be in the last turn alone.
+    gave_up: bool,
+}
+
+/// One worker's books.
+pub(super) struct Books<'a> {
+    plan: &'a Plan,
+    max: usize,
+    pub(super) arrivals: Arrivals,
+    pub(super) entries: Vec<Entry>,
+    waiting: VecDeque<usize>,
+    second_sends: VecDeque<usize>,
+    conns: Vec<Conn>,
+    usable: usize,
+    busy: usize,
+    opening: usize,
+    nonempty_since: Instant,
+    turn: Turn,
+    /// When the client looked at the clock.
+    pub(super) turns: Vec<Instant>,
+    pub(super) connects: Vec<Nanos>,
+    /// Most usable connections at once.
+    pub(super) peak: usize,
+    /// The pool has been at its limit.
+    pub(super) was_full: bool,
+    /// At the end of a turn after the schedule's zero, the pool was below its limit.
+    pub(super) was_below: bool,
+    /// Of the interval.
+    pub(super) tally: Tally,
+}
+
+impl<'a> Books<'a> {
+    pub(super) fn new(plan: &'a Plan, part: Part) -> Result<Books<'a>, String> {
+        let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(part.worker);
+        let load_end = ZERO + plan.load_length();
+        let load_end = part.stop.map_or(load_end, |stop| load_end.min(ZERO + stop));
+        Ok(Books {
+            plan,
+            max: max as usize,
+            arrivals: Arrivals::new(plan, part)?,
+            entries: Vec::new(),
+            waiting: VecDeque::new(),
+            second_sends: VecDeque::new(),
+            conns: Vec::new(),
+            usable: 0,
+            busy: 0,
+            opening: 0,
+            nonempty_since: Instant(0),
+            turn: Turn::default(),
+            turns: Vec::new(),
+            connects: Vec::new(),
+            peak: 0,
+            was_full: false,
+            was_below: false,
+            tally: Tally::new(load_end),
+        })
+    }
+
+    pub(super) fn backlog(&self) -> u64 {
+        (self.waiting.len() + self.second_sends.len()) as u64
+    }
+
+    /// (in flight, usable)
+    pub(super) fn levels(&self) -> (u64, u64) {
+        (self.busy as u64, (self.usable + self.busy) as u64)
+    }
+
+    pub(super) fn see(&mut self, at: Instant, sight: &Sight) -> Result<(), String> {
+        match sight {
+            Sight::Turn(event) => {
+                self.end_turn()?;
+                self.begin_turn(at, event)
+            }
+            Sight::Action(action) => self.action(at, action),
+            Sight::Request(_) => Ok(()),
+        }
+    }
+
+    fn begin_turn(&mut self, now: Instant, event: &Event) -> Result<(), String> {
+        hold!(!self.turn.gave_up, "a request was given up before its timeout, and the run went on");
+        hold!(now >= self.turn.at, "the clock goes back from {:?} to {now:?}", self.turn.at);
+        self.turn = Turn { now, at: now, ..Turn::default() };
+        self.turns.push(now);
+        match *event {
+            Event::Tick => self.expire_waiting(),
+            Event::Connected(id, times) => {
+                if let Some(State::Opening(since)) = self.state_of(id) {
+                    hold!(times.connect <= now.since(since), "connected in {:?}, too soon", times.connect);
+                    self.opening -= 1;
+                    self.make_usable(id);
+                    self.peak = self.peak.max(self.usable + self.busy);
+                    self.connects.push(times.connect);
+                    self.tally.connections().opened += 1;
+                }
+            }
+            Event::ConnectFailed(id, kind) => self.connect_failed(id, kind),
+            Event::Answered(id, answer) => self.answered(id, &answer)?,
+            Event::Closed(id, closing) => self.closed(id, &closing)?,
+            Event::Sent(_) => return Err("a turn was spent on a request's being sent".to_string()),
+        }
+        Ok(())
+    }
+
+    /// Once in a turn, after the ends that come of the event itself, the client looks for what has fallen due.
+    fn look(&mut self) {
+        if !std::mem::replace(&mut self.turn.looked, true) {
+            self.take_note_of_due(self.turn.now);
+        }
+    }
+
+    /// Arrivals that fall due at `until` or before are waiting from now on.
+    pub(super) fn take_note_of_due(&mut self, until: Instant) {
+        while let Some((index, intended)) = self.arrivals.next_due(until) {
+            let operations = self.plan.spec().idempotent.len() as u64;
+            let measured = self.arrivals.is_measured(intended);
+            self.waiting.push_back(self.entries.len());
+            self.entries.push(Entry {
+                index,
+                intended,
+                operation: (index % operations) as u32,
+                measured,
+                sent: None,
+                sends: 0,
+                usable_since: Instant(0),
+                end: None,
+            });
+            self.tally.outcomes(measured).due += 1;
+        }
+    }
+
+    /// What a turn leaves behind must be in order: nothing waits beside a usable connection.
+    pub(super) fn end_turn(&mut self) -> Result<(), String> {
+        if std::mem::replace(&mut self.turn.over, true) {
+            return Ok(());
+        }
+        self.look();
+        while self.turn.sends < SENDS_PER_CALL_MAX && self.usable > 0 {
+            let Some(place) = self.pop_waiting() else { break };
+            let entry = self.entries[place];
+            let now = self.turn.now;
+            hold!(self.is_late(place), "{entry:?} waits beside a usable connection at {now:?}");
+            self.finish(place, Outcome::TimedOut, 0, 0);
+        }
+        let total = self.usable + self.busy + self.opening;
+        let opening_max = OPENING_MIN + self.connects.len() as u64;
+        hold!(self.opening as u64 <= opening_max, "{} connects in progress", self.opening);
+        hold!(self.turn.actions <= ACTIONS_MAX, "{} actions in a turn", self.turn.actions);
+        self.was_below |= self.turn.now >= ZERO && total < self.max;
+        Ok(())
+    }
+
+    /// The run is over: whatever is left was cut off in its last turn.
+    pub(super) fn end_run(&mut self) {
+        self.look();
+        while let Some(place) = self.pop_waiting() {
+            let outcome = match (self.is_late(place), self.entries[place].sent) {
+                (true, _) => Outcome::TimedOut,
+                (false, Some(_)) => Outcome::Unfinished,
+                (false, None) => Outcome::Unsent,
+            };
+            self.finish(place, outcome, 0, 0);
+        }
+    }
+
+    fn action(&mut self, at: Instant, action: &Action) -> Result<(), String> {
+        hold!(at >= self.turn.at, "an action at {at:?}, after one at {:?}", self.turn.at);
+        self.turn.at = at;
+        self.turn.actions += 1;
+        match *action {
+            Action::Open(id) => self.open(id),
+            Action::Send { conn, operation, arrival } => self.send(conn, operation, arrival, at),
+            Action::Close(id, kind) => self.close(id, kind),
+        }
+    }
+
+    fn open(&mut self, id: ConnId) -> Result<(), String> {
+        self.turn.opens += 1;
+        hold!(self.turn.opens <= OPENS_PER_TICK_MAX, "{} attempts to connect in a turn", self.turn.opens);
+        let slot = id.slot as usize;
+        hold!(slot < self.max, "{id:?} in a pool of {}", self.max);
+        hold!(slot <= self.conns.len(), "{id:?}: the slots before are not all taken");
+        if slot == self.conns.len() {
+            self.conns.push(Conn { generation: 0, state: State::Closed, has_answered: false });
+        } else {
+            let old = self.conns[slot];
+            hold!(old.state == State::Closed, "{id:?} is opened, and the slot is in use: {old:?}");
+            hold!(id.generation > old.generation, "{id:?} bears a name that was used before");
+        }
+        let state = State::Opening(self.turn.now);
+        self.conns[slot] = Conn { generation: id.generation, state, has_answered: false };
+        self.opening += 1;
+        let total = self.usable + self.busy + self.opening;
+        hold!(total <= self.max, "{total} connections in a pool of {}", self.max);
+        self.was_full |= total == self.max;
+        self.tally.connections().attempted += 1;
+        Ok(())
+    }
+
+    fn send(&mut self, id: ConnId, operation: u32, index: u64, at: Instant) -> Result<(), String> {
+        self.look();
+        self.turn.sends += 1;
+        hold!(self.turn.sends <= SENDS_PER_CALL_MAX, "{} sends in a turn", self.turn.sends);
+        hold!(self.state_of(id) == Some(State::Idle), "{index} is sent on {id:?}: {:?}", self.state_of(id));
+        let place = loop {
+            let Some(place) = self.pop_waiting() else {
+                return Err(format!("{index} is sent at {at:?}, and nothing waits"));
+            };
+            if !self.is_late(place) {
+                break place;
+            }
+            self.finish(place, Outcome::TimedOut, 0, 0);
+        };
+        let usable_since = self.nonempty_since;
+        let entry = &mut self.entries[place];
+        hold!(entry.index == index, "{index} is sent at {at:?} before {entry:?}");
+        hold!(entry.operation == operation, "{entry:?} is sent as operation {operation}");
+        hold!(at >= entry.intended, "{entry:?} is sent at {at:?}, before its time");
+        entry.sends += 1;
+        if entry.sent.is_none() {
+            entry.sent = Some(at);
+            entry.usable_since = usable_since;
+            self.tally.sent(entry.measured, at);
+        } else {
+            hold!(entry.sends == 2, "{entry:?} is sent more than twice");
+            self.tally.connections().resent += 1;
+        }
+        self.conns[id.slot as usize].state = State::Busy(place);
+        self.usable -= 1;
+        self.busy += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, id: ConnId, kind: CloseKind) -> Result<(), String> {
+        let Some(state) = self.state_of(id) else { return Err(format!("{id:?} is closed twice")) };
+        hold!(kind == CloseKind::Abort, "{id:?} is closed though it could be used again");
+        let timeout = self.plan.spec().timeout;
+        match state {
+            State::Opening(since) => {
+                hold!(self.turn.now.since(since) > timeout, "{id:?} is given up after less than the timeout");
+                self.opening -= 1;
+                self.tally.connections().failed += 1;
+            }
+            State::Busy(place) => {
+                let late = self.is_late(place);
+                self.turn.gave_up |= !late;
+                self.tally.connections().closed_on_timeout += u64::from(late);
+                self.busy -= 1;
+                self.finish(place, if late { Outcome::TimedOut } else { Outcome::Unfinished }, 0, id.slot);
+            }
+            State::Idle | State::Closed => return Err(format!("{id:?} is closed while it is {state:?}")),
+        }
+        self.conns[id.slot as usize].state = State::Closed;
+        Ok(())
+    }
+
+    fn connect_failed(&mut self, id: ConnId, kind: FailureKind) {
+        let Some(State::Opening(_)) = self.state_of(id) else { return };
+        self.conns[id.slot as usize].state = State::Closed;
+        self.opening -= 1;
+        self.tally.connections().failed += 1;
+        self.tally.connections().refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
+        // A failed attempt costs the oldest that still has time.
+        self.expire_waiting();
+        if let Some(place) = self.pop_waiting() {
+            self.finish(place, Outcome::Failed(kind), 0, 0);
+        }
+    }
+
+    fn answered(&mut self, id: ConnId, answer: &Answer) -> Result<(), String> {
+        let Some(state) = self.state_of(id) else { return Ok(()) };
+        let State::Busy(place) = state else { return Err(format!("an answer on {id:?}: {state:?}")) };
+        self.tally.answered(self.entries[place].measured, answer);
+        let outcome = match answer.failure {
+            _ if self.is_late(place) => Outcome::TimedOut,
+            Some(kind) => Outcome::Failed(kind),
+            None => Outcome::Ok,
+        };
+        self.busy -= 1;
+        self.conns[id.slot as usize].has_answered = true;
+        self.make_usable(id);
+        self.finish(place, outcome, answer.status, id.slot);
+        Ok(())
+    }
+
+    fn closed(&mut self, id: ConnId, closing: &Closing) -> Result<(), String> {
+        let Some(state) = self.state_of(id) else { return Ok(()) };
+        let State::Busy(place) = state else { return Err(format!("a reset on {id:?}: {state:?}")) };
+        self.tally.connections().closed_by_target += 1;
+        self.busy -= 1;
+        let conn = &mut self.conns[id.slot as usize];
+        conn.state = State::Closed;
+        let entry = &self.entries[place];
+        let again = conn.has_answered && self.plan.spec().idempotent[entry.operation as usize];
+        if self.is_late(place) {
+            self.finish(place, Outcome::TimedOut, 0, id.slot);
+        } else if again && !closing.answered && entry.sends == 1 {
+            self.second_sends.push_back(place);
+        } else {
+            self.finish(place, Outcome::Failed(closing.kind), 0, id.slot);
+        }
+        Ok(())
+    }
+
+    fn expire_waiting(&mut self) {
+        for _ in 0..EXPIRIES_PER_TURN {
+            let second = self.second_sends.front().is_some_and(|&place| self.is_late(place));
+            let first = self.waiting.front().is_some_and(|&place| self.is_late(place));
+            let queue = match (second, first) {
+                (true, _) => &mut self.second_sends,
+                (_, true) => &mut self.waiting,
+                _ => return,
+            };
+            let Some(place) = queue.pop_front() else { return };
+            self.finish(place, Outcome::TimedOut, 0, 0);
+        }
+    }
+
+    fn pop_waiting(&mut self) -> Option<usize> {
+        self.second_sends.pop_front().or_else(|| self.waiting.pop_front())
+    }
+
+    fn is_late(&self, place: usize) -> bool {
+        self.turn.now.since(self.entries[place].intended) > self.plan.spec().timeout
+    }
+
+    fn make_usable(&mut self, id: ConnId) {
+        if self.usable == 0 {
+            self.nonempty_since = self.turn.now;
+        }
+        self.usable += 1;
+        self.conns[id.slot as usize].state = State::Idle;
+    }
+
+    /// The state of a connection; none if `id` is closed, and so whatever is heard of it is to be ignored.
+    fn state_of(&self, id: ConnId) -> Option<State> {
+        let conn = self.conns.get(id.slot as usize)?;
+        (conn.generation == id.generation && conn.state != State::Closed).then_some(conn.state)
+    }
+
+    fn finish(&mut self, place: usize, outcome: Outcome, status: u16, slot: u32) {
+        let entry = &mut self.entries[place];
+        entry.end = Some(End { at: self.turn.now, outcome, status, slot });
+        self.tally.ended(place, entry);
+        self.arrivals.ended(self.turn.now);
+    }
+
+    /// When the client last looked at the clock.
+    pub(super) fn now(&self) -> Instant {
+        self.turn.now
+    }
+}

@@ -1,0 +1,191 @@
+//! What a whole run recorded against sorted lists from the books: every bin of every distribution, sums,
+//! maxima, the heat grid, and whose fault the waiting was.
+
+use super::books::{Books, Entry};
+use super::generate::Case;
+use super::hold;
+use super::percentiles;
+use super::recording::Recording;
+use std::collections::BTreeMap;
+use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
+use unblink_core::record::{Bank, Outcome, RECORDABLE_MAX, Series, Track};
+use unblink_core::sim::{GeneratorSpec, ZERO};
+use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
+
+/// Values below are told apart to the nanosecond; from each power of two on, half as finely as before.
+const EXACT_BELOW: u64 = 2048;
+
+/// Durations by what they measure, in nanoseconds.
+#[derive(Default)]
+struct Lists {
+    by_series: [Vec<u64>; Series::ALL.len()],
+    /// By operation: completed, censored, failed.
+    by_operation: Vec<(Vec<u64>, Vec<u64>, u64)>,
+}
+
+pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Result<(), String> {
+    let total = &recording.total;
+    let timeout = case.plan.timeout;
+    let measured: Vec<&Entry> = books.entries.iter().filter(|entry| entry.measured).collect();
+    let lists = collect(&measured, books, timeout, total.operations.len());
+    for series in Series::ALL {
+        let list = &lists.by_series[series as usize];
+        // How the send lag is shared out is a question of bounds, below.
+        if series != Series::GeneratorLate {
+            same(total.track(series), list).map_err(|error| format!("{}: {error}", series.name()))?;
+        }
+    }
+    for (i, (operation, (done, open, failed))) in total.operations.iter().zip(&lists.by_operation).enumerate()
+    {
+        same(&operation.response, done).map_err(|error| format!("operation {i}: {error}"))?;
+        same(&operation.censored, open).map_err(|error| format!("operation {i}, censored: {error}"))?;
+        hold!(operation.failed == *failed, "operation {i}: {} failures of {failed}", operation.failed);
+    }
+    for (done, open) in
+        [(Series::Response, Series::ResponseCensored), (Series::Service, Series::ServiceCensored)]
+    {
+        let (known, ages) = (&lists.by_series[done as usize], &lists.by_series[open as usize]);
+        percentiles::check(total.track(done), total.track(open), known, ages)
+            .map_err(|error| format!("{}: {error}", done.name()))?;
+    }
+    let ok = measured.iter().filter_map(|e| e.end.filter(|end| end.outcome == Outcome::Ok));
+    let last_ok = ok.map(|end| end.at.since(ZERO)).max();
+    hold!(recording.last_ok == last_ok, "last ok at {:?}, it was {last_ok:?}", recording.last_ok);
+    heat(total, &measured)?;
+    blame(case, books, total, &measured)
+}
+
+fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, operations: usize) -> Lists {
+    let mut lists = Lists { by_operation: vec![Default::default(); operations], ..Lists::default() };
+    let mut put = |series: Series, value: Nanos| {
+        lists.by_series[series as usize].push(value.0.min(RECORDABLE_MAX.0));
+    };
+    books.connects.iter().for_each(|&time| put(Series::Connect, time));
+    for entry in measured {
+        if let Some(sent) = entry.sent {
+            put(Series::SendLag, sent.since(entry.intended));
+        }
+        let Some(end) = entry.end else { continue };
+        let response = end.at.since(entry.intended);
+        let mut ignored = Default::default();
+        let last = operations.saturating_sub(1);
+        let operation =
+            lists.by_operation.get_mut(last.min(entry.operation as usize)).unwrap_or(&mut ignored);
+        match (end.outcome, entry.sent) {
+            (Outcome::Ok, sent) => {
+                let service = end.at.since(sent.unwrap_or(end.at));
+                put(Series::Response, response);
+                put(Series::Service, service);
+                // The simulated network delivers an answer in one piece.
+                put(Series::FirstByte, service);
+                put(Series::Transfer, Nanos::ZERO);
+                operation.0.push(response.0);
+            }
+            (Outcome::Failed(_), _) => {
+                put(Series::Failed, response);
+                operation.2 += 1;
+            }
+            (outcome, sent) => {
+                let late = outcome == Outcome::TimedOut;
+                let until = if late { entry.intended + timeout } else { end.at };
+                put(Series::ResponseCensored, until.since(entry.intended));
+                if let Some(sent) = sent {
+                    put(Series::ServiceCensored, until.since(sent));
+                }
+                operation.1.push(until.since(entry.intended).0);
+            }
+        }
+    }
+    lists
+}
+
+/// The highest value that is not told apart from `ns`.
+pub(super) fn top_of_bin(ns: u64) -> u64 {
+    let ns = ns.max(1);
+    let mut width = 1;
+    while ns / width >= EXACT_BELOW {
+        width *= 2;
+    }
+    ns / width * width + (width - 1)
+}
+
+/// Every bin, the sum and the maximum are those of `list`.
+fn same(track: &Track<u64>, list: &[u64]) -> Result<(), String> {
+    let max = list.iter().copied().max().unwrap_or(0);
+    let mut bins = BTreeMap::<u64, u64>::new();
+    for &ns in list {
+        *bins.entry(top_of_bin(ns).min(max)).or_default() += 1;
+    }
+    hold!(track.count() == list.len() as u64, "{} values, there were {}", track.count(), list.len());
+    let sum = list.iter().map(|&ns| u128::from(ns)).sum::<u128>();
+    hold!(track.sum_ns == sum, "a sum of {} ns, it was {sum}", track.sum_ns);
+    hold!(track.max_ns == max, "a maximum of {} ns, it was {max}", track.max_ns);
+    let first = track.bins().zip(&bins).find(|((top, n), (t, m))| top != *t || n != *m);
+    hold!(first.is_none(), "a bin differs, (recorded, expected) are {first:?}");
+    hold!(
+        track.bins().count() == bins.len(),
+        "{} bins, there should be {}",
+        track.bins().count(),
+        bins.len()
+    );
+    Ok(())
+}
+
+/// Each arrival stands in the column of its intended time and in the row of its response time.
+fn heat(total: &Bank<u64>, measured: &[&Entry]) -> Result<(), String> {
+    let width = total.heat.column_width().0;
+    hold!(width.is_multiple_of(100 * MILLISECOND_NS), "columns of {width} ns");
+    let edges: Vec<f64> = (0..BINS).map(|i| 10f64.powf(3.0 + i as f64 / 12.0).round()).collect();
+    let mut expected = BTreeMap::<(usize, usize), u32>::new();
+    for entry in measured {
+        let Some(end) = entry.end else { continue };
+        let row = match end.outcome {
+            Outcome::Ok => {
+                let response = end.at.since(entry.intended).0 as f64;
+                edges.iter().rposition(|&edge| edge <= response).unwrap_or(0)
+            }
+            Outcome::Failed(_) => FAILED_ROW,
+            _ => CENSORED_ROW,
+        };
+        let column = (entry.intended.since(ZERO).0 / width) as usize;
+        *expected.entry((column, row)).or_default() += 1;
+    }
+    let counted: BTreeMap<_, _> = total.heat.nonzero().map(|(column, row, n)| ((column, row), n)).collect();
+    let differing = expected.iter().find(|(cell, n)| counted.get(*cell) != Some(*n));
+    hold!(differing.is_none(), "heat: the cell (column, row) with its count should be {differing:?}");
+    hold!(counted.len() == expected.len(), "heat: {} cells of {}", counted.len(), expected.len());
+    Ok(())
+}
+
+/// The causes of send lag add up to it, and each stays within what can be said from outside.
+fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry]) -> Result<(), String> {
+    let lag = total.counters.lag;
+    let late = total.track(Series::GeneratorLate);
+    let parts =
+        u128::from(lag.no_connection_ns) + u128::from(lag.connecting_ns) + u128::from(lag.generator_ns);
+    hold!(parts == total.track(Series::SendLag).sum_ns, "{lag:?} does not add up to the send lag");
+    hold!(late.sum_ns == u128::from(lag.generator_ns), "generator late for {} ns, {lag:?}", late.sum_ns);
+    hold!(late.count() == total.counters.measured.sent, "generator late counts {}", late.count());
+    hold!(lag.no_connection + lag.connecting <= late.count(), "{lag:?} of {} sent", late.count());
+    let (mut least, mut most) = (0, 0);
+    for entry in measured {
+        let Some(sent) = entry.sent else { continue };
+        // With a usable connection there nothing but the generator stands between an arrival and its sending;
+        // and it is to blame besides for not having looked.
+        let usable = sent.since(entry.intended.max(entry.usable_since));
+        least += u128::from(usable.0);
+        let looked = books.turns.partition_point(|turn| *turn < entry.intended);
+        let overslept =
+            books.turns.get(looked).map_or(Nanos::ZERO, |turn: &Instant| turn.since(entry.intended));
+        most += u128::from((usable + overslept).min(sent.since(entry.intended)).0);
+    }
+    hold!((least..=most).contains(&late.sum_ns), "late for {} ns, not in {least}..={most}", late.sum_ns);
+    let perfect = case.world.generator == GeneratorSpec::default();
+    hold!(!perfect || late.max_ns == 0, "a perfect generator is late by {} ns", late.max_ns);
+    let counters = &total.counters;
+    let by_pool =
+        lag.no_connection + counters.measured.timed_out_pool_full + counters.warmup.timed_out_pool_full;
+    hold!(books.was_full || by_pool == 0, "the pool was never full and is blamed: {lag:?}");
+    hold!(books.was_below || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Random worlds: a plan, a server, a network and a generator, all from one seed.
+
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::sim::{
+    GeneratorSpec, NetworkSpec, Random, RandomWindows, ServerSpec, Service, Windows, WorldSpec,
+};
+use unblink_core::time::{MICROSECOND_NS, MILLISECOND_NS, Nanos, SECOND_NS};
+
+/// The stream of a seed that draws the world; the world's own parts draw from lower ones.
+const STREAM: u64 = 100;
+/// Arrivals of an open plan at the most, about.
+const ARRIVALS_MAX: u64 = 4_000;
+
+/// Longest warm-up.
+const WARMUP_MAX: Nanos = Nanos::from_millis(300);
+
+/// One world.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Case {
+    pub(super) plan: PlanSpec,
+    pub(super) world: WorldSpec,
+    /// The user ends the run then.
+    pub(super) stop: Option<Nanos>,
+}
+
+/// The world of `seed`. Most parts are left out of most worlds, so that each is met alone as well.
+pub(super) fn case(seed: u64) -> Case {
+    let mut dice = Dice(Random::new(seed, STREAM));
+    let network = network(&mut dice);
+    let duration = dice.between(MILLISECOND_NS, 4 * SECOND_NS);
+    let load = if dice.one_in(3) { closed(&mut dice, duration, network) } else { open(&mut dice, duration) };
+    let starts_at_nothing = matches!(&load, LoadSpec::Open { phases, .. } if phases[0].from.milli_per_s == 0);
+    let pool = match dice.below(2) {
+        0 => Pool::Fixed { n: dice.count(100) },
+        _ => Pool::Auto { max: dice.count(5_000) },
+    };
+    let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = pool;
+    let users = if let LoadSpec::Closed { users, .. } = load { users } else { u32::MAX };
+    let operations = if dice.one_in(100) { 40 } else { 1 + dice.below(3) };
+    let plan = PlanSpec {
+        load,
+        warmup: Nanos(if dice.one_in(3) && !starts_at_nothing { dice.below(WARMUP_MAX.0) } else { 0 }),
+        limit: dice.one_in(4).then(|| dice.between(1, 3_000)),
+        timeout: Nanos(dice.between(MILLISECOND_NS, 30 * SECOND_NS)),
+        drain: dice.one_in(2).then(|| Nanos(dice.below(2) * dice.between(MICROSECOND_NS, 3 * SECOND_NS))),
+        pool,
+        threads: if dice.one_in(4) { 1 + dice.below(3) as u32 } else { 1 }.min(connections).min(users),
+        idempotent: (0..operations).map(|_| !dice.one_in(3)).collect(),
+        rate_cap: None,
+    };
+    let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
+    let world =
+        WorldSpec { server: server(&mut dice), network, generator: generator(&mut dice), seed: dice.bits() };
+    Case { plan, world, stop }
+}
+
+/// A generator of choices.
+struct Dice(Random);
+
+impl Dice {
+    fn bits(&mut self) -> u64 {
+        self.0.bits()
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.0.one_in(n)
+    }
+
+    /// Every order of magnitude from `low` to `high` alike.
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        let ratio = high as f64 / low as f64;
+        ((low as f64 * ratio.powf(self.0.uniform())) as u64).clamp(low, high)
+    }
+
+    fn count(&mut self, max: u64) -> u32 {
+        self.between(1, max) as u32
+    }
+
+    /// Microseconds to seconds.
+    fn time(&mut self) -> Nanos {
+        Nanos(self.between(MICROSECOND_NS, 2 * SECOND_NS))
+    }
+
+    fn odds(&mut self, unlikely: u64) -> u64 {
+        if self.one_in(unlikely) { self.between(1, 300) } else { 0 }
+    }
+}
+
+fn open(dice: &mut Dice, duration: u64) -> LoadSpec {
+    let most = (ARRIVALS_MAX * SECOND_NS / duration).clamp(1, 20_000) * 1000;
+    let mut rate = || Rate { milli_per_s: dice.between(1 + most / 5_000, most) };
+    let (a, b, c) = (rate(), rate(), rate());
+    let duration = Nanos(duration);
+    let phases = match dice.below(5) {
+        0 | 1 => vec![Phase::hold(a, duration)],
+        2 => vec![Phase { from: a, to: b, duration }],
+        3 => {
+            vec![Phase { from: Rate::default(), to: b, duration }, Phase::hold(b, Nanos(1 + duration.0 / 3))]
+        }
+        _ => [a, Rate::default(), b, c].map(|r| Phase::hold(r, Nanos(1 + duration.0 / 4))).to_vec(),
+    };
+    let process = if dice.one_in(2) { Process::Even } else { Process::Poisson { seed: dice.below(1 << 40) } };
+    LoadSpec::Open { phases, process }
+}
+
+/// Users that may be answered at once think for as long as it takes to keep the world small.
+fn closed(dice: &mut Dice, duration: u64, network: NetworkSpec) -> LoadSpec {
+    let users = dice.count(200);
+    let cycle_min = u64::from(users) * (duration + WARMUP_MAX.0) / ARRIVALS_MAX + MICROSECOND_NS;
+    let think = if dice.one_in(2) { dice.time().0 } else { 0 };
+    let think = think.max(cycle_min.saturating_sub(2 * network.latency.0));
+    LoadSpec::Closed { users, think: Nanos(think), duration: Nanos(duration) }
+}
+
+fn network(dice: &mut Dice) -> NetworkSpec {
+    let mut way = |unlikely| if dice.one_in(unlikely) { dice.between(100, 100 * MILLISECOND_NS) } else { 0 };
+    NetworkSpec { latency: Nanos(way(2)), jitter: Nanos(way(4)) }
+}
+
+fn generator(dice: &mut Dice) -> GeneratorSpec {
+    let cpu = if dice.one_in(4) { dice.between(10, 100 * MICROSECOND_NS) } else { 0 };
+    GeneratorSpec { pauses: dice.one_in(4).then(|| windows(dice, true)), cpu_per_event: Nanos(cpu) }
+}
+
+fn server(dice: &mut Dice) -> ServerSpec {
+    ServerSpec {
+        slots: dice.one_in(2).then(|| dice.count(50)),
+        queue_max: dice.one_in(4).then(|| dice.between(1, 30) - 1),
+        every_nth: dice.one_in(6).then(|| (dice.time(), dice.between(1, 500))),
+        slow_one_in: dice.one_in(6).then(|| (dice.time(), dice.between(1, 500))),
+        // Of stretches that come again and again there is one kind at the most, or nothing might ever open.
+        shut: if dice.one_in(3) { vec![windows(dice, true), windows(dice, false)] } else { vec![] },
+        shut_at_random: dice.one_in(8).then(|| RandomWindows {
+            length: Nanos(dice.between(MILLISECOND_NS, 300 * MILLISECOND_NS)),
+            gap_min: Nanos(dice.between(MILLISECOND_NS, 300 * MILLISECOND_NS)),
+            gap_mean: Nanos(dice.between(MILLISECOND_NS, 300 * MILLISECOND_NS)),
+        }),
+        accept_stalled: if dice.one_in(8) { vec![windows(dice, true)] } else { vec![] },
+        down: if dice.one_in(8) { vec![windows(dice, true)] } else { vec![] },
+        refuse_one_in: dice.odds(6),
+        reset_one_in: dice.odds(4),
+        error_one_in: dice.odds(6),
+        ..ServerSpec::new(service(dice))
+    }
+}
+
+fn service(dice: &mut Dice) -> Service {
+    let time = dice.time();
+    match dice.below(8) {
+        0 => Service::Constant(Nanos::ZERO),
+        1 | 2 => Service::Constant(time),
+        3 => Service::Exponential { mean: time },
+        4 => Service::LogNormal { median: time, sigma: 3.0 * dice.0.uniform() },
+        // Below 1 not even the mean is finite.
+        5 => Service::Pareto { min: time, alpha: 0.4 + 2.0 * dice.0.uniform() },
+        6 => Service::Empirical((0..3).map(|_| (dice.time(), dice.below(20))).chain([(time, 1)]).collect()),
+        _ => Service::Ramp {
+            from: time,
+            to: dice.time(),
+            start: Nanos(dice.below(SECOND_NS)),
+            end: Nanos(SECOND_NS + dice.below(SECOND_NS)),
+        },
+    }
+}
+
+fn windows(dice: &mut Dice, again: bool) -> Windows {
+    let length = Nanos(dice.between(MICROSECOND_NS, SECOND_NS));
+    let every = (again && dice.one_in(2)).then(|| length + Nanos(dice.between(MILLISECOND_NS, SECOND_NS)));
+    let count = every.and_then(|_| dice.one_in(2).then(|| dice.between(1, 10)));
+    Windows { first: Nanos(dice.below(2 * SECOND_NS)), length, every, count }
+}
+
+/// The plan of a world, and how many workers carry it out.
+pub(super) fn plan(case: &Case) -> Result<Plan, PlanError> {
+    Plan::new(case.plan.clone())
+}

@@ -1,0 +1,146 @@
+//! What an interval must say, counted from the log; its slowest arrivals too.
+
+use super::books::{Books, Entry};
+use super::hold;
+use super::recording::Snapshot;
+use unblink_core::record::{
+    Answer, ConnectionCounts, Counters, Outcome, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
+};
+use unblink_core::sim::ZERO;
+use unblink_core::time::{Instant, Nanos};
+
+/// Length of every interval but the last.
+const LENGTH: Nanos = Nanos::from_secs(1);
+
+/// Counts of the interval so far.
+pub(super) struct Tally {
+    counters: Counters,
+    /// Places of the measured arrivals that have ended.
+    ended: Vec<usize>,
+    load_end: Instant,
+}
+
+impl Tally {
+    pub(super) fn new(load_end: Instant) -> Tally {
+        Tally { counters: Counters::default(), ended: Vec::new(), load_end }
+    }
+
+    pub(super) fn connections(&mut self) -> &mut ConnectionCounts {
+        &mut self.counters.connections
+    }
+
+    pub(super) fn outcomes(&mut self, measured: bool) -> &mut Outcomes {
+        if measured { &mut self.counters.measured } else { &mut self.counters.warmup }
+    }
+
+    pub(super) fn sent(&mut self, measured: bool, at: Instant) {
+        let in_load = at < self.load_end;
+        let outcomes = self.outcomes(measured);
+        outcomes.sent += 1;
+        outcomes.sent_in_load += u64::from(in_load);
+    }
+
+    pub(super) fn answered(&mut self, measured: bool, answer: &Answer) {
+        self.counters.bytes_received += answer.bytes;
+        self.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += u64::from(measured);
+    }
+
+    pub(super) fn ended(&mut self, place: usize, entry: &Entry) {
+        if entry.measured {
+            self.ended.push(place);
+        }
+        let Some(end) = entry.end else { return };
+        let outcomes = self.outcomes(entry.measured);
+        match end.outcome {
+            Outcome::Ok => outcomes.ok += 1,
+            Outcome::Failed(kind) => outcomes.failed[kind.index()] += 1,
+            Outcome::TimedOut => {
+                outcomes.timed_out += 1;
+                outcomes.timed_out_never_sent += u64::from(entry.sent.is_none());
+            }
+            Outcome::Unfinished => outcomes.unfinished += 1,
+            Outcome::Unsent => outcomes.unsent += 1,
+        }
+    }
+}
+
+/// Holds `snapshot`, which begins where the last one ended, against the books, and begins a new tally.
+pub(super) fn check(
+    books: &mut Books<'_>,
+    snapshot: &Snapshot,
+    start: Nanos,
+    last: bool,
+) -> Result<(), String> {
+    hold!(snapshot.start == start, "it begins at {:?}, the one before ended at {start:?}", snapshot.start);
+    hold!(last || snapshot.length == LENGTH, "it is {:?} long", snapshot.length);
+    hold!(!snapshot.double, "it is marked as double");
+    let end = ZERO + snapshot.start + snapshot.length;
+    if last {
+        hold!(end >= books.now(), "it ends at {end:?}, before the run");
+        books.end_run();
+    } else {
+        books.end_turn()?;
+        books.take_note_of_due(Instant(end.0 - 1));
+    }
+    let mut expected = books.tally.counters.clone();
+    expected.own.total = snapshot.length;
+    // Whose fault a wait was is checked over the whole run.
+    expected.lag = snapshot.counters.lag;
+    expected.measured.timed_out_pool_full = snapshot.counters.measured.timed_out_pool_full;
+    expected.warmup.timed_out_pool_full = snapshot.counters.warmup.timed_out_pool_full;
+    if expected != snapshot.counters {
+        return Err(difference(&expected, &snapshot.counters));
+    }
+    for outcomes in [&snapshot.counters.measured, &snapshot.counters.warmup] {
+        hold!(outcomes.timed_out_pool_full <= outcomes.timed_out_never_sent, "{outcomes:?}");
+    }
+    let (gauges, (in_flight, connections)) = (snapshot.gauges, books.levels());
+    let known = (gauges.in_flight, gauges.connections, gauges.connections_peak, gauges.backlog);
+    let expected = (in_flight, connections, books.peak as u64, books.backlog());
+    hold!(
+        known == expected,
+        "(in flight, connections, peak, backlog) are {known:?} and should be {expected:?}"
+    );
+    slowest(books, snapshot)?;
+    books.tally = Tally::new(books.tally.load_end);
+    Ok(())
+}
+
+fn difference(expected: &Counters, counters: &Counters) -> String {
+    let parts = [
+        ("measured", format!("{:?}", expected.measured), format!("{:?}", counters.measured)),
+        ("warm-up", format!("{:?}", expected.warmup), format!("{:?}", counters.warmup)),
+        ("connections", format!("{:?}", expected.connections), format!("{:?}", counters.connections)),
+        ("own", format!("{:?}", expected.own), format!("{:?}", counters.own)),
+    ];
+    let parts = parts.iter().filter(|(_, expected, counted)| expected != counted);
+    let lines: Vec<_> = parts.map(|(n, e, c)| format!("{n} should be\n  {e}\nand is\n  {c}")).collect();
+    if lines.is_empty() { "statuses or bytes differ".to_string() } else { lines.join("\n") }
+}
+
+/// The five slowest of the interval, each as it is in the books.
+fn slowest(books: &Books<'_>, snapshot: &Snapshot) -> Result<(), String> {
+    let response = |entry: &Entry| entry.end.map_or(Nanos::ZERO, |end| end.at.since(entry.intended));
+    let ended = books.tally.ended.iter().map(|&place| &books.entries[place]);
+    let mut expected: Vec<Nanos> = ended.clone().map(response).collect();
+    expected.sort_unstable_by(|a, b| b.cmp(a));
+    expected.truncate(SLOWEST_KEPT);
+    let kept = snapshot.slowest.as_slice();
+    let times: Vec<Nanos> = kept.iter().map(|arrival| arrival.response()).collect();
+    hold!(times == expected, "the slowest took {expected:?}, it says {times:?}");
+    let offset = |at: Instant| Instant(at.since(ZERO).0);
+    for slow in kept {
+        let same = |entry: &&Entry| {
+            entry.index == slow.index
+                && offset(entry.intended) == slow.intended
+                && entry.sent.map(offset) == slow.sent
+                && entry.operation == slow.operation
+                && entry.end.is_some_and(|end| {
+                    (offset(end.at), end.outcome, end.status, end.slot)
+                        == (slow.ended, slow.outcome, slow.status, slow.connection)
+                })
+        };
+        hold!(ended.clone().any(|entry| same(&entry)), "{slow:?} is not in the books");
+    }
+    Ok(())
+}

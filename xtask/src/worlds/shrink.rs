@@ -1,0 +1,105 @@
+//! Makes a failing world smaller: shorter, slower, with one feature after the other left out, for as long as
+//! it still fails.
+
+use super::generate::Case;
+use super::{ENDLESS, NO_PLAN, Sum};
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::LoadSpec;
+use unblink_core::schedule::Process;
+use unblink_core::sim::{GeneratorSpec, NetworkSpec, ServerSpec, Service};
+use unblink_core::time::Nanos;
+
+/// Worlds that are tried at the most.
+const TRIES_MAX: usize = 2_000;
+
+/// The smallest failing world on the way down from `case`, and what is wrong in it.
+pub(super) fn shrink(
+    case: Case,
+    violation: String,
+    fails: impl Fn(&Case) -> Result<Sum, String>,
+) -> (Case, String) {
+    let (mut case, mut violation, mut tries) = (case, violation, 0);
+    loop {
+        let smaller = simpler(&case).into_iter().filter(|next| *next != case).find_map(|next| {
+            tries += 1;
+            let error = (tries <= TRIES_MAX).then(|| fails(&next).err())??;
+            // That a plan can't be is another matter, and so is a world in which time stands still.
+            let goes_on = |error: &str| error.starts_with(ENDLESS);
+            let other = error.starts_with(NO_PLAN) || goes_on(&error) != goes_on(&violation);
+            (!other).then_some((next, error))
+        });
+        match smaller {
+            Some(found) => (case, violation) = found,
+            None => return (case, violation),
+        }
+    }
+}
+
+/// Worlds that are a step simpler, the widest steps first.
+fn simpler(case: &Case) -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Case)| {
+        let mut next = case.clone();
+        change(&mut next);
+        all.push(next);
+    };
+    with(&|c| c.world.server = ServerSpec::new(c.world.server.service.clone()));
+    with(&|c| c.world.generator = GeneratorSpec::default());
+    with(&|c| c.world.network = NetworkSpec::default());
+    with(&|c| c.stop = None);
+    with(&|c| c.plan.warmup = Nanos::ZERO);
+    with(&|c| c.plan.limit = None);
+    with(&|c| c.plan.drain = None);
+    with(&|c| c.plan.threads = 1);
+    with(&|c| c.plan.idempotent.truncate(1));
+    // Neither is simpler than the other.
+    if !matches!(case.world.server.service, Service::Constant(_)) {
+        with(&|c| c.world.server.service = Service::Constant(Nanos::ZERO));
+        with(&|c| c.world.server.service = Service::Constant(Nanos::from_millis(10)));
+    }
+    with(&|c| c.world.server.slots = None);
+    with(&|c| c.world.server.queue_max = None);
+    with(&|c| c.world.server.every_nth = None);
+    with(&|c| c.world.server.slow_one_in = None);
+    with(&|c| c.world.server.shut.truncate(1));
+    with(&|c| c.world.server.shut.clear());
+    with(&|c| c.world.server.shut_at_random = None);
+    with(&|c| c.world.server.accept_stalled.clear());
+    with(&|c| c.world.server.down.clear());
+    with(&|c| c.world.server.refuse_one_in = 0);
+    with(&|c| c.world.server.reset_one_in = 0);
+    with(&|c| c.world.server.error_one_in = 0);
+    with(&|c| c.world.network.jitter = Nanos::ZERO);
+    with(&|c| c.world.network.latency = Nanos::ZERO);
+    with(&|c| c.world.generator.pauses = None);
+    with(&|c| c.world.generator.cpu_per_event = Nanos::ZERO);
+    with(&|c| {
+        let (Pool::Auto { max: n } | Pool::Fixed { n }) = &mut c.plan.pool;
+        *n = (*n / 2).max(1);
+    });
+    with(&|c| match &mut c.plan.load {
+        LoadSpec::Open { phases, .. } => phases.truncate(1),
+        LoadSpec::Closed { users, .. } => *users = (*users / 2).max(1),
+    });
+    with(&|c| match &mut c.plan.load {
+        LoadSpec::Open { phases, .. } => phases.iter_mut().for_each(|phase| phase.duration.0 /= 2),
+        LoadSpec::Closed { duration, .. } => duration.0 /= 2,
+    });
+    with(&|c| {
+        if let LoadSpec::Open { phases, process } = &mut c.plan.load {
+            *process = Process::Even;
+            phases.iter_mut().for_each(|phase| phase.to = phase.from);
+        }
+    });
+    with(&|c| {
+        if let LoadSpec::Open { phases, .. } = &mut c.plan.load {
+            for phase in phases {
+                (phase.from.milli_per_s, phase.to.milli_per_s) =
+                    (phase.from.milli_per_s / 2, phase.to.milli_per_s / 2);
+            }
+        }
+    });
+    with(&|c| c.plan.limit = c.plan.limit.map(|limit| (limit / 2).max(1)));
+    with(&|c| c.plan.timeout.0 = (c.plan.timeout.0 / 2).max(1));
+    all
+}
