@@ -189,6 +189,8 @@ fn at_their_ages(completed: &Track<u64>, censored: &Track<u64>) -> Vec<(u64, u64
 /// Is `age` in a bin below that of `value`? Both are tops of bins, or exact maxima within one, so that
 /// bins have to be compared: two maxima may differ within a bin, and a tie must stay one.
 fn is_bin_below(track: &Track<u64>, age: u64, value: u64) -> bool {
+    // The first bin is that of 1 ns, and holds 0 too.
+    let (age, value) = (age.max(1), value.max(1));
     age < value && !track.histogram.equivalent(age, value)
 }
 

@@ -3,10 +3,11 @@
 
 use super::recording::Snapshot;
 use super::*;
-use unblink_core::dispatch::{Action, Event};
-use unblink_core::plan::LoadSpec;
+use unblink_core::dispatch::{Action, Event, Pool};
+use unblink_core::plan::{LoadSpec, PlanSpec};
 use unblink_core::record::{Series, SlowArrival};
-use unblink_core::sim::{NetworkSpec, ServerSpec, Service, Sight, WorldSpec};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::sim::{NetworkSpec, ServerSpec, Service, Sight, Windows, WorldSpec};
 
 /// More by hand: `cargo xtask worlds --seeds 100000`.
 const WORLDS: u64 = 300;
@@ -18,6 +19,44 @@ fn worlds_pass() {
             panic!("{}", describe(&failure));
         }
     }
+}
+
+/// Pauses across the end of an interval, whose arrivals counted as seen then; ages of 0 beside a completed 1 ns.
+const FAILED_ONCE: [u64; 6] = [32_205, 47_080, 53_484, 65_700, 76_799, 94_636];
+
+#[test]
+fn worlds_that_failed_once_pass() {
+    for seed in FAILED_ONCE {
+        run(seed).unwrap_or_else(|failure| panic!("{}", describe(&failure)));
+    }
+}
+
+#[test]
+fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
+    // What is left of world 32205: the generator is away at the end of the first second.
+    let mut case = generate::case(0);
+    let phase =
+        Phase { from: Rate::default(), to: Rate { milli_per_s: 18_249 }, duration: Nanos(1_011_714_087) };
+    case.plan = PlanSpec {
+        load: LoadSpec::Open { phases: vec![phase], process: Process::Even },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos(318_043_174),
+        drain: None,
+        pool: Pool::Fixed { n: 1 },
+        threads: 1,
+        idempotent: vec![true],
+        rate_cap: None,
+    };
+    case.world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::ZERO)));
+    case.world.generator.pauses = Some(Windows {
+        first: Nanos(527_105_842),
+        length: Nanos(185_317_529),
+        every: Some(Nanos(195_075_023)),
+        count: None,
+    });
+    case.stop = None;
+    run_case(&case).unwrap();
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
             self.dispatch.stop(stop);
         }
         while let Some(end) = self.intervals.passed(now) {
-            self.dispatch.count_due_before(end, end, self.intervals.recorder());
+            self.dispatch.count_due_before(end, now, self.intervals.recorder());
             self.intervals.hand_over(end, self.dispatch.gauges());
         }
     }

@@ -22,8 +22,7 @@ pub(super) trait Client {
     fn wake(&self) -> Option<Instant>;
     /// Takes note of an event and asks for actions.
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions);
-    /// Time has come to `now`, and nothing has happened between the last call and this; called before
-    /// anything at `now` happens.
+    /// The client's turn has come at `now`; called before it is told of anything, and never while it is away.
     fn reach(&mut self, now: Instant);
     /// Nothing is left to do.
     fn is_finished(&self) -> bool;
@@ -137,7 +136,6 @@ impl<W: Watch> World<W> {
             match self.ahead.peek().map(|entry| entry.at) {
                 Some(at) if mine.is_none_or(|mine| at <= mine) => {
                     now = now.max(at);
-                    client.reach(now);
                     self.happen(now);
                 }
                 _ => {
