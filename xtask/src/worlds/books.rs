@@ -97,8 +97,8 @@ pub(super) struct Books<'a> {
     pub(super) peak: usize,
     /// The pool has been at its limit.
     pub(super) was_full: bool,
-    /// At the end of a turn after the schedule's zero, the pool was below its limit.
-    pub(super) was_below: bool,
+    /// At the end of a turn after the schedule's zero, a connection was being opened or could have been.
+    pub(super) was_growing: bool,
     /// Of the interval.
     pub(super) tally: Tally,
 }
@@ -125,7 +125,7 @@ impl<'a> Books<'a> {
             connects: Vec::new(),
             peak: 0,
             was_full: false,
-            was_below: false,
+            was_growing: false,
             tally: Tally::new(load_end),
         })
     }
@@ -219,7 +219,7 @@ impl<'a> Books<'a> {
         let opening_max = OPENING_MIN + self.connects.len() as u64;
         hold!(self.opening as u64 <= opening_max, "{} connects in progress", self.opening);
         hold!(self.turn.actions <= ACTIONS_MAX, "{} actions in a turn", self.turn.actions);
-        self.was_below |= self.turn.now >= ZERO && total < self.max;
+        self.was_growing |= self.turn.now >= ZERO && (total < self.max || self.opening > 0);
         Ok(())
     }
 

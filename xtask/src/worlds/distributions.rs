@@ -186,6 +186,6 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
     let by_pool =
         lag.no_connection + counters.measured.timed_out_pool_full + counters.warmup.timed_out_pool_full;
     hold!(books.was_full || by_pool == 0, "the pool was never full and is blamed: {lag:?}");
-    hold!(books.was_below || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
+    hold!(books.was_growing || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
     Ok(())
 }
