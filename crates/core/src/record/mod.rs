@@ -416,6 +416,16 @@ impl Recorder {
         }
     }
 
+    /// A simulated tool adds a value for a request that it never sent, beside the answer of `flight` at `now`: as if
+    /// that request had been intended so much later.
+    pub fn invented(&mut self, flight: &Flight, response: Nanos, now: Instant) {
+        if self.is_measured(&flight.arrival) {
+            self.bank.track_mut(Series::Response).record(response);
+            let row = self.bank.heat.bin_of(response);
+            self.bank.heat.record((now - response).since(self.start), row);
+        }
+    }
+
     /// A connection is usable.
     pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>) {
         self.bank.counters.connections.opened += 1;

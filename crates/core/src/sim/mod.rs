@@ -4,18 +4,24 @@
 //! seed. Nothing here reads a clock or starts a thread: a minute of load takes milliseconds, and the same
 //! seed gives the same intervals to the last bit.
 
+mod client;
 mod honest;
 mod intervals;
 mod random;
 mod server;
 mod service;
+mod tool;
+mod users;
 mod watch;
 mod window;
 mod world;
 
+pub use client::{ClientSpec, simulate_client};
 pub use random::Random;
 pub use server::ServerSpec;
 pub use service::Service;
+pub use tool::{ClockFrom, Correct, Late, Pacing, ToolSpec};
+pub use users::{Return, UsersSpec};
 pub use watch::{Part, Sight, Taken, Watch};
 pub use window::{RandomWindows, Windows};
 

@@ -1,0 +1,324 @@
+//! Impatient users: each arrives on the schedule, gives up an attempt that takes too long, and tries again.
+//!
+//! What a user felt counts from the first intention. The server does not learn that an attempt was given up and
+//! works on, so that load amplifies itself. An attempt that may not be repeated is waited for until the timeout.
+
+use super::intervals::Intervals;
+use super::world::Client;
+use crate::dispatch::{Action, Actions, ConnId, Event};
+use crate::load::{Arrival, Load, Open};
+use crate::plan::Plan;
+use crate::record::{Answer, Flight, Gauges, Interval};
+use crate::time::{Instant, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// When a user whose attempt failed comes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Return {
+    /// After this time; twice as long after each further attempt.
+    After(Nanos),
+    /// With everybody else, in the moment in which somebody is answered again. One of those who wait asks once in
+    /// this time.
+    Together(Nanos),
+}
+
+/// How users behave who don't get an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UsersSpec {
+    /// An attempt that takes longer is given up; without it only failures are repeated.
+    pub patience: Option<Nanos>,
+    /// Attempts of one user at the most.
+    pub attempts_max: u32,
+    /// When it comes back.
+    pub comes_back: Return,
+    /// Further attempts of all users at the most, in percent of the arrivals so far; no limit without it.
+    pub budget_percent: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct User {
+    /// How many users and attempts had this place before; an answer to one of them is nobody's.
+    generation: u32,
+    is_here: bool,
+    attempts: u32,
+    flight: Flight,
+    /// Its attempt under way.
+    is_waiting: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum What {
+    /// The attempt has taken too long.
+    GiveUp,
+    /// The next attempt begins.
+    Again,
+    /// The user has waited for longer than the timeout.
+    TimeOut,
+}
+
+pub(super) struct Users<F> {
+    spec: UsersSpec,
+    load: Open,
+    users: Vec<User>,
+    free: Vec<u32>,
+    here: u64,
+    peak: u64,
+    /// (when, who, generation, what).
+    ahead: BinaryHeap<Reverse<(Instant, u32, u32, What)>>,
+    /// Those who wait to come back together, and when one of them asks.
+    herd: VecDeque<(u32, u32)>,
+    probe: Option<Instant>,
+    arrivals: u64,
+    /// Further attempts that were allowed.
+    repeated: u64,
+    timeout: Nanos,
+    operations: u64,
+    end: Instant,
+    has_ended: bool,
+    pub(super) intervals: Intervals<F>,
+}
+
+impl<F: FnMut(&Interval)> Users<F> {
+    pub(super) fn new(spec: UsersSpec, plan: &Plan, load: Open, intervals: Intervals<F>) -> Users<F> {
+        let end = load.end() + plan.drain();
+        Users {
+            spec,
+            load,
+            users: Vec::new(),
+            free: Vec::new(),
+            here: 0,
+            peak: 0,
+            ahead: BinaryHeap::new(),
+            herd: VecDeque::new(),
+            probe: None,
+            arrivals: 0,
+            repeated: 0,
+            timeout: plan.spec().timeout,
+            operations: plan.spec().idempotent.len() as u64,
+            end,
+            has_ended: false,
+            intervals,
+        }
+    }
+
+    pub(super) fn gauges(&self) -> Gauges {
+        Gauges { in_flight: self.here, backlog: 0, connections: self.here, connections_peak: self.peak }
+    }
+
+    fn arrive(&mut self, arrival: Arrival, now: Instant, out: &mut Actions) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.users.push(User::default());
+            self.users.len() as u32 - 1
+        });
+        self.arrivals += 1;
+        self.here += 1;
+        self.peak = self.peak.max(self.here);
+        let operation = (arrival.index % self.operations.max(1)) as u32;
+        let user = &mut self.users[place as usize];
+        user.is_here = true;
+        user.attempts = 0;
+        user.flight =
+            Flight { arrival, operation, noticed: now, ready: arrival.intended, ..Flight::default() };
+        self.intervals.recorder().due(&arrival);
+        self.attempt(place, out);
+    }
+
+    fn attempt(&mut self, place: u32, out: &mut Actions) {
+        let user = &mut self.users[place as usize];
+        user.generation += 1;
+        user.attempts += 1;
+        user.is_waiting = true;
+        let conn = ConnId { slot: place, generation: user.generation };
+        let Flight { arrival, operation, .. } = user.flight;
+        out.push(Action::Send { conn, operation, arrival: arrival.index });
+    }
+
+    fn sent(&mut self, conn: ConnId, now: Instant) {
+        let user = &mut self.users[conn.slot as usize];
+        let is_first = user.attempts == 1;
+        if is_first {
+            user.flight.sent = Some(now);
+            let flight = user.flight;
+            self.intervals.recorder().sent(&flight);
+        } else {
+            self.intervals.recorder().counters().connections.resent += 1;
+        }
+        let user = &self.users[conn.slot as usize];
+        let timeout = user.flight.arrival.intended + self.timeout;
+        let patience = self.spec.patience.map(|patience| now + patience);
+        let entry = match patience.filter(|&at| at < timeout && user.attempts < self.spec.attempts_max) {
+            Some(at) => (at, conn.slot, conn.generation, What::GiveUp),
+            None => (timeout, conn.slot, conn.generation, What::TimeOut),
+        };
+        self.ahead.push(Reverse(entry));
+    }
+
+    /// May this user try once more?
+    fn may_repeat(&self, place: u32) -> bool {
+        let within = |percent: u32| {
+            u128::from(self.repeated + 1) * 100 <= u128::from(self.arrivals) * u128::from(percent)
+        };
+        self.users[place as usize].attempts < self.spec.attempts_max
+            && self.spec.budget_percent.is_none_or(within)
+    }
+
+    /// The attempt of a user is over without success; it will come back.
+    fn turn_away(&mut self, place: u32, now: Instant) {
+        let user = &mut self.users[place as usize];
+        user.is_waiting = false;
+        user.generation += 1;
+        let generation = user.generation;
+        self.repeated += 1;
+        match self.spec.comes_back {
+            Return::After(time) => {
+                // Far above any run; it keeps the time finite.
+                let doubled = time.0.saturating_mul(1 << (user.attempts - 1).min(32));
+                self.ahead.push(Reverse((now + Nanos(doubled), place, generation, What::Again)));
+            }
+            Return::Together(every) => {
+                self.herd.push_back((place, generation));
+                self.probe.get_or_insert(now + every);
+                let timeout = user.flight.arrival.intended + self.timeout;
+                self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
+            }
+        }
+    }
+
+    fn answered(&mut self, conn: ConnId, answer: &Answer, now: Instant, out: &mut Actions) {
+        if answer.failure.is_none() {
+            // Everybody hears of it, whoever asked.
+            self.come_back(out);
+        }
+        if !self.is_asking(conn) {
+            return;
+        }
+        if answer.failure.is_some() && self.may_repeat(conn.slot) {
+            return self.turn_away(conn.slot, now);
+        }
+        let flight = self.leave(conn.slot);
+        self.intervals.recorder().answered(&flight, conn.slot, answer, now);
+    }
+
+    fn come_back(&mut self, out: &mut Actions) {
+        self.probe = None;
+        while let Some((place, generation)) = self.herd.pop_front() {
+            if self.is_same(place, generation) {
+                self.attempt(place, out);
+            }
+        }
+    }
+
+    fn is_same(&self, place: u32, generation: u32) -> bool {
+        let user = &self.users[place as usize];
+        user.is_here && user.generation == generation
+    }
+
+    fn is_asking(&self, conn: ConnId) -> bool {
+        self.is_same(conn.slot, conn.generation) && self.users[conn.slot as usize].is_waiting
+    }
+
+    fn leave(&mut self, place: u32) -> Flight {
+        let user = &mut self.users[place as usize];
+        user.is_here = false;
+        user.is_waiting = false;
+        user.generation += 1;
+        self.here -= 1;
+        self.free.push(place);
+        while let Some(&Reverse((_, place, generation, _))) = self.ahead.peek() {
+            if self.is_same(place, generation) {
+                break;
+            }
+            self.ahead.pop();
+        }
+        self.users[place as usize].flight
+    }
+
+    fn pass_time(&mut self, now: Instant, out: &mut Actions) {
+        while let Some(&Reverse((at, place, generation, what))) = self.ahead.peek() {
+            if at > now {
+                break;
+            }
+            self.ahead.pop();
+            if !self.is_same(place, generation) {
+                continue;
+            }
+            match what {
+                What::Again => self.attempt(place, out),
+                What::GiveUp if self.may_repeat(place) => self.turn_away(place, now),
+                What::GiveUp => {
+                    // The budget is used up: this attempt is the last one.
+                    let timeout = self.users[place as usize].flight.arrival.intended + self.timeout;
+                    self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
+                }
+                What::TimeOut => {
+                    let flight = self.leave(place);
+                    self.intervals.recorder().timed_out(&flight, place, 0, now);
+                }
+            }
+        }
+        while self.probe.is_some_and(|at| at <= now) {
+            self.probe = None;
+            while let Some((place, generation)) = self.herd.pop_front() {
+                if self.is_same(place, generation) {
+                    self.attempt(place, out);
+                    break;
+                }
+            }
+            if let (Return::Together(every), false) = (self.spec.comes_back, self.herd.is_empty()) {
+                self.probe = Some(now + every);
+            }
+        }
+    }
+
+    fn cut_off(&mut self, now: Instant) {
+        self.has_ended = true;
+        for (place, user) in self.users.iter().enumerate().filter(|(_, user)| user.is_here) {
+            self.intervals.recorder().cut_off(&user.flight, place as u32, now);
+        }
+        self.here = 0;
+    }
+}
+
+impl<F: FnMut(&Interval)> Client for Users<F> {
+    fn wake(&self) -> Option<Instant> {
+        let ahead = self.ahead.peek().map(|&Reverse((at, ..))| at);
+        let next = [self.load.next_due(), ahead, self.probe].into_iter().flatten().min()?;
+        Some(next.min(self.end))
+    }
+
+    fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
+        match event {
+            Event::Sent(conn) => return self.sent(conn, now),
+            Event::Answered(conn, answer) => self.answered(conn, &answer, now, out),
+            Event::Closed(conn, closing) if self.is_asking(conn) => {
+                if self.may_repeat(conn.slot) {
+                    self.turn_away(conn.slot, now);
+                } else {
+                    let flight = self.leave(conn.slot);
+                    self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
+                }
+            }
+            // Answers of the same moment come first.
+            Event::Tick if now >= self.end => return self.cut_off(now),
+            Event::Tick => self.pass_time(now, out),
+            Event::Closed(..) | Event::Connected(..) | Event::ConnectFailed(..) => {}
+        }
+        self.load.advance(now, |_| {});
+        while let Some(arrival) = self.load.head() {
+            self.load.pop();
+            self.arrive(arrival, now, out);
+        }
+    }
+
+    fn reach(&mut self, now: Instant) {
+        while let Some(end) = self.intervals.passed(now) {
+            let gauges = self.gauges();
+            self.intervals.hand_over(end, gauges);
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.has_ended || (self.here == 0 && self.load.next_due().is_none())
+    }
+}
