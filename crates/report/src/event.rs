@@ -46,7 +46,7 @@ impl Cluster {
 pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
     let heat = &doc.heatmap;
     let measured: Vec<&HeatColumn> =
-        heat.columns.iter().filter(|column| column.start_ns >= doc.load.warmup_ns).collect();
+        heat.columns.iter().filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc)).collect();
     let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Tail::Unknown };
     let span = last.start_ns.saturating_add(heat.column_ns).saturating_sub(first.start_ns);
     let bin = heat.bin_edges_ns.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;

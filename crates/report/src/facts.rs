@@ -4,11 +4,13 @@ mod arrivals;
 mod connections;
 mod outcome;
 mod titles;
+mod transient;
 
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
 pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
+pub(crate) use transient::{left_out_name, measured_from_ns, transient};
 
 use crate::format::{self, plural};
 use unblink_artifact::document::{
@@ -126,6 +128,7 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
             plural(warmup.scheduled, "arrival", "arrivals")
         ));
     }
+    lines.extend(transient(doc));
     lines
 }
 

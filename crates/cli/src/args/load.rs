@@ -1,12 +1,13 @@
 //! What load is offered, and how patiently: flags that every command with a load has in common.
 
+use super::steady::{self, Warmup};
 use super::value;
 use clap::Args;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
 /// The load.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct LoadArgs {
     /// Offer this many requests per second (open loop)
     #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", allow_hyphen_values = true,
@@ -33,10 +34,11 @@ pub(crate) struct LoadArgs {
           value_parser = value::count)]
     pub requests: Option<u64>,
 
-    /// Offer load for this long before the measured part, and leave it out of every figure
-    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::duration)]
-    pub warmup: Nanos,
+    /// Offer load for this long before the measured part, and leave it out of every figure; `auto` finds the end of
+    /// the transient when the run has ended
+    #[arg(long, value_name = "TIME|auto", default_value = "0s", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = steady::warmup)]
+    pub warmup: Warmup,
 
     /// How arrivals lie around the rate
     #[arg(long, value_enum, default_value_t = Arrivals::Even, help_heading = "Load")]

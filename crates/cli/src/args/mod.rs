@@ -3,6 +3,7 @@
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod run;
+pub(crate) mod steady;
 pub(crate) mod value;
 
 use clap::{Parser, Subcommand};

@@ -16,7 +16,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::{RunDocument, RunStatus, Target};
-use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::folder::{FolderWriter, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -89,7 +89,9 @@ pub(crate) fn execute(
     live.clear();
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
-    let document = tally.document(&ending(&plan, summary, steal_share, &tally));
+    let ending = ending(&plan, summary, steal_share, &tally);
+    let tally = leave_out_transient(folder, tally, &ending);
+    let document = tally.document(&ending);
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
     }

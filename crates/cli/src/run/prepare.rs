@@ -2,19 +2,23 @@
 
 use super::request::{RequestSpec, requests};
 use crate::args::run::RunArgs;
+use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Expectation};
 use crate::{environment, load, secrets};
 use anyhow::{Context, Result, anyhow, bail};
+use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document;
 use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, protocol_names};
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
+use unblink_report::format;
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
@@ -127,7 +131,7 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
     let threads = args.threads.unwrap_or(wanted.min(max));
     let plan = Plan::new(PlanSpec {
         load,
-        warmup: args.load.warmup,
+        warmup: args.load.warmup.planned(),
         limit: args.load.requests,
         timeout: args.load.timeout,
         drain: args.load.drain,
@@ -136,7 +140,40 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
         idempotent: requests.iter().map(RequestSpec::is_idempotent).collect(),
         rate_cap: load::rate_cap(&args.load)?,
     })?;
+    if args.load.warmup == Warmup::Auto {
+        check_transient(&plan)?;
+    }
     Ok(plan)
+}
+
+fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
+    let mut load = load::describe(&args.load, plan);
+    load.warmup_auto = args.load.warmup == Warmup::Auto;
+    if load.warmup_auto {
+        load.summary += ", the transient left out";
+    }
+    load
+}
+
+/// The end of a transient can only be found in a load that holds, and not in a short one.
+fn check_transient(plan: &Plan) -> Result<()> {
+    if let LoadSpec::Open { phases, .. } = &plan.spec().load {
+        if phases.iter().any(|p| p.from != p.to || p.from != phases[0].from) {
+            bail!(
+                "--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time"
+            );
+        }
+    }
+    let needed = Nanos::from_secs(INTERVALS_MIN as u64);
+    if plan.load_length() < needed {
+        bail!(
+            "--warmup auto needs at least {} of load, this run has {}: measure for longer (-d), or give --warmup \
+             a time",
+            format::plain(&format::moment(needed.0)),
+            format::plain(&format::moment(plan.load_length().0))
+        );
+    }
+    Ok(())
 }
 
 fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Result<Pool> {
@@ -218,7 +255,7 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         started_at: String::new(),
         command: secrets::mask_command(std::env::args()),
         environment: environment::describe(limits),
-        load: load::describe(&args.load, &job.plan),
+        load: describe(args, &job.plan),
         targets,
         connections: ConnectionPlan { mode, limit: u64::from(limit) },
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),

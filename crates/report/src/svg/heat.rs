@@ -100,7 +100,7 @@ fn draw_span(
     let columns = merge(&heat.columns, width_ns);
     let width = x.at(span.0 as f64 + width_ns as f64) - plot.left;
     canvas.hatching();
-    if span.0 < doc.load.warmup_ns {
+    if span.0 < crate::facts::measured_from_ns(doc) {
         warm_up(canvas, doc, &plot, &x, strips_top);
     }
     time_axis(canvas, &plot, &x, "when the arrival was due");
@@ -276,13 +276,13 @@ fn percentiles(canvas: &mut Canvas, heat: &Heatmap, x: &Scale, y: &Scale) {
     }
 }
 
-/// Shades the warm-up, which enters no other figure.
+/// Shades the warm-up or the transient that is left out: they enter no other figure.
 pub(crate) fn warm_up(canvas: &mut Canvas, doc: &RunDocument, plot: &Plot, x: &Scale, top: f64) {
-    if doc.load.warmup_ns > 0 && doc.warmup.is_some() {
-        let end = x.at(doc.load.warmup_ns as f64);
+    if let Some(name) = crate::facts::left_out_name(doc) {
+        let end = x.at(crate::facts::measured_from_ns(doc) as f64);
         if end > plot.left {
             canvas.rect("warm-up", plot.left, top, end - plot.left, plot.bottom - top);
-            canvas.text("tick", (plot.left + 4.0, plot.bottom - 6.0), Anchor::Start, "warm-up");
+            canvas.text("tick", (plot.left + 4.0, plot.bottom - 6.0), Anchor::Start, name);
         }
     }
 }

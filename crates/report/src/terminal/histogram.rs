@@ -88,7 +88,7 @@ fn censored(doc: &RunDocument) -> Vec<(&'static str, u64)> {
 }
 
 fn measured(doc: &RunDocument) -> impl Iterator<Item = &unblink_artifact::document::HeatColumn> {
-    doc.heatmap.columns.iter().filter(|column| column.start_ns >= doc.load.warmup_ns)
+    doc.heatmap.columns.iter().filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc))
 }
 
 /// Cells summed over time, as long as the edges.
