@@ -60,7 +60,7 @@ fn main() {
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mean = Nanos::from_micros(1_000);
-    for (utilisation, length_s) in [(0.5, 120), (0.7, 120), (0.8, 120), (0.9, 300)] {
+    for (utilisation, length_s) in [(0.5, 120), (0.7, 120), (0.8, 240), (0.9, 900)] {
         let rate = utilisation * PER_SECOND;
         cells.push(Cell {
             name: format!("M/M/1, ρ = {utilisation}"),
@@ -68,7 +68,7 @@ fn cells() -> Vec<Cell> {
             ..queue(rate, 1, Service::Exponential { mean }, length_s)
         });
     }
-    for (utilisation, length_s) in [(0.5, 120), (0.9, 300)] {
+    for (utilisation, length_s) in [(0.5, 120), (0.9, 600)] {
         let rate = utilisation * PER_SECOND;
         cells.push(Cell {
             name: format!("M/D/1, ρ = {utilisation}"),
@@ -76,7 +76,7 @@ fn cells() -> Vec<Cell> {
             ..queue(rate, 1, Service::Constant(mean), length_s)
         });
     }
-    for (servers, utilisation, length_s) in [(4, 0.8, 120)] {
+    for (servers, utilisation, length_s) in [(4, 0.8, 240)] {
         let (rate, each) = (utilisation * PER_SECOND, PER_SECOND / f64::from(servers));
         cells.push(Cell {
             name: format!("M/M/{servers}, ρ = {utilisation}"),

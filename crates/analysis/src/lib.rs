@@ -6,6 +6,7 @@
 //! [`thresholds`] and, as a table, in `docs/validity.md`.
 
 pub mod arrivals;
+pub mod censoring;
 mod checks;
 pub mod evidence;
 pub mod finding;

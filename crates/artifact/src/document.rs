@@ -346,7 +346,7 @@ pub struct Distribution {
 }
 
 /// One quantile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantile {
     /// 0 to 1.
     pub q: f64,
@@ -356,6 +356,55 @@ pub struct Quantile {
     pub censored: bool,
     /// Too few samples for this quantile: fewer than ten lie above it.
     pub few_samples: bool,
+    /// Lower end of its 95 % interval, in the distribution's unit; absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<u64>,
+    /// Upper end; absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<u64>,
+    /// How the interval was found, or why there is none; absent where none is looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<IntervalKind>,
+    /// With `one_event`: when the arrivals that decide the quantile began to fall due, after t = 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_at_ns: Option<u64>,
+    /// With `few_events`: how many decide the quantile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<u32>,
+    /// With `too_short`: a measured part of this length might do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_ns: Option<u64>,
+    /// Where censoring may bear on it: the quantile if all that was censored had been answered at its age.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_answered_now: Option<u64>,
+    /// The same if nothing of it had ever been answered; absent beside `if_answered_now`: without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_never: Option<u64>,
+    /// Where arrivals failed: the share of all arrivals, the failed included, that is answered `ok` within `value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_within: Option<f64>,
+}
+
+/// How the 95 % interval of a quantile was found, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalKind {
+    /// By circular blocks of time.
+    BlockBootstrap,
+    /// By ranks: neighbouring arrivals do not depend on one another more than ranks allow for.
+    Exact,
+    /// `low` alone: the upper end lies beyond what is known.
+    Censored,
+    /// Even independent samples would have to be more.
+    NotEnoughData,
+    /// One event decides this quantile, see `event_at_ns`.
+    OneEvent,
+    /// Few events decide this quantile, see `events`.
+    FewEvents,
+    /// Events, or the target's memory, are too long for this run, see `needed_ns`.
+    TooShort,
+    /// The rate changes, or the target is saturated.
+    NotSteady,
 }
 
 /// Where send lag came from, over the sent arrivals.

@@ -2,12 +2,14 @@
 
 mod arrivals;
 mod connections;
+mod intervals;
 mod outcome;
 mod titles;
 mod transient;
 
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
+pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};

@@ -350,10 +350,32 @@ pub fn demo() -> Demo {
     }
 }
 
+/// The stall again, with an interval for each percentile that has one.
+pub fn intervals() -> RunDocument {
+    let mut doc = stall();
+    for d in [&mut doc.response_time, &mut doc.service_time] {
+        for quantile in &mut d.quantiles {
+            let is_event = quantile.q > 0.96 && quantile.value > 100 * MS;
+            quantile.interval = Some(match is_event {
+                true => IntervalKind::OneEvent,
+                false => IntervalKind::BlockBootstrap,
+            });
+            quantile.event_at_ns = is_event.then_some(30 * S);
+            quantile.low = (!is_event).then_some(quantile.value - quantile.value / 100);
+            quantile.high = (!is_event).then_some(quantile.value + quantile.value / 80);
+        }
+    }
+    for quantile in doc.response_time.quantiles.iter_mut().filter(|quantile| quantile.q > 0.999) {
+        (quantile.interval, quantile.event_at_ns) = (Some(IntervalKind::NotEnoughData), None);
+    }
+    doc
+}
+
 /// Every fixture by name.
 pub fn all() -> Vec<(&'static str, RunDocument)> {
     vec![
         ("stall", stall()),
+        ("intervals", intervals()),
         ("closed", stall_closed()),
         ("pool", pool()),
         ("saturated", saturated()),

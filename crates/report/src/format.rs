@@ -30,6 +30,15 @@ pub fn duration(ns: u64) -> String {
     unreachable!("the last unit has no bound")
 }
 
+/// From one duration to another; a unit that both have stands once: `405–415 ms`, `980 µs–1.02 ms`.
+pub(crate) fn between(low_ns: u64, high_ns: u64) -> String {
+    let (low, high) = (duration(low_ns), duration(high_ns));
+    match (low.split_once(UNIT), high.split_once(UNIT)) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
 /// A whole number: `60 000`.
 pub fn count(n: u64) -> String {
     thousands(&n.to_string())
@@ -315,6 +324,12 @@ mod tests {
         ] {
             assert_eq!(hold_figures(text), held);
         }
+    }
+
+    #[test]
+    fn a_unit_in_common_stands_once() {
+        assert_eq!(plain(&between(405_000_000, 415_000_000)), "405–415 ms");
+        assert_eq!(plain(&between(980_000, 1_020_000)), "980 µs–1.02 ms");
     }
 
     #[test]

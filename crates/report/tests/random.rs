@@ -1,7 +1,19 @@
 //! Whatever a document holds, even one that was damaged on disk, the output keeps its form.
 
-use unblink_artifact::document::{Quantile, RunDocument};
+use unblink_artifact::document::{IntervalKind, Quantile, RunDocument};
 use unblink_report::{csv, fixture, format, html, svg, terminal};
+
+const KINDS: [Option<IntervalKind>; 9] = [
+    None,
+    Some(IntervalKind::BlockBootstrap),
+    Some(IntervalKind::Exact),
+    Some(IntervalKind::Censored),
+    Some(IntervalKind::NotEnoughData),
+    Some(IntervalKind::OneEvent),
+    Some(IntervalKind::FewEvents),
+    Some(IntervalKind::TooShort),
+    Some(IntervalKind::NotSteady),
+];
 
 #[test]
 fn no_document_breaks_the_layout() {
@@ -103,7 +115,23 @@ fn scrambled(seed: u64) -> RunDocument {
         d.mean = [None, Some(f64::NAN), Some(-1.0), Some(1e30)][r.below(4)];
         for quantile in &mut d.quantiles {
             let [censored, few_samples] = [r.below(2) == 0, r.below(2) == 0];
-            *quantile = Quantile { q: quantile.q, value: r.number(), censored, few_samples };
+            let [low, high] = [r.number(), r.number()].map(|end| Some(end).filter(|_| r.below(2) == 0));
+            let kind = KINDS[r.below(KINDS.len() as u64)];
+            *quantile = Quantile {
+                q: quantile.q,
+                value: r.number(),
+                censored,
+                few_samples,
+                low,
+                high,
+                interval: kind,
+                event_at_ns: Some(r.number()),
+                events: Some(3),
+                needed_ns: Some(r.number()),
+                if_answered_now: high,
+                if_never: low,
+                answered_within: Some(f64::NAN),
+            };
         }
     }
     for row in &mut doc.series.rows {

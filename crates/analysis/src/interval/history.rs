@@ -243,7 +243,13 @@ mod tests {
         let mut history = History::default();
         for second in 0..10u64 {
             let completed = track((0..300).map(|i| 1_000_000 + i * i * 977 + second));
-            history.add(Nanos::from_secs(second), Nanos::from_secs(1), second, &completed, &track([5_000_000]));
+            history.add(
+                Nanos::from_secs(second),
+                Nanos::from_secs(1),
+                second,
+                &completed,
+                &track([5_000_000]),
+            );
         }
         let all = history.between(Nanos::ZERO, Nanos::from_secs(10));
         assert_eq!((all.len(), total(&all)), (10, 3_010));

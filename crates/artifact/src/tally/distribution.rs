@@ -23,12 +23,13 @@ pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>) -> Vec<Spe
     curve.into_iter().map(|(q, value_ns)| SpectrumPoint { q, value_ns }).collect()
 }
 
-fn of_survival(survival: &Survival, completed: &Track<u64>) -> Distribution {
+pub(super) fn of_survival(survival: &Survival, completed: &Track<u64>) -> Distribution {
     let quantile = |(q, value): (f64, QuantileValue)| Quantile {
         q,
         value: value.value_ns,
         censored: value.censored,
         few_samples: value.few_samples,
+        ..Quantile::default()
     };
     Distribution {
         unit: "ns".to_string(),

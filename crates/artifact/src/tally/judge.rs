@@ -53,10 +53,7 @@ impl Tally {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
-            is_hold: load
-                .phases
-                .iter()
-                .all(|p| p.from_per_s == p.to_per_s && p.from_per_s == load.phases[0].from_per_s),
+            is_hold: self.is_hold(),
             end: match ending.status {
                 RunStatus::Complete => End::Complete,
                 RunStatus::Interrupted => End::Interrupted,

@@ -9,6 +9,7 @@ mod arrivals;
 mod distribution;
 mod ending;
 mod heat;
+mod intervals;
 mod judge;
 mod rows;
 mod transient;
@@ -23,6 +24,7 @@ use crate::header::RunHeader;
 use crate::hgrm;
 use distribution::{distribution, known, spectrum};
 use heat::heatmap;
+use intervals::Histories;
 use rows::Rows;
 use std::collections::BTreeMap;
 use transient::Settled;
@@ -45,6 +47,7 @@ pub struct Tally {
     settled: Option<Settled>,
     totals: Bank<u64>,
     rows: Rows,
+    histories: Histories,
     slowest: Vec<Slow>,
     connections_peak: u64,
     in_flight: u64,
@@ -65,6 +68,7 @@ impl Tally {
             settled: None,
             totals: Bank::new(operations),
             rows: Rows::default(),
+            histories: Histories::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: 0,
             in_flight: 0,
@@ -110,6 +114,7 @@ impl Tally {
         let is_left_out = self.leave_out(interval);
         if !is_left_out {
             self.totals.add(bank);
+            self.histories.add(interval);
         }
         for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
             let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
@@ -150,6 +155,9 @@ impl Tally {
         let (load_from, load_to) = self.load_window(ending);
         let last_completion = self.last_completion(ending);
         let counters = &self.totals.counters;
+        let validity = self.validity(ending, &account, load_from, load_to);
+        let response_time = self.response_time(&validity, load_from, load_to);
+        let service_time = self.service_time(&validity, load_from, load_to);
         RunDocument {
             schema: SCHEMA.to_string(),
             status: ending.status,
@@ -160,7 +168,7 @@ impl Tally {
             load: header.load.clone(),
             targets: header.targets.clone(),
             part: self.part.clone(),
-            validity: self.validity(ending, &account, load_from, load_to),
+            validity,
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
@@ -169,8 +177,8 @@ impl Tally {
             failures: self.failures(),
             statuses: nonzero(counters.statuses.iter().copied(), |i| (i + STATUS_FIRST).to_string()),
             bytes_received: counters.bytes_received,
-            response_time: self.censored_distribution(Series::Response, Series::ResponseCensored),
-            service_time: self.censored_distribution(Series::Service, Series::ServiceCensored),
+            response_time,
+            service_time,
             send_lag: self.known_distribution(Series::SendLag),
             generator_late: self.known_distribution(Series::GeneratorLate),
             failed_response_time: self.known_distribution(Series::Failed),
@@ -307,10 +315,6 @@ impl Tally {
 
     fn known_distribution(&self, series: Series) -> crate::document::Distribution {
         known(self.totals.track(series))
-    }
-
-    fn censored_distribution(&self, series: Series, censored: Series) -> crate::document::Distribution {
-        distribution(self.totals.track(series), self.totals.track(censored))
     }
 
     fn slow_arrival(&self, slow: &Slow) -> SlowArrival {

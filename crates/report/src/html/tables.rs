@@ -80,6 +80,14 @@ fn value(d: &Distribution, q: f64) -> String {
     facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, false)))
 }
 
+/// The 95 % interval, on a line of its own.
+fn interval(d: &Distribution, q: f64) -> String {
+    match facts::quantile(d, q).map(facts::interval) {
+        Some(text) if !text.is_empty() => format!("<small>{}</small>", escape(&text)),
+        _ => String::new(),
+    }
+}
+
 fn part_value(d: &Distribution, q: f64) -> String {
     facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, true)))
 }
@@ -100,7 +108,7 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     let quantiles = || known.into_iter().flat_map(|d| &d.quantiles[..shown]).map(|quantile| quantile.q);
     for q in quantiles() {
         let mut cells = vec![("", format::quantile_label(q))];
-        cells.extend(columns.iter().map(|(class, d)| (*class, value(d, q))));
+        cells.extend(columns.iter().map(|(class, d)| (*class, format!("{}{}", value(d, q), interval(d, q)))));
         table.row(&cells);
     }
     for (name, of) in [("max", facts::max as fn(&Distribution) -> String), ("mean", facts::mean)] {
@@ -119,6 +127,12 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     }
     if let Some(more) = facts::unshown(more) {
         let _ = write!(note, "{more}. ");
+    }
+    if quantiles().any(|q| columns.iter().any(|(_, d)| !interval(d, q).is_empty())) {
+        note.push_str("In parentheses: 95 % intervals. ");
+    }
+    for sentence in facts::without_interval(doc).into_iter().chain(facts::extremes(&doc.response_time)) {
+        let _ = write!(note, "{sentence}. ");
     }
     if doc.response_time.censored > 0 {
         let open = format::plural(doc.response_time.censored, "arrival", "arrivals");

@@ -8,6 +8,9 @@ use unblink_artifact::document::{Distribution, Quantile, RunDocument};
 /// Operations and failures beyond this many are summed up in a line.
 const ROWS_MAX: usize = 20;
 
+/// Columns from which on both response and service time have their intervals beside them.
+const BOTH_INTERVALS_WIDTH_MIN: usize = 78;
+
 fn plain(text: impl Into<String>) -> Span {
     (Paint::Plain, text.into())
 }
@@ -74,14 +77,20 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     for r in &response.quantiles[..shown] {
         let s = facts::quantile(service, r.q);
         few |= is_few(r) || s.is_some_and(is_few);
-        let mark = |few: bool| dim(if few { "~" } else { "" });
+        // Where there is room for one interval only, that of what users feel stays.
+        let mark = |quantile: &Quantile, narrow: bool| {
+            let interval = if narrow { String::new() } else { facts::interval(quantile) };
+            let mark = if is_few(quantile) { "~" } else { "" };
+            dim(format!("{mark}{interval}"))
+        };
+        let narrow = screen.width() < BOTH_INTERVALS_WIDTH_MIN;
         let paint = |few, paint| if few { Paint::Dim } else { paint };
         rows.push(vec![
             plain(format::quantile_label(r.q)),
             (paint(is_few(r), Paint::Response), facts::value(r)),
-            mark(is_few(r)),
+            mark(r, false),
             s.map_or(dim("–"), |s| (paint(is_few(s), Paint::Service), facts::value(s))),
-            mark(s.is_some_and(is_few)),
+            s.map_or(dim(""), |s| mark(s, narrow)),
         ]);
     }
     rows.push(vec![
@@ -106,6 +115,15 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     }
     if let Some(more) = facts::unshown(more) {
         screen.marked(2, Paint::Dim, " ", &more);
+    }
+    if response.quantiles.iter().chain(&service.quantiles).any(|q| !facts::interval(q).is_empty()) {
+        screen.marked(2, Paint::Dim, "–", "in parentheses: the 95 % interval");
+    }
+    for reason in facts::without_interval(doc) {
+        screen.marked(2, Paint::Dim, "·", &reason);
+    }
+    if let Some(extremes) = facts::extremes(response) {
+        screen.marked(2, Paint::Dim, "·", &extremes);
     }
     if response.censored > 0 {
         let open = format::plural(response.censored, "arrival", "arrivals");

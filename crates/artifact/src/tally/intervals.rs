@@ -1,0 +1,144 @@
+//! From the history of a run to the intervals of its percentiles.
+
+use super::Tally;
+use crate::document::{Distribution, IntervalKind, LoadModel, Quantile, Validity};
+use unblink_analysis::censoring;
+use unblink_analysis::finding::FindingCode;
+use unblink_analysis::interval::{Answer, History, Method, answers};
+use unblink_analysis::quantile::Survival;
+use unblink_core::heat::{BINS, CENSORED_ROW, HeatGrid, bin_edge_ns};
+use unblink_core::record::{Interval, Series, Track};
+use unblink_core::time::Nanos;
+
+/// What the intervals are made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Histories {
+    response: History,
+    service: History,
+}
+
+impl Histories {
+    /// Takes in the next interval.
+    pub(super) fn add(&mut self, interval: &Interval) {
+        let level = interval.gauges.in_flight + interval.gauges.backlog;
+        let of = |series| interval.bank.track(series);
+        let (start, length) = (interval.start, interval.length);
+        let censored = of(Series::ResponseCensored);
+        self.response.add(start, length, level, of(Series::Response), censored);
+        let censored = of(Series::ServiceCensored);
+        self.service.add(start, length, level, of(Series::Service), censored);
+    }
+}
+
+impl Tally {
+    /// Response time with intervals, and what failures and censoring leave open.
+    pub(super) fn response_time(&self, validity: &Validity, from: Nanos, to: Nanos) -> Distribution {
+        let history = &self.histories.response;
+        let tracks = self.tracks(Series::Response, Series::ResponseCensored);
+        let mut distribution = self.with_intervals(history, tracks, validity, from, to);
+        let failed = self.totals.track(Series::Failed);
+        if failed.count() > 0 {
+            let marks: Vec<u64> = distribution.quantiles.iter().map(|quantile| quantile.value).collect();
+            let within = censoring::answered_within(tracks.0, failed, tracks.1, &marks);
+            for (quantile, within) in distribution.quantiles.iter_mut().zip(within) {
+                quantile.answered_within = Some(within).filter(|_| !quantile.censored);
+            }
+        }
+        distribution
+    }
+
+    /// Service time with intervals.
+    pub(super) fn service_time(&self, validity: &Validity, from: Nanos, to: Nanos) -> Distribution {
+        let tracks = self.tracks(Series::Service, Series::ServiceCensored);
+        self.with_intervals(&self.histories.service, tracks, validity, from, to)
+    }
+
+    fn tracks(&self, completed: Series, censored: Series) -> (&Track<u64>, &Track<u64>) {
+        (self.totals.track(completed), self.totals.track(censored))
+    }
+
+    fn with_intervals(
+        &self,
+        history: &History,
+        (completed, censored): (&Track<u64>, &Track<u64>),
+        validity: &Validity,
+        from: Nanos,
+        to: Nanos,
+    ) -> Distribution {
+        let survival = Survival::new(completed, censored);
+        let mut distribution = super::distribution::of_survival(&survival, completed);
+        let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
+        let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
+        let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();
+        let found = if is_steady { answers(history, from, to, &survival, &printed) } else { Vec::new() };
+        for (i, quantile) in distribution.quantiles.iter_mut().enumerate() {
+            match found.get(i) {
+                Some(answer) => self.put(quantile, answer),
+                None => quantile.interval = Some(IntervalKind::NotSteady),
+            }
+            let open = survival.censored() as f64;
+            if open > 0.0 && (is_saturated || open > (1.0 - quantile.q) * survival.count() as f64) {
+                let extremes = censoring::extremes(completed, censored, quantile.q);
+                quantile.if_answered_now = extremes.map(|e| e.if_answered_now_ns);
+                quantile.if_never = extremes.and_then(|e| e.if_never_ns);
+            }
+        }
+        distribution
+    }
+
+    fn put(&self, quantile: &mut Quantile, answer: &Answer) {
+        quantile.interval = Some(match *answer {
+            Answer::Between { low_ns, high_ns, method } => {
+                quantile.low = Some(low_ns);
+                quantile.high = Some(high_ns.max(low_ns));
+                match method {
+                    Method::BlockBootstrap => IntervalKind::BlockBootstrap,
+                    Method::Exact => IntervalKind::Exact,
+                }
+            }
+            Answer::Above { low_ns } => {
+                quantile.low = Some(low_ns);
+                IntervalKind::Censored
+            }
+            Answer::NotEnoughData => IntervalKind::NotEnoughData,
+            Answer::OneEvent { from, to } => {
+                let event = event_ns(&self.totals.heat, quantile.value, from, to);
+                quantile.event_at_ns = Some(event.unwrap_or(from.0));
+                IntervalKind::OneEvent
+            }
+            Answer::FewEvents { events } => {
+                quantile.events = Some(events);
+                IntervalKind::FewEvents
+            }
+            Answer::TooShort { needed } => {
+                quantile.needed_ns = Some(needed.0);
+                IntervalKind::TooShort
+            }
+        });
+    }
+
+    /// The measured load has one constant rate.
+    pub(super) fn is_hold(&self) -> bool {
+        let phases = &self.header.load.phases;
+        phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
+    }
+}
+
+/// When the arrivals fell due, in ns after t = 0, that were recorded between `from` and `to` and took longer than
+/// `above_ns`: the beginning of the stretch of intended time that holds the most of them. They fell due before they
+/// were recorded, by as long as they took.
+fn event_ns(heat: &HeatGrid, above_ns: u64, from: Nanos, to: Nanos) -> Option<u64> {
+    let width = heat.column_width().0;
+    let longer = |column: usize| -> u64 {
+        let cells = heat.column(column);
+        let known = (0..BINS).filter(|&bin| bin_edge_ns(bin + 1) > above_ns).map(|bin| u64::from(cells[bin]));
+        known.sum::<u64>() + u64::from(cells[CENSORED_ROW])
+    };
+    let end = heat.columns_used().min((to.0 / width + 1) as usize);
+    // What was recorded first after the event began was due just before that.
+    let begin = (from.0.saturating_sub(above_ns.saturating_mul(2)) / width).saturating_sub(1) as usize;
+    let longest = (begin..end).max_by_key(|&column| (longer(column), std::cmp::Reverse(column)))?;
+    let few = longer(longest) / 10;
+    let first = (0..=longest).rev().take_while(|&column| longer(column) > few).last()?;
+    Some(first as u64 * width)
+}

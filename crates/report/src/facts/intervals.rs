@@ -1,0 +1,121 @@
+//! The intervals of percentiles in words.
+
+use super::shown;
+use crate::format;
+use unblink_artifact::document::{Distribution, IntervalKind, Quantile, RunDocument};
+
+/// The percentiles that the two extremes are told for: what people quote.
+const EXTREMES_OF: [f64; 3] = [0.5, 0.9, 0.99];
+
+/// The 95 % interval of a quantile: `(405–415 ms)`; nothing where there is none.
+pub(crate) fn interval(quantile: &Quantile) -> String {
+    match (quantile.low, quantile.high) {
+        (Some(low), Some(high)) => format!("({})", format::between(low, high)),
+        _ => String::new(),
+    }
+}
+
+/// Why some of the printed percentiles have no interval, a sentence for each reason.
+pub(crate) fn without_interval(doc: &RunDocument) -> Vec<String> {
+    let d = &doc.response_time;
+    let mut told: Vec<(String, Vec<f64>)> = Vec::new();
+    for quantile in &d.quantiles[..shown(d).0] {
+        let Some(reason) = reason(doc, quantile) else { continue };
+        match told.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, of)) => of.push(quantile.q),
+            None => told.push((reason, vec![quantile.q])),
+        }
+    }
+    told.into_iter()
+        .map(|(reason, of)| {
+            let labels: Vec<String> = of.into_iter().map(format::quantile_label).collect();
+            format!("{}: {reason}", labels.join(", "))
+        })
+        .collect()
+}
+
+fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
+    let measured = |ns| format::duration(ns);
+    Some(match quantile.interval? {
+        IntervalKind::BlockBootstrap | IntervalKind::Exact => return None,
+        IntervalKind::Censored => "the interval's upper end lies beyond what is known".into(),
+        IntervalKind::NotEnoughData => "not enough data for an interval".into(),
+        IntervalKind::OneEvent => match quantile.event_at_ns {
+            Some(at) => format!("one event at t = {} decides this percentile", format::moment(at)),
+            None => "one event decides this percentile".into(),
+        },
+        IntervalKind::FewEvents => match quantile.events {
+            Some(1) | None => "few events decide this percentile".into(),
+            Some(events) => format!("few events (about {events}) decide this percentile"),
+        },
+        IntervalKind::TooShort => match quantile.needed_ns {
+            Some(needed) => format!("too short for an interval, which needs {}", measured(needed)),
+            None => "too short for an interval".into(),
+        },
+        IntervalKind::NotSteady if doc.validity.findings.iter().any(|f| f.code == "saturated") => {
+            "no interval, since the target was saturated".into()
+        }
+        IntervalKind::NotSteady => "no interval, since the rate changes".into(),
+    })
+}
+
+/// Between which values the percentiles lie, whatever became of the censored arrivals.
+pub(crate) fn extremes(d: &Distribution) -> Option<String> {
+    let of = |value: &dyn Fn(&Quantile) -> Option<String>| -> Vec<String> {
+        let told = d.quantiles[..shown(d).0].iter().filter(|quantile| EXTREMES_OF.contains(&quantile.q));
+        told.filter(|quantile| quantile.if_answered_now.is_some())
+            .filter_map(|quantile| {
+                Some(format!("{} {}", format::quantile_label(quantile.q), value(quantile)?))
+            })
+            .collect()
+    };
+    let now = of(&|quantile| quantile.if_answered_now.map(format::duration));
+    let never = of(&|quantile| Some(quantile.if_never.map_or("without end".into(), format::duration)));
+    (!now.is_empty()).then(|| {
+        format!(
+            "had all that was censored been answered at its age: {}; if never: {}",
+            now.join(", "),
+            never.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn each_reason_is_told_once() {
+        let mut doc = fixture::stall();
+        for quantile in &mut doc.response_time.quantiles {
+            match quantile.q {
+                q if q < 0.98 => {
+                    quantile.interval = Some(IntervalKind::BlockBootstrap);
+                    quantile.low = Some(9_900_000);
+                    quantile.high = Some(10_200_000);
+                }
+                _ => {
+                    quantile.interval = Some(IntervalKind::OneEvent);
+                    quantile.event_at_ns = Some(30_000_000_000);
+                }
+            }
+        }
+        let told = without_interval(&doc);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("p98, p99"), "{told:?}");
+        assert!(told[0].ends_with("one event at t = 30\u{a0}s decides this percentile"), "{told:?}");
+        assert_eq!(interval(&doc.response_time.quantiles[0]), "(9.90–10.2\u{a0}ms)");
+        assert_eq!(interval(&doc.response_time.quantiles[6]), "");
+    }
+
+    #[test]
+    fn extremes_are_told_where_censoring_bears_on_a_percentile() {
+        let mut doc = fixture::stall();
+        assert_eq!(extremes(&doc.response_time), None);
+        let p99 = doc.response_time.quantiles.iter_mut().find(|q| q.q == 0.99).expect("p99");
+        p99.if_answered_now = Some(5_000_000_000);
+        let told = extremes(&doc.response_time).expect("told");
+        assert!(told.contains("age: p99 5\u{a0}s; if never: p99 without end"), "{told}");
+    }
+}
