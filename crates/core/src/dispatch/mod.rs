@@ -16,7 +16,7 @@ pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, 
 pub use slab::ConnId;
 
 use crate::failure::FailureKind;
-use crate::load::Load;
+use crate::load::{Arrival, Load};
 use crate::record::{Answer, Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
 use slab::{List, NONE, Slab, State};
@@ -40,6 +40,14 @@ const OPENING_MIN: u32 = 128;
 /// After a connection that this machine had no port or descriptor for.
 const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
+/// Arrivals that were noticed late together: from number `first` to number `last`.
+#[derive(Clone, Copy, Debug)]
+struct Overslept {
+    first: u64,
+    last: u64,
+    noticed: Instant,
+}
+
 /// The state machine of one worker.
 #[derive(Debug)]
 pub struct Dispatch<L> {
@@ -61,8 +69,8 @@ pub struct Dispatch<L> {
     /// The latest stretch in which the pool was at its limit and nothing was idle.
     full_since: Option<Instant>,
     full_until: Option<Instant>,
-    /// Stretches in which nobody looked at the clock while arrivals fell due: (first intended, noticed).
-    overslept: VecDeque<(Instant, Instant)>,
+    /// Stretches in which nobody looked at the clock while arrivals fell due.
+    overslept: VecDeque<Overslept>,
     /// The last answer of `next_wake` took the next arrival into account.
     woke_for_due: bool,
     exhausted_at: Option<Instant>,
@@ -355,30 +363,33 @@ impl<L: Load> Dispatch<L> {
 
     fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Some(load) = &mut self.load else { return };
+        let mut stretch: Option<Overslept> = None;
         let mut first_due = now;
         load.advance(until, |arrival| {
             first_due = first_due.min(arrival.intended);
+            let first = stretch.map_or(arrival.index, |stretch| stretch.first);
+            stretch = Some(Overslept { first, last: arrival.index, noticed: now });
             rec.due(&arrival);
         });
         // Without room the rest is booked as waiting for a connection, which it may be.
         let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
         if overslept && self.overslept.len() < OVERSLEPT_MAX {
-            self.overslept.push_back((first_due, now));
+            self.overslept.extend(stretch);
         }
     }
 
-    /// When an arrival with this intended time was first seen. Asked for in order of intended times.
-    fn noticed(&mut self, intended: Instant) -> Instant {
-        while let Some(&(first_due, noticed)) = self.overslept.front() {
-            if intended < first_due {
-                return intended;
+    /// When an arrival was first seen. Asked for in order.
+    fn noticed(&mut self, arrival: &Arrival) -> Instant {
+        while let Some(stretch) = self.overslept.front() {
+            if arrival.index < stretch.first {
+                return arrival.intended;
             }
-            if intended <= noticed {
-                return noticed;
+            if arrival.index <= stretch.last {
+                return stretch.noticed;
             }
             self.overslept.pop_front();
         }
-        intended
+        arrival.intended
     }
 
     fn bind(&mut self, mut flight: Flight, out: &mut Actions) {
@@ -466,7 +477,7 @@ impl<L: Load> Dispatch<L> {
         let arrival = load.head()?;
         load.pop();
         let operations = self.policy.idempotent.len().max(1) as u64;
-        let noticed = self.noticed(arrival.intended);
+        let noticed = self.noticed(&arrival);
         Some(Flight {
             arrival,
             noticed,
