@@ -11,6 +11,7 @@ mod checks;
 pub mod evidence;
 pub mod finding;
 pub mod interval;
+pub mod precision;
 pub mod quantile;
 pub mod steady;
 mod text;

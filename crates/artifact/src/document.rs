@@ -39,6 +39,9 @@ pub struct RunDocument {
     /// out enters no other figure but the pictures and the counts of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transient: Option<Transient>,
+    /// Whether the percentile that the run was to go on for came to be known well enough (`--precision`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Offered, sent and achieved.
     pub rate: Rate,
     /// Connections over the whole run.
@@ -138,6 +141,9 @@ pub struct Load {
     /// The transient was to be found and left out (`--warmup auto`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warmup_auto: bool,
+    /// The load ends when a percentile is known well enough (`--precision`); `duration_ns` is then the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionGoal>,
     /// Length of the measured part as planned.
     pub duration_ns: u64,
     /// From the intended time.
@@ -148,6 +154,17 @@ pub struct Load {
     pub threads: u32,
     /// Measured arrivals at the most (`-n`).
     pub requests_max: Option<u64>,
+}
+
+/// How well a percentile of response time is to be known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PrecisionGoal {
+    /// Which, 0 to 1.
+    pub quantile: f64,
+    /// Both ends of its 95 % interval are to lie within this share of it, 0 to 1.
+    pub share: f64,
+    /// The load lasts for this long at least.
+    pub minimum_ns: u64,
 }
 
 /// Who decides when a request starts.
@@ -256,6 +273,22 @@ pub struct Arrivals {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
+}
+
+/// What became of a run that was to go on until a percentile is known well enough. This is optional stopping:
+/// `docs/statistics.md` says what the interval of a stopped run is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// Which percentile, 0 to 1.
+    pub quantile: f64,
+    /// How far the farther end of its interval was to lie from it, as a share of it.
+    pub share: f64,
+    /// How far it lies in the end; `null` without an interval.
+    pub share_found: Option<f64>,
+    /// The load was ended because it was reached.
+    pub reached: bool,
+    /// After so much measured load.
+    pub after_ns: u64,
 }
 
 /// The transient at a run's beginning.

@@ -71,6 +71,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         think_ns: None,
         warmup_ns: spec.warmup.0,
         warmup_auto: false,
+        precision: None,
         duration_ns: length.0,
         timeout_ns: spec.timeout.0,
         drain_ns: plan.drain().0,

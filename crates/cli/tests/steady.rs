@@ -1,4 +1,4 @@
-//! `--warmup auto`: what it refuses, and a run.
+//! `--warmup auto` and `--precision`: what they refuse, and a run of each.
 
 mod support;
 
@@ -24,6 +24,27 @@ fn warm_ups_that_can_not_be() {
     refused(&["-R", "10", "--warmup", "auto", "-n", "50"], &["at least 20 s"]);
     refused(&["-R", "10..20", "--warmup", "auto"], &["one constant rate", "ramp"]);
     refused(&["-R", "10,20", "--warmup", "auto"], &["one constant rate", "steps"]);
+}
+
+#[test]
+fn precisions_that_can_not_be() {
+    let with = |args: &[&str], parts: &[&str]| refused(&[&["-R", "10"], args].concat(), parts);
+    with(&["--precision", "0%"], &["\"0%\"", "more than 0% and less than 100%"]);
+    with(&["--precision", "100%"], &["\"100%\"", "less than 100%"]);
+    with(&["--precision", "-5%"], &["\"-5%\"", "more than 0%"]);
+    with(&["--precision", "high"], &["\"high\"", "such as 5%"]);
+    with(&["--precision", "5%", "--precision-of", "max"], &["\"max\"", "p50, p75"]);
+    with(&["--precision-of", "p99"], &["--precision"]);
+    with(&["--max-duration", "60s"], &["--precision"]);
+    with(&["--precision", "5%", "-n", "100"], &["--precision", "--requests"]);
+    with(&["--precision", "5%", "-d", "60s"], &["--precision", "--duration"]);
+    with(
+        &["--precision", "5%", "--max-duration", "30s"],
+        &["--max-duration is 30 s", "30 s for the first time"],
+    );
+    with(&["--precision", "5%", "--warmup", "auto"], &["--warmup auto", "exclude each other"]);
+    refused(&["--closed", "3", "--precision", "5%"], &["--precision", "--closed"]);
+    refused(&["-R", "10..20", "--precision", "5%"], &["one constant rate", "ramp"]);
 }
 
 /// A target that needs 7 s to warm up.
@@ -53,4 +74,30 @@ fn a_cold_start_is_left_out_and_the_folder_agrees() {
     } else {
         assert_eq!(counted, 640);
     }
+}
+
+/// The goal is so wide that it is reached as soon as may be: found at 30 s, confirmed at a minute.
+#[test]
+fn a_run_ends_when_the_percentile_is_known() {
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    let goal = ["--precision", "90%", "--precision-of", "p50", "--max-duration", "75s"];
+    let started = place.start(&[&[server.url().as_str(), "-R", "50"][..], &goal].concat());
+    // The patience with a command is a minute, and this one takes longer.
+    std::thread::sleep(Duration::from_secs(25));
+    let run = started.wait().run();
+    run.assert_accounts();
+    assert_eq!(run.at("/status"), "complete");
+    assert_eq!(run.at("/load/precision/minimum_ns"), 30_000_000_000_u64);
+    let after = run.at("/precision/after_ns").as_u64().expect("a time");
+    // On a machine that stands still for long the interval may be too wide all the way.
+    if run.at("/precision/reached") == true {
+        assert!((60_000_000_000..75_000_000_000).contains(&after), "{after}");
+        assert!(run.at("/precision/share_found").as_f64() <= Some(0.9));
+    } else {
+        assert_eq!(after, 75_000_000_000);
+    }
+    let report = place.call(&["report", "out", "--json"]).run();
+    assert!(report.document == run.document, "the report says something else: {report:?} {run:?}");
+    assert!(place.call(&["report", "out"]).stdout.contains("p50 was "));
 }

@@ -50,11 +50,13 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// Lets nothing fall due from now on; what is under way is waited for.
-    pub fn stop(&self) {
+    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody was first.
+    pub fn stop(&self) -> bool {
         let at = (self.clock.now() + STOP_LEAD).0;
-        let _ = self.stop_at.compare_exchange(u64::MAX, at, Ordering::Relaxed, Ordering::Relaxed);
+        let is_first =
+            self.stop_at.compare_exchange(u64::MAX, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         self.wake();
+        is_first
     }
 
     /// Ends at once, with what was recorded.
@@ -153,6 +155,8 @@ impl Gate {
 pub struct Summary {
     /// Set when the user ended it: nothing fell due from here on, after the schedule's zero.
     pub stopped_at: Option<Nanos>,
+    /// What was under way was not waited for.
+    pub aborted: bool,
     /// The last `ok` arrival, after the schedule's zero.
     pub last_ok: Option<Nanos>,
     /// Usable connections by address.
@@ -292,7 +296,8 @@ impl Running {
     /// Waits for the workers and says how the run ended.
     pub fn finish(self) -> Result<Summary, EngineError> {
         let stopped_at = self.controls.stop_at().map(|at| at.since(self.start));
-        let mut summary = Summary { stopped_at, ..Summary::default() };
+        let aborted = self.controls.is_aborted();
+        let mut summary = Summary { stopped_at, aborted, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);

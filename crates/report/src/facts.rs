@@ -4,6 +4,7 @@ mod arrivals;
 mod connections;
 mod intervals;
 mod outcome;
+mod precision;
 mod titles;
 mod transient;
 
@@ -131,6 +132,7 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
         ));
     }
     lines.extend(transient(doc));
+    lines.extend(precision::precision(doc));
     lines
 }
 

@@ -11,6 +11,7 @@ mod ending;
 mod heat;
 mod intervals;
 mod judge;
+mod precision;
 mod rows;
 mod transient;
 
@@ -172,6 +173,7 @@ impl Tally {
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
+            precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate: self.rate(&account.arrivals, load_from, load_to, last_completion),
             connections: self.connections(ending),
             failures: self.failures(),

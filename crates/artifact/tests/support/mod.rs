@@ -51,6 +51,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             think_ns: None,
             warmup_ns: warmup_s * SECOND_NS,
             warmup_auto: false,
+            precision: None,
             duration_ns: seconds * SECOND_NS,
             timeout_ns: TIMEOUT.0,
             drain_ns: TIMEOUT.0,

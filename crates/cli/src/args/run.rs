@@ -1,6 +1,7 @@
 //! `unblink run`: its flags.
 
 use super::load::LoadArgs;
+use super::steady::PrecisionArgs;
 use super::{Exports, value};
 use clap::Args;
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub precision: PrecisionArgs,
 
     /// Worker threads [default: 1 below 50,000/s]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,

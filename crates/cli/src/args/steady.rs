@@ -1,6 +1,8 @@
-//! Which part of a run counts: values of `--warmup`.
+//! Which part of a run counts, and how long it goes on: values of `--warmup` and the flags of `--precision`.
 
 use super::value;
+use clap::Args;
+use unblink_analysis::quantile::QUANTILES;
 use unblink_core::time::Nanos;
 
 /// `--warmup`.
@@ -30,6 +32,45 @@ pub(crate) fn warmup(text: &str) -> Result<Warmup, String> {
     }
 }
 
+/// How well a percentile is to be known.
+#[derive(Args, Debug)]
+pub(crate) struct PrecisionArgs {
+    /// Go on until a percentile is known this well: until its 95 % interval lies within this share of it
+    #[arg(long, value_name = "PERCENT", help_heading = "Load", allow_hyphen_values = true, value_parser = share,
+          conflicts_with_all = ["duration", "requests", "closed"])]
+    pub precision: Option<f64>,
+
+    /// The percentile of --precision
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", requires = "precision", help_heading = "Load",
+          value_parser = percentile)]
+    pub precision_of: f64,
+
+    /// End the load after this time in any case, when --precision is given
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "precision", help_heading = "Load",
+          allow_hyphen_values = true, value_parser = value::duration)]
+    pub max_duration: Nanos,
+}
+
+/// `5%`, as a share of 1; more than 0 and less than 100 %.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite());
+    match percent {
+        Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        Some(_) => Err(format!("{text:?} is out of range: more than 0% and less than 100%, such as 5%")),
+        None => Err(format!("{text:?} is not a share: expected a percentage, such as 5%")),
+    }
+}
+
+/// `p99` as 0.99; one of those that every table prints.
+fn percentile(text: &str) -> Result<f64, String> {
+    let names = QUANTILES.map(unblink_report::format::quantile_label);
+    let place = names.iter().position(|name| name == text);
+    place.map(|i| QUANTILES[i]).ok_or_else(|| {
+        format!("{text:?} is not a percentile that is printed: expected one of {}", names.join(", "))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +80,16 @@ mod tests {
         assert_eq!(warmup("auto"), Ok(Warmup::Auto));
         assert_eq!(warmup("2s"), Ok(Warmup::Time(Nanos::from_secs(2))));
         assert!(warmup("automatic").unwrap_err().ends_with(", or auto"));
+    }
+
+    #[test]
+    fn shares_and_percentiles() {
+        assert_eq!((share("5%"), share("2.5 %"), share("10")), (Ok(0.05), Ok(0.025), Ok(0.1)));
+        for bad in ["0%", "100%", "-1%", "101", "five", "%", "", "inf%", "NaN"] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+        assert_eq!((percentile("p99"), percentile("p99.9")), (Ok(0.99), Ok(0.999)));
+        assert!(percentile("99").unwrap_err().contains("p50, p75, p90"));
+        assert!(percentile("p42").is_err() && percentile("p100").is_err() && percentile("max").is_err());
     }
 }

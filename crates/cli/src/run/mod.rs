@@ -1,5 +1,6 @@
 //! `unblink run`.
 
+mod precision;
 mod prepare;
 mod request;
 mod target_file;
@@ -66,6 +67,7 @@ pub(crate) fn execute(
     let steal = StealMeter::now();
     let mut running = unblink_engine::run::start(job)?;
     let _listening = interruptions.attach(running.controls());
+    let mut precision = precision::Watch::new(header.load.precision.as_ref(), running.controls());
     header.started_at = clock::rfc3339(running.started_at());
     let mut writer = match FolderWriter::create(folder, &header) {
         Ok(writer) => writer,
@@ -81,6 +83,9 @@ pub(crate) fn execute(
     while let Some(interval) = running.next_interval() {
         tally.add(interval);
         live.show(interval);
+        if let Some(precision) = &mut precision {
+            precision.look(&tally);
+        }
         if let Err(error) = writer.interval(interval) {
             live.clear();
             output::note(format_args!("warning: {error}"));
@@ -89,7 +94,8 @@ pub(crate) fn execute(
     live.clear();
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
-    let ending = ending(&plan, summary, steal_share, &tally);
+    let stopped_itself = precision.is_some_and(|precision| precision.has_stopped) && !summary.aborted;
+    let ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
     let tally = leave_out_transient(folder, tally, &ending);
     let document = tally.document(&ending);
     if let Err(error) = writer.finish(&document) {
@@ -102,6 +108,7 @@ pub(crate) fn execute(
 fn ending(
     plan: &unblink_core::plan::Plan,
     summary: Summary,
+    stopped_itself: bool,
     steal_share: Option<f64>,
     tally: &Tally,
 ) -> Ending {
@@ -120,7 +127,11 @@ fn ending(
     let all = before(ended_after);
     let scheduled_warmup = before(warmup);
     Ending {
-        status: if summary.stopped_at.is_some() { RunStatus::Interrupted } else { RunStatus::Complete },
+        status: if summary.stopped_at.is_some() && !stopped_itself {
+            RunStatus::Interrupted
+        } else {
+            RunStatus::Complete
+        },
         scheduled: all.zip(scheduled_warmup).map(|(all, warm)| all - warm),
         scheduled_warmup: scheduled_warmup.filter(|_| warmup > Nanos::ZERO),
         ended_after,

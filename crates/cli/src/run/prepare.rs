@@ -1,6 +1,8 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
+use super::precision;
 use super::request::{RequestSpec, requests};
+use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Expectation};
@@ -120,7 +122,7 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
 }
 
 fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Target) -> Result<Plan> {
-    let load = load::spec(&args.load)?;
+    let load = load::spec(&lasting(args)?)?;
     let rate_max = match &load {
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
@@ -146,11 +148,26 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
     Ok(plan)
 }
 
+/// The load's flags; with `--precision` the load lasts until it is stopped, at most for `--max-duration`.
+fn lasting(args: &RunArgs) -> Result<LoadArgs> {
+    precision::check(args)?;
+    let duration = args.precision.precision.map(|_| args.precision.max_duration).or(args.load.duration);
+    Ok(LoadArgs { duration, ..args.load.clone() })
+}
+
 fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
     let mut load = load::describe(&args.load, plan);
     load.warmup_auto = args.load.warmup == Warmup::Auto;
+    load.precision = precision::goal(args);
     if load.warmup_auto {
         load.summary += ", the transient left out";
+    }
+    if let Some(goal) = &load.precision {
+        load.summary += &format!(
+            " at most, until {} is known within {}",
+            format::quantile_label(goal.quantile),
+            format::percent(goal.share)
+        );
     }
     load
 }
