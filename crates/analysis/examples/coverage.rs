@@ -76,7 +76,7 @@ fn cells() -> Vec<Cell> {
             ..queue(rate, 1, Service::Constant(mean), length_s)
         });
     }
-    for (servers, utilisation, length_s) in [(4, 0.8, 240)] {
+    for (servers, utilisation, length_s) in [(4, 0.8, 240), (16, 0.8, 240)] {
         let (rate, each) = (utilisation * PER_SECOND, PER_SECOND / f64::from(servers));
         cells.push(Cell {
             name: format!("M/M/{servers}, ρ = {utilisation}"),
