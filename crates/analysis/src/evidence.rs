@@ -78,6 +78,17 @@ impl Evidence<'_> {
     }
 }
 
+/// A simulated client whose figures are not what users feel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrongClient<'a> {
+    /// In the words of its user.
+    pub name: &'a str,
+    /// Planned arrivals that it never sent.
+    pub omitted: u64,
+    /// Response times that it made up.
+    pub invented: u64,
+}
+
 /// Everything that one run, or a part of one, says about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
@@ -121,4 +132,6 @@ pub struct Evidence<'a> {
     pub double_intervals: u64,
     /// What the sampled arrivals say about their process; nothing of a closed load.
     pub arrivals: Option<ArrivalProcess>,
+    /// The simulated client, if its figures are not what users feel.
+    pub client: Option<WrongClient<'a>>,
 }

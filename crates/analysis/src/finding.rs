@@ -80,6 +80,8 @@ codes! {
     FewSamples = "few_samples";
     /// Intervals were handed over late.
     DoubleIntervals = "double_intervals";
+    /// The figures are those of a simulated client that gets them wrong.
+    SimulatedClient = "simulated_client";
     /// The load was closed.
     ClosedLoop = "closed_loop";
 }

@@ -1,5 +1,6 @@
 //! `unblink.run/1`: everything that a run has to say, as one JSON document.
 
+use crate::simulated::{Fanout, Simulated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +28,9 @@ pub struct RunDocument {
     pub load: Load,
     /// What was requested, in turn.
     pub targets: Vec<Target>,
+    /// Set when the run is not real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulated>,
     /// Set when the document covers a part of the run only.
     pub part: Option<Part>,
     /// Can the run be believed?
@@ -54,6 +58,9 @@ pub struct RunDocument {
     pub bytes_received: u64,
     /// Intended start to last byte: what a user feels. `ok` arrivals, with the censored as lower bounds.
     pub response_time: Distribution,
+    /// Pages of several requests, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fanout: Option<Fanout>,
     /// Send to last byte: what a closed-loop tool would have shown.
     pub service_time: Distribution,
     /// Intended start to send.

@@ -8,4 +8,5 @@ pub mod folder;
 pub mod header;
 pub mod hgrm;
 pub mod schema;
+pub mod simulated;
 pub mod tally;

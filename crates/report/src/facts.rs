@@ -5,6 +5,7 @@ mod connections;
 mod intervals;
 mod outcome;
 mod precision;
+mod simulated;
 mod titles;
 mod transient;
 
@@ -12,6 +13,7 @@ pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
 pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
+pub(crate) use simulated::{fanout, simulated};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
 

@@ -33,6 +33,14 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
     let (h, sub) = (level, level + 1);
     let part =
         facts::part(doc).map(|part| format!("<p class=\"part\">{}</p>", escape(&part))).unwrap_or_default();
+    if let Some((whose, details)) = facts::simulated(doc) {
+        let details: String = details.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+        let _ = write!(
+            out,
+            "<aside class=\"simulated\"><p><b>SIMULATED</b> {}</p><ul>{details}</ul></aside>",
+            escape(&whose)
+        );
+    }
     let _ = write!(
         out,
         "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}>{part}<p class=\"load\">{}</p><p class=\"means\">{}</p></header>",

@@ -26,10 +26,12 @@ impl Default for Style {
 /// The whole report. Ends with a line feed; no line is wider than the style's width, counted in characters.
 pub fn render(doc: &RunDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
+    simulated(&mut screen, doc);
     head(&mut screen, doc);
     validity(&mut screen, doc);
     sections::account(&mut screen, doc);
     sections::latency(&mut screen, doc);
+    sections::fanout(&mut screen, doc);
     histogram::draw(&mut screen, doc);
     sections::send_lag(&mut screen, doc);
     sections::phases(&mut screen, doc);
@@ -39,6 +41,16 @@ pub fn render(doc: &RunDocument, style: &Style) -> String {
     sections::operations(&mut screen, doc);
     sections::throughput(&mut screen, doc);
     screen.finish()
+}
+
+/// A run that was not real says so before anything else.
+fn simulated(screen: &mut Screen, doc: &RunDocument) {
+    let Some((whose, details)) = facts::simulated(doc) else { return };
+    screen.labelled(Paint::Finding, "SIMULATED", &whose);
+    for line in details {
+        screen.paragraph(2, Paint::Plain, &line);
+    }
+    screen.blank();
 }
 
 fn head(screen: &mut Screen, doc: &RunDocument) {

@@ -6,6 +6,7 @@ mod generator;
 mod percentiles;
 mod pool;
 mod saturation;
+mod simulated;
 mod steady;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 23] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 24] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -55,6 +56,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::limit_reached,
         saturation::saturated,
         saturation::too_short,
+        simulated::client,
         steady::not_steady,
     ];
     checks.iter().filter_map(|check| check(&case)).collect()

@@ -67,6 +67,7 @@ impl World {
                 steal_share: Some(0.0),
                 double_intervals: 0,
                 arrivals: None,
+                client: None,
             },
         }
     }
@@ -156,6 +157,16 @@ fn accounts() {
     let interrupted = World::with(|w| w.evidence.end = End::Interrupted);
     assert_eq!(interrupted.severity(Code::Interrupted), NOTE);
     assert_eq!(World::with(|w| w.evidence.model = Model::Closed).severity(Code::ClosedLoop), NOTE);
+}
+
+#[test]
+fn figures_of_a_wrong_client_are_not_what_users_feel() {
+    let client = crate::evidence::WrongClient { name: "k6", omitted: 960, invented: 0 };
+    let world = World::with(|w| w.evidence.client = Some(client));
+    assert_eq!(world.severity(Code::SimulatedClient), DEGRADES);
+    let message = &world.finding(Code::SimulatedClient).expect("found").message;
+    assert!(message.contains("960 arrivals") && !message.contains("made up"), "{message}");
+    assert_eq!(World::with(|_| ()).severity(Code::SimulatedClient), None);
 }
 
 #[test]

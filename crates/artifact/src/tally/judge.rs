@@ -79,6 +79,7 @@ impl Tally {
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,
             arrivals: self.arrival_process(),
+            client: self.wrong_client(),
         });
         Validity {
             status: match assessment.status {

@@ -13,6 +13,7 @@ mod intervals;
 mod judge;
 mod precision;
 mod rows;
+mod simulated;
 mod transient;
 
 pub use ending::Ending;
@@ -168,6 +169,7 @@ impl Tally {
             environment: header.environment.clone(),
             load: header.load.clone(),
             targets: header.targets.clone(),
+            simulated: self.simulated(),
             part: self.part.clone(),
             validity,
             arrivals: account.arrivals.clone(),
@@ -181,6 +183,7 @@ impl Tally {
             bytes_received: counters.bytes_received,
             response_time,
             service_time,
+            fanout: None,
             send_lag: self.known_distribution(Series::SendLag),
             generator_late: self.known_distribution(Series::GeneratorLate),
             failed_response_time: self.known_distribution(Series::Failed),

@@ -64,6 +64,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         connections: ConnectionPlan { mode: ConnectionMode::Auto, limit: 1_000 },
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"].map(String::from).to_vec(),
+        simulated: None,
     }
 }
 

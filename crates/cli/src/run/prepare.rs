@@ -277,6 +277,7 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         connections: ConnectionPlan { mode, limit: u64::from(limit) },
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations: if apart > 1 { operations } else { Vec::new() },
+        simulated: None,
     }
 }
 

@@ -134,6 +134,18 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     screen.paragraph(2, Paint::Bold, &note);
 }
 
+/// Pages of several requests.
+pub(super) fn fanout(screen: &mut Screen, doc: &RunDocument) {
+    let sentences = facts::fanout(doc);
+    if sentences.is_empty() {
+        return;
+    }
+    screen.heading("Pages", "the slowest of their requests decides");
+    for sentence in sentences {
+        screen.paragraph(2, Paint::Plain, &sentence);
+    }
+}
+
 /// Waiting in the client and what caused it.
 pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     if doc.send_lag.count == 0 {

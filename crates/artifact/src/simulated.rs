@@ -1,0 +1,67 @@
+//! What a document says of a run that was not real.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The world of a simulated run, known when it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedWorld {
+    /// The server, in the words of `--server`.
+    pub server: String,
+    /// The network, in the words of `--network`; empty: it takes no time.
+    pub network: String,
+    /// The load generator's machine, in the words of `--generator`; empty: it is never late.
+    pub generator: String,
+    /// Who offers the load, in the words of `--client`.
+    pub client: String,
+    /// The figures are what users feel; false: those that this client would report.
+    pub is_felt: bool,
+    /// Of every draw in the world.
+    pub seed: u64,
+    /// Arrivals of the measured part by the plan's schedule; `null` for a closed plan.
+    pub planned: Option<u64>,
+}
+
+/// A simulated run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Simulated {
+    /// What was simulated.
+    pub world: SimulatedWorld,
+    /// Planned arrivals that the client never sent and does not know of; `null` where nothing was planned, and in a
+    /// part of a run.
+    pub omitted: Option<u64>,
+    /// Values in `response_time` that the client made up.
+    pub invented: u64,
+    /// Requests sent for each arrival that was sent: above 1 where users try again.
+    pub requests_per_arrival: f64,
+}
+
+/// Pages that need several requests: the slowest of them decides (Dean, Barroso: The Tail at Scale, 2013).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fanout {
+    /// Requests of a page, independent of each other.
+    pub requests: u32,
+    /// For each printed percentile of a request, the share of pages that are slower.
+    pub slower: Vec<SlowerPages>,
+    /// Half of the pages are whole within this; a lower bound when `p50_censored`.
+    pub p50_ns: u64,
+    /// The median lies beyond what is known.
+    pub p50_censored: bool,
+    /// Of a hundred pages 99 are whole within this; a lower bound when `p99_censored`.
+    pub p99_ns: u64,
+    /// The 99th percentile lies beyond what is known.
+    pub p99_censored: bool,
+    /// Fewer than ten requests lie above the one that decides `p99_ns`.
+    pub p99_few_samples: bool,
+}
+
+/// Pages against a percentile of one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowerPages {
+    /// The percentile, 0 to 1.
+    pub q: f64,
+    /// Its value.
+    pub value_ns: u64,
+    /// Share of pages with at least one slower request, 0 to 1.
+    pub share: f64,
+}

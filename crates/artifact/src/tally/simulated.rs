@@ -1,0 +1,64 @@
+//! What a simulated client left out or made up, and pages of several requests.
+
+use super::Tally;
+use crate::simulated::{Fanout, Simulated, SlowerPages};
+use unblink_analysis::evidence::WrongClient;
+use unblink_analysis::quantile::{QUANTILES, Survival};
+use unblink_core::record::Series;
+
+impl Tally {
+    pub(super) fn simulated(&self) -> Option<Simulated> {
+        let world = self.header.simulated.clone()?;
+        let counters = &self.totals.counters;
+        let sent = counters.measured.sent + counters.warmup.sent;
+        let whole = world.planned.filter(|_| self.part.is_none());
+        let answered = counters.measured.ok;
+        Some(Simulated {
+            omitted: whole.map(|planned| planned.saturating_sub(counters.measured.due)),
+            invented: self.totals.track(Series::Response).count().saturating_sub(answered),
+            requests_per_arrival: match sent {
+                0 => 0.0,
+                sent => (sent + counters.connections.resent) as f64 / sent as f64,
+            },
+            world,
+        })
+    }
+
+    /// The simulated client, if its figures are not what users feel.
+    pub(super) fn wrong_client(&self) -> Option<WrongClient<'_>> {
+        let simulated = self.simulated()?;
+        let world = self.header.simulated.as_ref().filter(|world| !world.is_felt)?;
+        Some(WrongClient {
+            name: &world.client,
+            omitted: simulated.omitted.unwrap_or(0),
+            invented: simulated.invented,
+        })
+    }
+
+    /// Pages of `requests` requests each; nothing if nothing was answered.
+    ///
+    /// A page is slower than x if one of its requests is: 1 − (1 − p)ⁿ for a share p of requests. Its own quantile
+    /// at q is that of a request at q^(1/n).
+    pub fn fanout(&self, requests: u32) -> Option<Fanout> {
+        let track = |series| self.totals.track(series);
+        let survival = Survival::new(track(Series::Response), track(Series::ResponseCensored));
+        let n = f64::from(requests.max(1));
+        let page = |q: f64| survival.quantile(q.powf(1.0 / n));
+        let slower = |q: f64| {
+            let value = survival.quantile(q).filter(|value| !value.censored)?;
+            // As measured: where many take equally long, fewer than 1 − q are slower.
+            let within = survival.steps().take_while(|&(ns, _)| ns <= value.value_ns).last()?.1;
+            Some(SlowerPages { q, value_ns: value.value_ns, share: 1.0 - within.min(1.0).powf(n) })
+        };
+        let (p50, p99) = (page(0.5)?, page(0.99)?);
+        Some(Fanout {
+            requests,
+            slower: QUANTILES.into_iter().filter_map(slower).collect(),
+            p50_ns: p50.value_ns,
+            p50_censored: p50.censored,
+            p99_ns: p99.value_ns,
+            p99_censored: p99.censored,
+            p99_few_samples: p99.few_samples,
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! What must be said of a run that was not real, and of pages that need several requests.
+
+use crate::format;
+use unblink_artifact::document::RunDocument;
+
+/// That the run was simulated, and with what: a sentence for the top, then details.
+pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
+    let simulated = doc.simulated.as_ref()?;
+    let world = &simulated.world;
+    let whose = if world.is_felt {
+        "no request was sent. What users of this server would feel."
+    } else {
+        "no request was sent. These are the figures that this client would report, not what users feel."
+    };
+    let mut details = vec![format!("server   {}", world.server)];
+    if !world.network.is_empty() {
+        details.push(format!("network  {}", world.network));
+    }
+    if !world.generator.is_empty() {
+        details.push(format!("generator  {}", world.generator));
+    }
+    details.push(format!("client   {}", world.client));
+    if let Some(omitted) = simulated.omitted.filter(|&omitted| omitted > 0) {
+        let planned = world.planned.unwrap_or(0);
+        details.push(format!(
+            "omitted  {} of {} planned arrivals were never sent",
+            format::count(omitted),
+            format::count(planned)
+        ));
+    }
+    if simulated.invented > 0 {
+        let values = format::plural(simulated.invented, "value", "values");
+        details.push(format!("invented  {values} by the client's correction"));
+    }
+    if simulated.requests_per_arrival > 1.0005 {
+        details.push(format!(
+            "amplified  {} requests were sent for each arrival",
+            format::number(simulated.requests_per_arrival)
+        ));
+    }
+    Some((whose.into(), details))
+}
+
+/// What pages of several requests feel: sentences.
+pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
+    let Some(fanout) = &doc.fanout else { return Vec::new() };
+    let n = format::count(u64::from(fanout.requests));
+    let time = |ns, censored| {
+        let time = format::duration(ns);
+        if censored { format!("more than {time}") } else { time }
+    };
+    let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
+    let mut sentences = vec![format!(
+        "Half of the pages that need {n} requests take {} or longer, 1 in 100 {}{few}.",
+        time(fanout.p50_ns, fanout.p50_censored),
+        time(fanout.p99_ns, fanout.p99_censored)
+    )];
+    let wanted = [0.5, 0.9, 0.99, 0.999];
+    let shares: Vec<String> = fanout
+        .slower
+        .iter()
+        .filter(|slower| wanted.contains(&slower.q))
+        .map(|slower| {
+            let label = format::quantile_label(slower.q);
+            format!("{} {label} ({})", format::percent(slower.share), format::duration(slower.value_ns))
+        })
+        .collect();
+    if !shares.is_empty() {
+        sentences
+            .push(format!("Share of pages with a request above a request's own {}.", shares.join(" · ")));
+    }
+    sentences
+}
