@@ -1,5 +1,11 @@
 //! `unblink.run/1`: everything that a run has to say, as one JSON document.
 
+mod arrivals;
+mod steady;
+
+pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
+pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
+
 use crate::simulated::{Fanout, Simulated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,17 +169,6 @@ pub struct Load {
     pub requests_max: Option<u64>,
 }
 
-/// How well a percentile of response time is to be known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PrecisionGoal {
-    /// Which, 0 to 1.
-    pub quantile: f64,
-    /// Both ends of its 95 % interval are to lie within this share of it, 0 to 1.
-    pub share: f64,
-    /// The load lasts for this long at least.
-    pub minimum_ns: u64,
-}
-
 /// Who decides when a request starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -280,49 +275,6 @@ pub struct Arrivals {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
-}
-
-/// What became of a run that was to go on until a percentile is known well enough. This is optional stopping:
-/// `docs/statistics.md` says what the interval of a stopped run is worth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Precision {
-    /// Which percentile, 0 to 1.
-    pub quantile: f64,
-    /// How far the farther end of its interval was to lie from it, as a share of it.
-    pub share: f64,
-    /// How far it lies in the end; `null` without an interval.
-    pub share_found: Option<f64>,
-    /// The load was ended because it was reached.
-    pub reached: bool,
-    /// After so much measured load.
-    pub after_ns: u64,
-}
-
-/// The transient at a run's beginning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Transient {
-    /// What became of it.
-    pub status: TransientStatus,
-    /// It was left out up to here, after t = 0, by the time at which arrivals ended; 0 when nothing was.
-    pub to_ns: u64,
-    /// It may last longer, but in this interval lies an event, which is never left out.
-    pub event_at_ns: Option<u64>,
-    /// Where the arrivals ended that were left out.
-    pub arrivals: Option<Arrivals>,
-    /// Their response time.
-    pub response_time: Option<Distribution>,
-}
-
-/// What became of the transient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TransientStatus {
-    /// It was found and left out.
-    LeftOut,
-    /// The run is steady from its beginning, or an event at once forbids leaving anything out.
-    None,
-    /// No steady state was found: nothing is left out, and the finding `not_steady` says why.
-    NotFound,
 }
 
 /// Rates per second over the measured part.
@@ -505,45 +457,6 @@ pub struct Generator {
     pub involuntary_switches: Option<u64>,
     /// Intervals that were handed over late and hold more than one second.
     pub double_intervals: u64,
-}
-
-/// What a bounded sample of arrivals says about their process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ArrivalProcess {
-    /// What was asked for: `even` or `poisson`.
-    pub process: String,
-    /// Arrivals that were looked at: blocks of successive ones, spread over the run.
-    pub arrivals: u64,
-    /// When they should have started.
-    pub intended: ArrivalTimes,
-    /// When they were sent.
-    pub sent: ArrivalTimes,
-}
-
-/// One kind of times of the sampled arrivals.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ArrivalTimes {
-    /// Gaps against the exponential distribution; `null` for an even process, and with too few gaps.
-    pub exponential: Option<ExponentialTest>,
-    /// Farthest from where it belongs: an intended time from the even schedule's line (`null` for Poisson), a
-    /// sent time from its intended time.
-    pub deviation_ns_max: Option<u64>,
-}
-
-/// Gaps, counted in expected arrivals, against the exponential distribution with mean 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ExponentialTest {
-    /// Gaps between successive arrivals.
-    pub gaps: u64,
-    /// Anderson and Darling's A²; above 6.0 in one of 1,000 Poisson processes.
-    pub a2: f64,
-    /// Probability of such an A² or a larger one in a Poisson process, 0 to 1.
-    pub p_value: f64,
-    /// Largest distance between the two distributions, 0 to 1; for sent times what is left of it when each
-    /// gap may be off by 50 µs.
-    pub distance: f64,
-    /// Correlation of each gap with the next, −1 to 1.
-    pub correlation: f64,
 }
 
 /// Percentile spectra, for drawing.
