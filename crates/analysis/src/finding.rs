@@ -70,6 +70,8 @@ codes! {
     FailuresShapePercentile = "failures_shape_percentile";
     /// A printed percentile is only a lower bound.
     TimeoutsShapePercentile = "timeouts_shape_percentile";
+    /// Many arrivals of a part fell due or ended outside of it.
+    PartBorders = "part_borders";
     /// Arrivals were under way when the run ended.
     CutOff = "cut_off";
     /// The run has no end: it still goes on or was killed.
@@ -82,6 +84,8 @@ codes! {
     DoubleIntervals = "double_intervals";
     /// The figures are those of a simulated client that gets them wrong.
     SimulatedClient = "simulated_client";
+    /// The rate changed on purpose, so that the percentiles mix different loads.
+    RateChanged = "rate_changed";
     /// The load was closed.
     ClosedLoop = "closed_loop";
 }

@@ -50,7 +50,13 @@ struct Step {
 impl Survival {
     /// Estimates from completed durations and the ages of the censored.
     pub fn new(completed: &Track<u64>, censored: &Track<u64>) -> Survival {
-        let count = completed.count() + censored.count();
+        Survival::with_open(completed, censored, 0)
+    }
+
+    /// The same with `open` samples more of which not even an age is known, as in a run that was killed: they
+    /// count as longer than anything known, so that no percentile is that of the survivors.
+    pub fn with_open(completed: &Track<u64>, censored: &Track<u64>, open: u64) -> Survival {
+        let count = completed.count() + censored.count() + open;
         let mut ages = censored.bins().peekable();
         let (mut steps, mut at_risk, mut remaining) = (Vec::new(), count, count as f64);
         for (value_ns, completions) in completed.bins() {
@@ -69,8 +75,11 @@ impl Survival {
         Survival {
             steps,
             count,
-            censored: censored.count(),
-            at_least: if censored.count() > 0 { at_their_ages(completed, censored) } else { Vec::new() },
+            censored: censored.count() + open,
+            at_least: match censored.count() + open {
+                0 => Vec::new(),
+                _ => at_their_ages(completed, censored, open),
+            },
         }
     }
 
@@ -172,11 +181,11 @@ impl Survival {
 
 /// Completed and censored together, ascending: (value, samples up to it). An age stands for the lowest value
 /// of its bin, unless all are the same: one timeout is known exactly.
-fn at_their_ages(completed: &Track<u64>, censored: &Track<u64>) -> Vec<(u64, u64)> {
+fn at_their_ages(completed: &Track<u64>, censored: &Track<u64>, open: u64) -> Vec<(u64, u64)> {
     let is_one_age = censored.sum_ns == u128::from(censored.max_ns) * u128::from(censored.count());
     let age = |top_ns: u64| if is_one_age { top_ns } else { censored.histogram.lowest_equivalent(top_ns) };
     let ages = censored.bins().map(|(top_ns, n)| (age(top_ns), n));
-    let mut all: Vec<(u64, u64)> = completed.bins().chain(ages).collect();
+    let mut all: Vec<(u64, u64)> = completed.bins().chain(ages).chain([(0, open)]).collect();
     all.sort_unstable();
     let mut below = 0;
     for (_, samples) in &mut all {

@@ -67,6 +67,12 @@ pub const POOL_WAITED_SHARE_DEGRADES: f64 = 0.001;
 pub const LOCAL_LIMIT_SHARE_INVALIDATES: f64 = 0.01;
 /// Above this share of arrivals thrown away by the own pool, the run is invalid.
 pub const SHED_SHARE_INVALIDATES: f64 = 0.01;
+/// Above this share of arrivals that a part's borders separate from their ends, the part is degraded.
+pub const PART_SHARE_DEGRADES: f64 = 0.01;
+
+/// A run without an end is invalid when the arrivals under way then are more than what lies above this quantile.
+pub const KILLED_QUANTILE_INVALIDATES: f64 = 0.99;
+
 /// Above this share of failed arrivals, the run is degraded however few its samples are.
 pub const FAILED_SHARE_DEGRADES: f64 = 0.05;
 /// Above this share of failed arrivals, the percentiles speak for a minority.

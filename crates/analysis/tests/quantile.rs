@@ -179,3 +179,13 @@ proptest! {
         prop_assert_eq!(found.0, expected.unwrap_or(bound));
     }
 }
+
+/// 90 known, 10 open: what lies above p90 is longer than anything known.
+#[test]
+fn what_is_open_counts_as_longer() {
+    let survival = Survival::with_open(&track(1..=90), &track([]), 10);
+    assert_eq!((survival.count(), survival.censored()), (100, 10));
+    assert_eq!(quantile(&survival, 0.9), (90, false));
+    assert_eq!(quantile(&survival, 0.95), (90, true));
+    assert_eq!(quantile(&survival, 0.5), (50, false));
+}

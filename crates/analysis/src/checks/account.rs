@@ -1,10 +1,10 @@
 //! Is every arrival accounted for, and how did the run end?
 
-use super::{Case, found, severity, share};
-use crate::evidence::{End, Model};
+use super::{Case, exceeds_tail, found, severity, share};
+use crate::evidence::End;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
-use crate::thresholds::CUT_OFF_SHARE_DEGRADES;
+use crate::thresholds::{CUT_OFF_SHARE_DEGRADES, KILLED_QUANTILE_INVALIDATES};
 
 pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
@@ -122,15 +122,18 @@ pub(super) fn killed(case: &Case<'_>) -> Option<Finding> {
         String::new()
     } else {
         format!(
-            " {} under way then {} no ending and enter{} no percentile.",
+            " {} under way then {} no ending and count{} as longer than anything known.",
             text::arrivals(evidence.without_ending),
             if evidence.without_ending == 1 { "has" } else { "have" },
-            if evidence.without_ending == 1 { "s" } else { "" }
+            if evidence.without_ending == 1 { "s" } else { "" },
         )
     };
+    // The percentiles up to this one can't be told any more.
+    let is_lost =
+        exceeds_tail(share(evidence.without_ending, evidence.scheduled), KILLED_QUANTILE_INVALIDATES);
     found(
         FindingCode::Killed,
-        Severity::Degrades,
+        severity(is_lost, Severity::Invalidates, Severity::Degrades),
         format!(
             "The run has no end: it still goes on, or it was killed after {} of measured load.{lost}",
             text::duration(evidence.load_length())
@@ -177,20 +180,5 @@ pub(super) fn double_intervals(case: &Case<'_>) -> Option<Finding> {
         ),
         "Give the machine more headroom if you need every second of the picture.",
         vec![("intervals", n as f64)],
-    )
-}
-
-pub(super) fn closed_loop(case: &Case<'_>) -> Option<Finding> {
-    if case.evidence.model != Model::Closed {
-        return None;
-    }
-    found(
-        FindingCode::ClosedLoop,
-        Severity::Note,
-        "The load was closed: while the target stalls its users wait instead of arriving, so that the tail is \
-         not what an open population feels."
-            .to_string(),
-        "Offer a rate with -R to see what users feel who do not wait for each other.",
-        Vec::new(),
     )
 }

@@ -6,6 +6,7 @@ mod generator;
 mod percentiles;
 mod pool;
 mod saturation;
+mod scope;
 mod simulated;
 mod steady;
 #[cfg(test)]
@@ -28,19 +29,22 @@ struct Case<'a> {
 /// Every finding, in no particular order.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     let totals = evidence.totals;
-    let response = Survival::new(totals.track(Series::Response), totals.track(Series::ResponseCensored));
+    let response = Survival::with_open(
+        totals.track(Series::Response),
+        totals.track(Series::ResponseCensored),
+        evidence.without_ending,
+    );
     let case = Case { evidence, printed: response.table(), response };
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 24] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 26] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
         account::killed,
         account::interrupted,
         account::double_intervals,
-        account::closed_loop,
         arrivals::not_as_claimed,
         generator::sent_below_offered,
         generator::late,
@@ -54,6 +58,9 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::client_shed_load,
         pool::local_limit,
         pool::limit_reached,
+        scope::part_borders,
+        scope::rate_changed,
+        scope::closed_loop,
         saturation::saturated,
         saturation::too_short,
         simulated::client,

@@ -152,11 +152,37 @@ fn accounts() {
     });
     assert_eq!(killed.severity(Code::Accounting), None);
     assert_eq!(killed.severity(Code::Killed), DEGRADES);
+    // More than lie above p99 are lost: p99 and what is above it can't be told.
+    let lost = World::with(|w| {
+        w.evidence.end = End::Open;
+        w.evidence.without_ending = N / 100 + 1;
+        w.censor(N / 100 + 1, Nanos(1), |_| ());
+        *w.bank.track_mut(Series::ResponseCensored) = Default::default();
+    });
+    assert_eq!(lost.severity(Code::Accounting), None);
+    assert_eq!(lost.severity(Code::Killed), INVALIDATES);
     assert_eq!(accounting(|w| (w.evidence.is_part, w.evidence.scheduled) = (true, N + 5)), None);
 
     let interrupted = World::with(|w| w.evidence.end = End::Interrupted);
     assert_eq!(interrupted.severity(Code::Interrupted), NOTE);
     assert_eq!(World::with(|w| w.evidence.model = Model::Closed).severity(Code::ClosedLoop), NOTE);
+}
+
+#[test]
+fn the_borders_of_a_part() {
+    let borders = |due: u64, ended: u64| {
+        let part = World::with(|w| {
+            w.evidence.is_part = true;
+            (w.measured().due, w.measured().ok) = (due, ended);
+        });
+        part.severity(Code::PartBorders)
+    };
+    assert_eq!(borders(1_000, 990), None);
+    assert_eq!((borders(1_000, 989), borders(989, 1_000)), (DEGRADES, DEGRADES));
+    assert_eq!(borders(100, 91), None, "a handful under way");
+    assert_eq!(World::with(|w| w.measured().ok -= 500).severity(Code::PartBorders), None, "not a part");
+    let steps = World::with(|w| w.evidence.is_hold = false);
+    assert_eq!(steps.severity(Code::RateChanged), NOTE);
 }
 
 #[test]

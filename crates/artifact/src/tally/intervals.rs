@@ -30,12 +30,21 @@ impl Histories {
     }
 }
 
+/// What the distributions of a run's measured part need to know of it.
+pub(super) struct Measured<'a> {
+    pub(super) validity: &'a Validity,
+    pub(super) from: Nanos,
+    pub(super) to: Nanos,
+    /// Arrivals without an ending, since the run has none.
+    pub(super) open: u64,
+}
+
 impl Tally {
     /// Response time with intervals, and what failures and censoring leave open.
-    pub(super) fn response_time(&self, validity: &Validity, from: Nanos, to: Nanos) -> Distribution {
+    pub(super) fn response_time(&self, measured: &Measured<'_>) -> Distribution {
         let history = &self.histories.response;
         let tracks = self.tracks(Series::Response, Series::ResponseCensored);
-        let mut distribution = self.with_intervals(history, tracks, validity, from, to);
+        let mut distribution = self.with_intervals(history, tracks, measured, measured.open);
         let failed = self.totals.track(Series::Failed);
         if failed.count() > 0 {
             let marks: Vec<u64> = distribution.quantiles.iter().map(|quantile| quantile.value).collect();
@@ -48,9 +57,9 @@ impl Tally {
     }
 
     /// Service time with intervals.
-    pub(super) fn service_time(&self, validity: &Validity, from: Nanos, to: Nanos) -> Distribution {
+    pub(super) fn service_time(&self, measured: &Measured<'_>) -> Distribution {
         let tracks = self.tracks(Series::Service, Series::ServiceCensored);
-        self.with_intervals(&self.histories.service, tracks, validity, from, to)
+        self.with_intervals(&self.histories.service, tracks, measured, measured.open.min(self.in_flight))
     }
 
     fn tracks(&self, completed: Series, censored: Series) -> (&Track<u64>, &Track<u64>) {
@@ -61,11 +70,10 @@ impl Tally {
         &self,
         history: &History,
         (completed, censored): (&Track<u64>, &Track<u64>),
-        validity: &Validity,
-        from: Nanos,
-        to: Nanos,
+        &Measured { validity, from, to, .. }: &Measured<'_>,
+        open_at_end: u64,
     ) -> Distribution {
-        let survival = Survival::new(completed, censored);
+        let survival = Survival::with_open(completed, censored, open_at_end);
         let mut distribution = super::distribution::of_survival(&survival, completed);
         let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
         let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
@@ -73,11 +81,15 @@ impl Tally {
         let found = if is_steady { answers(history, from, to, &survival, &printed) } else { Vec::new() };
         for (i, quantile) in distribution.quantiles.iter_mut().enumerate() {
             match found.get(i) {
+                _ if open_at_end > 0 => quantile.interval = Some(IntervalKind::NotEnoughData),
                 Some(answer) => self.put(quantile, answer),
                 None => quantile.interval = Some(IntervalKind::NotSteady),
             }
             let open = survival.censored() as f64;
-            if open > 0.0 && (is_saturated || open > (1.0 - quantile.q) * survival.count() as f64) {
+            if open > 0.0
+                && open_at_end == 0
+                && (is_saturated || open > (1.0 - quantile.q) * survival.count() as f64)
+            {
                 let extremes = censoring::extremes(completed, censored, quantile.q);
                 quantile.if_answered_now = extremes.map(|e| e.if_answered_now_ns);
                 quantile.if_never = extremes.and_then(|e| e.if_never_ns);

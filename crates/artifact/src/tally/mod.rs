@@ -26,7 +26,7 @@ use crate::header::RunHeader;
 use crate::hgrm;
 use distribution::{distribution, known, spectrum};
 use heat::heatmap;
-use intervals::Histories;
+use intervals::{Histories, Measured};
 use rows::Rows;
 use std::collections::BTreeMap;
 use transient::Settled;
@@ -158,8 +158,10 @@ impl Tally {
         let last_completion = self.last_completion(ending);
         let counters = &self.totals.counters;
         let validity = self.validity(ending, &account, load_from, load_to);
-        let response_time = self.response_time(&validity, load_from, load_to);
-        let service_time = self.service_time(&validity, load_from, load_to);
+        let measured =
+            Measured { validity: &validity, from: load_from, to: load_to, open: account.without_ending };
+        let response_time = self.response_time(&measured);
+        let service_time = self.service_time(&measured);
         RunDocument {
             schema: SCHEMA.to_string(),
             status: ending.status,
