@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod secrets;
 mod signals;
+mod sim;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Demo(args) => demo::demo(args),
         Command::Report(args) => report::report(args),
+        Command::Sim(args) => sim::sim(args),
         Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
         Command::Schema => print_schema(),
     };

@@ -3,6 +3,7 @@
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod run;
+pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod value;
 
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Rebuild the report of a run from its folder
     Report(ReportArgs),
+    /// Run a load in virtual time against a server that you describe
+    Sim(Box<sim::SimArgs>),
     /// The misbehaving server, whose truth is known
     #[command(subcommand)]
     Lab(lab::LabCommand),

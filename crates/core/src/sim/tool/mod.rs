@@ -66,11 +66,11 @@ impl<F: FnMut(&Interval)> Tool<F> {
         zero: Instant,
         mut intervals: Intervals<F>,
     ) -> Tool<F> {
+        let load_length = if spec.by_count { PHASE_MAX } else { plan.load_length() };
         let recorder = intervals.recorder();
-        recorder.begin(zero, plan.spec().warmup + spec.discard, plan.load_length());
+        recorder.begin(zero, plan.spec().warmup + spec.discard, load_length);
         // What it sends is not the plan's process, and nobody says so.
         recorder.sample_arrivals(None);
-        let load_length = if spec.by_count { PHASE_MAX } else { plan.load_length() };
         Tool {
             inventing: match (spec.correct, interval) {
                 (Correct::ExpectedInterval(interval), _) => Inventing::ExpectedInterval(interval),

@@ -1,0 +1,129 @@
+//! `unblink sim` and `unblink explain`: their flags.
+
+use super::load::LoadArgs;
+use super::{Exports, value};
+use clap::Args;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+EXAMPLES
+  unblink sim -R 1000 -d 60s --scenario stall
+  unblink sim -R 1000 -d 60s --scenario stall --client wrk
+  unblink sim -R 450 -d 30s --server 'slots=1 service=1ms pause=200ms/500'
+  unblink sim -R 500 -d 1h --arrivals poisson --server 'slots=1 service=exp(1ms)'
+  unblink sim -R 800 -d 60s --server 'slots=10 service=10ms pause=1s@20s' --client 'retry patience=500ms'
+
+SCENARIOS (made for 60 s at 1,000/s)
+  healthy      service=10ms
+  stall        service=10ms pause=1s@30s
+  ramp         service=ramp(10ms,100ms,20s,50s)
+  pauses       service=10ms pause=200ms@9.5s/10s*6
+  saturation   slots=5 service=10ms
+  one-server   slots=1 service=1ms pause=200ms/500 (for 30 s at 450/s)
+
+SERVER
+  slots=N queue=N      served at once, the others wait; more than N that wait are answered 503
+  service=TIME         also exp(MEAN) lognormal(MEDIAN,SIGMA) pareto(LEAST,ALPHA) values(1ms:90,5ms:10)
+                       ramp(FROM,TO,BEGIN,END)
+  pause=200ms/500      every 500th request takes this long instead
+  pause=1s@30s         answers nothing for 1 s from 30 s on; @9.5s/10s every 10 s; @9.5s/10s*6 six times
+  pause=500ms~20s      the same at random times, 20 s apart on average
+  slow=100ms/100       one in 100, at random, takes this long instead
+  error=1/N reset=1/N refuse=1/N     one in N, at random, is answered 500, reset, or its connection refused
+  down=5s@20s accept-stall=1s@30s    resets and refuses all; lets connections wait for their kernel's next try
+
+CLIENTS
+  ideal                the dispatcher of `unblink run` (default)
+  wrk                  10 users who wait, and values invented afterwards (its stats_correct)
+  wrk2                 a schedule for each of 50 connections, caught up with at twice the rate, first 10 s left out
+  k6                   50 virtual users; what falls due while all are busy is dropped
+  ycsb                 a schedule for each of 50 threads, counted from the send; ycsb-intended: from the schedule
+  retry                users who give up after patience=1s and try again: attempts=3 back-off=100ms budget=PERCENT
+  herd                 users who are turned away come back at once when somebody is answered: attempts=100 probe=1s
+  or choice by choice, each also behind a name:
+  schedule=static|static-local|dynamic|dynamic-local   late=queue|shift|drop   clock=intended|sent
+  correct=none|expected-interval[:TIME]|backfill   connections=auto|N   closed=N   catch-up=N   discard=TIME
+
+NETWORK, GENERATOR
+  --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'
+
+EXIT STATUS
+  0 simulated   2 wrong usage   3 run invalid";
+
+/// Run a load in virtual time against a server that you describe, and report it like a real run. No request is
+/// sent: the same dispatcher and recorder are driven by a simulated server, network and clock.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(crate) struct SimArgs {
+    #[command(flatten)]
+    pub world: WorldArgs,
+
+    /// Who offers the load: a name, single choices, or both
+    #[arg(long, value_name = "WORDS", default_value = "ideal", help_heading = "World")]
+    pub client: String,
+
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    /// Folder for the run's record and report [default: unblink-runs/<time> here]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub exports: Exports,
+
+    /// Say what pages feel that need this many requests each
+    #[arg(long, value_name = "COUNT", help_heading = "Output", value_parser = value::positive)]
+    pub fanout: Option<u32>,
+}
+
+/// Server, network and generator.
+#[derive(Args, Debug)]
+pub(crate) struct WorldArgs {
+    /// What the server does, in words
+    #[arg(long, value_name = "WORDS", help_heading = "World")]
+    pub server: Option<String>,
+
+    /// A server of the lab by its name
+    #[arg(long, value_name = "NAME", help_heading = "World", conflicts_with = "server",
+          value_parser = clap::builder::PossibleValuesParser::new(crate::sim::scenario::NAMES))]
+    pub scenario: Option<String>,
+
+    /// How long the way to the server takes, in words [default: no time]
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "World")]
+    pub network: String,
+
+    /// How late the load generator is, in words [default: never]
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "World")]
+    pub generator: String,
+}
+
+const EXPLAIN_HELP: &str = "\
+EXAMPLES
+  unblink explain
+  unblink explain --scenario one-server
+  unblink explain --server 'service=exp(5ms) pause=2s@20s' -R 500 -d 60s -o lesson
+
+Scenarios, and the words of --server: see `unblink sim --help`.
+
+EXIT STATUS
+  0 shown   2 wrong usage";
+
+/// Simulate one server under every kind of load tool, and show what each of them reports beside what users feel.
+#[derive(Args, Debug)]
+#[command(after_help = EXPLAIN_HELP)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub world: WorldArgs,
+
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    /// Write explain.html and explain.svg into this folder
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Print everything as one JSON object instead of the text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}

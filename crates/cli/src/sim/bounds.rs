@@ -1,0 +1,82 @@
+//! Simulations that would never end, or last longer than anybody waits.
+
+use anyhow::{Result, bail};
+use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::sim::{ClientSpec, Pacing, ServerSpec, Service, WorldSpec};
+use unblink_core::time::Nanos;
+use unblink_report::format;
+
+/// Events at the most: about an hour of one processor.
+const EVENTS_MAX: f64 = 1e10;
+/// A request is due, reaches the server, and is answered.
+const EVENTS_PER_REQUEST: f64 = 3.0;
+
+/// Refuses what would not end.
+pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>) -> Result<()> {
+    let length = plan.load_length().as_secs_f64();
+    let closed = match (&plan.spec().load, client) {
+        (LoadSpec::Closed { users, think, .. }, _) => Some((*users, *think)),
+        (_, Some(ClientSpec::Tool(tool))) if tool.pacing == Pacing::Closed => {
+            Some((tool.workers.unwrap_or(1), Nanos::ZERO))
+        }
+        _ => None,
+    };
+    let most = plan.spec().limit.map_or(f64::MAX, |limit| limit as f64);
+    let requests = match closed {
+        Some((users, think)) => {
+            let round = think.as_secs_f64() + shortest_s(world);
+            if round <= 0.0 {
+                bail!(
+                    "closed users on a server that may answer at once, over a network that takes no time, would ask \
+                     without end in one moment: add --network latency=100us, or a service time"
+                );
+            }
+            f64::from(users) / round * length
+        }
+        None => plan.schedule().map_or(0.0, |schedule| schedule.expected_before(plan.load_length()) as f64),
+    };
+    let attempts = match client {
+        Some(ClientSpec::Users(users)) => f64::from(users.attempts_max.min(3)),
+        _ => 1.0,
+    };
+    let events = requests.min(most) * attempts * EVENTS_PER_REQUEST + windows(world, length);
+    if events > EVENTS_MAX {
+        let events = format::plain(&format::count(events.min(1e18) as u64));
+        bail!(
+            "this would take about {events} events, more than the {EVENTS_MAX:.0e} that are simulated: lower the \
+             rate or the duration, or give -n"
+        );
+    }
+    Ok(())
+}
+
+/// About how long a request takes where it is answered fastest, in seconds.
+fn shortest_s(world: &WorldSpec) -> f64 {
+    let server = &world.server;
+    let turned_away = server.queue_max.is_some() || server.error_one_in > 0 || !server.down.is_empty();
+    let service = if turned_away { 0.0 } else { typical(server).as_secs_f64() };
+    let way = (world.network.latency + world.network.jitter).as_secs_f64();
+    service + 2.0 * way + world.generator.cpu_per_event.as_secs_f64()
+}
+
+/// The mean, or less.
+fn typical(server: &ServerSpec) -> Nanos {
+    match &server.service {
+        Service::Constant(time)
+        | Service::Exponential { mean: time }
+        | Service::LogNormal { median: time, .. } => *time,
+        Service::Pareto { min, .. } => *min,
+        Service::Empirical(values) => {
+            let all: u64 = values.iter().map(|(_, weight)| weight).sum();
+            let sum: u128 =
+                values.iter().map(|&(time, weight)| u128::from(time.0) * u128::from(weight)).sum();
+            Nanos((sum / u128::from(all.max(1))) as u64)
+        }
+        Service::Ramp { from, to, .. } => (*from).min(*to),
+    }
+}
+
+/// Pauses at random times that have to be drawn.
+fn windows(world: &WorldSpec, length_s: f64) -> f64 {
+    world.server.shut_at_random.map_or(0.0, |w| length_s / (w.length + w.gap_mean).as_secs_f64())
+}

@@ -1,0 +1,284 @@
+//! `unblink sim`: a run in virtual time, recorded and reported like a real one.
+
+mod bounds;
+pub(crate) mod client;
+pub(crate) mod scenario;
+pub(crate) mod server;
+mod words;
+
+use crate::args::load::LoadArgs;
+use crate::args::sim::{SimArgs, WorldArgs};
+use crate::args::steady::Warmup;
+use crate::args::value::{Connections, Shape};
+use crate::{clock, environment, exit, load, output, secrets};
+use anyhow::{Result, bail};
+use client::Client;
+use scenario::Scenario;
+use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
+use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_artifact::simulated::SimulatedWorld;
+use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{Plan, PlanSpec};
+use unblink_core::record::Interval;
+use unblink_core::schedule::Rate;
+use unblink_core::sim::{ClientSpec, Correct, Pacing, ToolSpec, WorldSpec, simulate, simulate_client};
+use unblink_core::time::Nanos;
+
+/// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
+const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// Simulates and reports. Gives the exit code.
+pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
+    let described = Described::new(&args.world)?;
+    let simulation = described.simulation(&described.load(&args.load), &args.client)?;
+    output::check_exports(&args.exports)?;
+    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
+    output::check_folder(&folder)?;
+    let mut writer = FolderWriter::create(&folder, &simulation.header)?;
+    let (mut document, tally) = simulation.run(|interval| {
+        if let Err(error) = writer.interval(interval) {
+            output::note(format_args!("warning: {error}"));
+        }
+    });
+    document.fanout = args.fanout.and_then(|requests| tally.fanout(requests));
+    if let Err(error) = writer.finish(&document) {
+        output::note(format_args!("warning: {error}"));
+    }
+    output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
+    output::present(&document, &tally, &args.exports)?;
+    output::say_where(&folder, args.exports.uses_stdout())?;
+    Ok(exit::of_run(&document))
+}
+
+/// The world as it was described, and in which words.
+pub(crate) struct Described {
+    pub world: WorldSpec,
+    pub scenario: Option<Scenario>,
+    pub server: String,
+    network: String,
+    generator: String,
+}
+
+/// A run that can be simulated.
+pub(crate) struct Simulation {
+    plan: Plan,
+    world: WorldSpec,
+    client: Option<ClientSpec>,
+    pub header: RunHeader,
+}
+
+impl Described {
+    pub(crate) fn new(args: &WorldArgs) -> Result<Described> {
+        let scenario = args.scenario.as_deref().map(scenario::by_name).transpose()?;
+        let server = match (&args.server, scenario) {
+            (Some(server), _) => one_space(server),
+            (None, Some(scenario)) => scenario.server.to_string(),
+            (None, None) => bail!(
+                "which server? Add --scenario NAME ({}), or --server 'slots=1 service=1ms' in words",
+                scenario::NAMES.join(", ")
+            ),
+        };
+        let mut world = WorldSpec::new(server::parse(&server)?);
+        world.network = server::network(&args.network)?;
+        world.generator = server::generator(&args.generator)?;
+        let (network, generator) = (one_space(&args.network), one_space(&args.generator));
+        Ok(Described { world, scenario, server, network, generator })
+    }
+
+    /// The load that was asked for; without one, that for which the scenario was made.
+    pub(crate) fn load(&self, args: &LoadArgs) -> LoadArgs {
+        let mut load = args.clone();
+        if let Some(scenario) = self.scenario.filter(|_| load.rate.is_none() && load.closed.is_none()) {
+            load.rate = Some(Shape::Hold(Rate::per_second(scenario.rate_per_s)));
+        }
+        if let Some(scenario) = self.scenario.filter(|_| load.duration.is_none() && load.requests.is_none()) {
+            load.duration = Some(Nanos::from_secs(scenario.seconds));
+        }
+        load
+    }
+
+    /// Checks everything.
+    pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str) -> Result<Simulation> {
+        let Warmup::Time(warmup) = args.warmup else {
+            bail!("--warmup auto is for real runs: give a simulated one a time, such as --warmup 5s");
+        };
+        let client_text = one_space(client_text);
+        let client = client::parse(&client_text, args.connections)?;
+        let pool = match args.connections {
+            Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX) },
+            Connections::Fixed(n) => Pool::Fixed { n },
+        };
+        let plan = Plan::new(PlanSpec {
+            load: load::spec(args)?,
+            warmup,
+            limit: args.requests,
+            timeout: args.timeout,
+            drain: args.drain,
+            pool,
+            threads: 1,
+            idempotent: vec![true],
+            rate_cap: load::rate_cap(args)?,
+        })?;
+        let is_felt = client::is_felt(&client);
+        let client = self.fitted(client, args, &plan)?;
+        let world = WorldSpec { seed: args.seed, ..self.world.clone() };
+        bounds::check(&plan, &world, client.as_ref())?;
+        let mut header = self.header(args, &plan, client.as_ref());
+        header.simulated = Some(SimulatedWorld {
+            server: self.server.clone(),
+            network: self.network.clone(),
+            generator: self.generator.clone(),
+            client: if client_text.is_empty() { "ideal".into() } else { client_text },
+            is_felt,
+            seed: args.seed,
+            planned: planned(&plan, client.as_ref()),
+        });
+        Ok(Simulation { plan, world, client, header })
+    }
+
+    /// The client with what it takes from the load.
+    fn fitted(&self, client: Client, args: &LoadArgs, plan: &Plan) -> Result<Option<ClientSpec>> {
+        let Client::Other { mut spec, by_planned_interval } = client else { return Ok(None) };
+        if args.closed.is_some() {
+            bail!(
+                "--closed and --client exclude each other: give the rate that users would offer (-R), and closed=N in \
+                 --client for a tool with N users who wait"
+            );
+        }
+        if self.world.server.refuse_one_in > 0 || !self.world.server.accept_stalled.is_empty() {
+            bail!(
+                "refuse= and accept-stall= in --server have no effect on a --client whose connections are always \
+                 open; leave them out, or --client"
+            );
+        }
+        if let ClientSpec::Tool(tool) = &mut spec {
+            tool.by_count = args.requests.is_some() && args.duration.is_none();
+            if by_planned_interval {
+                tool.correct = Correct::ExpectedInterval(planned_interval(tool, args)?);
+            }
+            if plan.spec().warmup + tool.discard >= plan.load_length() {
+                bail!(
+                    "this client leaves out its first {} s, and the load lasts {} s: nothing would be measured (give a \
+                     longer -d, or discard=0s in --client)",
+                    tool.discard.as_secs_f64(),
+                    plan.load_length().as_secs_f64()
+                );
+            }
+        }
+        Ok(Some(spec))
+    }
+
+    fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>) -> RunHeader {
+        let mut load = load::describe(args, plan);
+        let (mut mode, mut limit) = match plan.spec().pool {
+            Pool::Auto { max } => (ConnectionMode::Auto, max),
+            Pool::Fixed { n } => (ConnectionMode::Fixed, n),
+        };
+        if let Some(ClientSpec::Tool(tool)) = client {
+            describe_tool(tool, &mut load);
+            (mode, limit) = match tool.workers {
+                None => (ConnectionMode::Auto, AUTO_CONNECTIONS_MAX),
+                Some(n) => (ConnectionMode::Fixed, n),
+            };
+        }
+        RunHeader {
+            tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+            started_at: clock::rfc3339(std::time::SystemTime::now()),
+            command: secrets::mask_command(std::env::args()),
+            environment: environment::describe(&unblink_engine::limits::raise()),
+            load,
+            targets: vec![document::Target {
+                name: "simulated server".into(),
+                method: "simulated server:".into(),
+                url: self.server.clone(),
+            }],
+            connections: ConnectionPlan { mode, limit: u64::from(limit) },
+            protocol_failures: Vec::new(),
+            operations: Vec::new(),
+            simulated: None,
+        }
+    }
+}
+
+impl Simulation {
+    /// Runs, and hands each interval to `each`.
+    pub(crate) fn run(&self, mut each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
+        let mut tally = Tally::new(self.header.clone());
+        let take = |interval: &Interval| {
+            tally.add(interval);
+            each(interval);
+        };
+        let summary = match &self.client {
+            None => simulate(&self.plan, &self.world, take),
+            Some(client) => simulate_client(&self.plan, &self.world, client, take),
+        };
+        let due = tally.totals().counters.measured.due;
+        let limited = self.plan.spec().limit.is_some_and(|limit| due >= limit);
+        let by_count = matches!(&self.client, Some(ClientSpec::Tool(tool)) if tool.by_count);
+        let ended_after = match self.plan.schedule() {
+            Some(_) if !by_count => self.plan.load_length(),
+            None if !limited => self.plan.load_length(),
+            // When the last of a fixed number of requests is sent follows from the answers.
+            _ => tally.end(),
+        };
+        // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
+        let schedule = self.plan.schedule().filter(|_| self.client.is_none());
+        let warmup = self.plan.spec().warmup;
+        let scheduled_warmup = schedule.map(|schedule| schedule.count_before(warmup));
+        let ending = Ending {
+            status: RunStatus::Complete,
+            scheduled: schedule
+                .zip(scheduled_warmup)
+                .map(|(schedule, warm)| schedule.count_before(self.plan.load_length()) - warm),
+            scheduled_warmup: scheduled_warmup.filter(|_| warmup > Nanos::ZERO),
+            ended_after,
+            last_completion: summary.last_ok,
+            steal_share: None,
+            involuntary_switches: None,
+            by_address: Default::default(),
+        };
+        (tally.document(&ending), tally)
+    }
+}
+
+/// Measured arrivals by the schedule.
+fn planned(plan: &Plan, client: Option<&ClientSpec>) -> Option<u64> {
+    let discard = match client {
+        Some(ClientSpec::Tool(tool)) => tool.discard,
+        _ => Nanos::ZERO,
+    };
+    let schedule = plan.schedule()?;
+    let before = schedule.count_before(plan.spec().warmup + discard);
+    Some(schedule.count_before(plan.load_length()) - before)
+}
+
+fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
+    let (Some(Shape::Hold(rate)), Some(workers)) = (&args.rate, tool.workers) else {
+        bail!(
+            "--client: correct=expected-interval goes by the interval in which each connection should send, which \
+             takes one constant rate and a number of connections; or give it: correct=expected-interval:10ms"
+        );
+    };
+    Ok(Nanos(u64::from(workers) * 1_000_000_000_000 / rate.milli_per_s))
+}
+
+/// What a tool makes of the load that it was asked for.
+fn describe_tool(tool: &ToolSpec, load: &mut document::Load) {
+    load.warmup_ns += tool.discard.0;
+    load.duration_ns = load.duration_ns.saturating_sub(tool.discard.0);
+    if tool.pacing == Pacing::Closed {
+        load.model = LoadModel::Closed;
+        load.users = tool.workers;
+        load.think_ns = Some(0);
+        load.process = None;
+        let people = if tool.workers == Some(1) { "user" } else { "users" };
+        load.summary =
+            format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), load.summary);
+    }
+}
+
+fn one_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

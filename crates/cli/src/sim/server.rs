@@ -1,0 +1,254 @@
+//! `--server`, `--network` and `--generator` in words.
+
+use super::words::{Word, split};
+use anyhow::{Result, bail};
+use unblink_core::sim::{GeneratorSpec, NetworkSpec, RandomWindows, ServerSpec, Service, Windows};
+use unblink_core::time::Nanos;
+
+const WORDS: &str = "slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, down=…, accept-stall=…, refuse=1/N, \
+                     reset=1/N, error=1/N (see unblink sim --help)";
+
+/// Stretches of time one after the other that are looked at to find one in which the server is open.
+const STRETCHES_MAX: u32 = 100_000;
+
+/// The server that `text` describes.
+pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
+    let mut server = ServerSpec::new(Service::Constant(Nanos::ZERO));
+    let mut seen: Vec<&str> = Vec::new();
+    for word in split("--server", text) {
+        let many = word.name == "accept-stall" || word.name == "down" || word.name == "pause";
+        if !many && seen.contains(&word.name) {
+            bail!(word.wrong(format!("{} was given before", word.name)));
+        }
+        seen.push(word.name);
+        match word.name {
+            "slots" => server.slots = Some(word.count()?),
+            "queue" => server.queue_max = Some(queue(&word)?),
+            "service" => server.service = service(&word)?,
+            "pause" => pause(&word, &mut server)?,
+            "slow" => server.slow_one_in = Some(word.time_in()?),
+            "accept-stall" => server.accept_stalled.push(word.windows()?),
+            "down" => server.down.push(word.windows()?),
+            "refuse" => server.refuse_one_in = word.one_in()?,
+            "reset" => server.reset_one_in = word.one_in()?,
+            "error" => server.error_one_in = word.one_in()?,
+            _ => bail!(word.wrong(format!("there is no such word; there are {WORDS}"))),
+        }
+    }
+    if !seen.contains(&"service") {
+        bail!("--server: how long does a request take? Add service=TIME, such as service=10ms");
+    }
+    if server.queue_max.is_some() && server.slots.is_none() {
+        bail!("--server: queue=N needs slots=N: without a limit of requests in service nothing waits");
+    }
+    if !opens(&server.shut) {
+        bail!(
+            "--server: its pauses follow on one another without a gap, so that it never answers; shorten one"
+        );
+    }
+    Ok(server)
+}
+
+fn queue(word: &Word<'_>) -> Result<u64> {
+    let n = word.value.parse::<u64>();
+    n.map_err(|_| word.wrong("expected a number of requests that may wait, 0 or more"))
+}
+
+fn pause(word: &Word<'_>, server: &mut ServerSpec) -> Result<()> {
+    if word.value.contains('@') {
+        server.shut.push(word.windows()?);
+    } else if let Some((length, gap)) = word.value.split_once('~') {
+        let (length, gap_mean) = (word.time_of(length)?, word.time_of(gap)?);
+        if length == Nanos::ZERO || gap_mean == Nanos::ZERO {
+            bail!(word.wrong("neither the pause nor the gap between two may be 0"));
+        }
+        if server.shut_at_random.is_some() {
+            bail!(word.wrong("pauses at random times were given before"));
+        }
+        server.shut_at_random = Some(RandomWindows { length, gap_min: Nanos::ZERO, gap_mean });
+    } else if word.value.contains('/') {
+        if server.every_nth.is_some() {
+            bail!(word.wrong("a pause of every n-th request was given before"));
+        }
+        server.every_nth = Some(word.time_in()?);
+    } else {
+        bail!(word.wrong(
+            "expected 200ms/500 (every 500th request), 1s@30s (once, at 30 s), 200ms@9.5s/10s*6 (on a clock) or \
+             500ms~20s (at random)"
+        ));
+    }
+    Ok(())
+}
+
+/// Is there a moment after which nothing is shut? Otherwise a request would wait for ever.
+fn opens(shut: &[Windows]) -> bool {
+    let mut at = shut.iter().map(|windows| windows.first).max().unwrap_or(Nanos::ZERO);
+    for _ in 0..STRETCHES_MAX {
+        match shut.iter().find_map(|windows| windows.end_of(at)) {
+            None => return true,
+            Some(end) => at = end,
+        }
+    }
+    false
+}
+
+/// `1ms`, `exp(1ms)`, `lognormal(1ms,0.5)`, `pareto(1ms,1.5)`, `values(1ms:90,5ms:10)`,
+/// `ramp(10ms,100ms,20s,50s)`.
+fn service(word: &Word<'_>) -> Result<Service> {
+    let Some((kind, rest)) = word.value.split_once('(') else {
+        return Ok(Service::Constant(word.time()?));
+    };
+    let Some(inside) = rest.strip_suffix(')') else {
+        bail!(word.wrong("the bracket is not closed (a word has no spaces in it)"));
+    };
+    let parts: Vec<&str> = inside.split(',').collect();
+    let factor = |text: &str| {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+        number
+            .filter(|number| *number <= 100.0)
+            .ok_or_else(|| word.wrong(format!("{text:?} is not a number from 0 to 100")))
+    };
+    Ok(match (kind, parts.as_slice()) {
+        ("exp", [mean]) => Service::Exponential { mean: word.time_of(mean)? },
+        ("lognormal", [median, sigma]) => {
+            Service::LogNormal { median: word.time_of(median)?, sigma: factor(sigma)? }
+        }
+        ("pareto", [min, alpha]) => Service::Pareto { min: word.time_of(min)?, alpha: factor(alpha)? },
+        ("values", values) => Service::Empirical(weighted(word, values)?),
+        ("ramp", [from, to, start, end]) => {
+            let (start, end) = (word.time_of(start)?, word.time_of(end)?);
+            if end <= start {
+                bail!(word.wrong("the ramp ends before it begins"));
+            }
+            Service::Ramp { from: word.time_of(from)?, to: word.time_of(to)?, start, end }
+        }
+        _ => bail!(word.wrong(
+            "expected a time, exp(MEAN), lognormal(MEDIAN,SIGMA), pareto(LEAST,ALPHA), values(TIME:WEIGHT,…) or \
+             ramp(FROM,TO,BEGIN,END)"
+        )),
+    })
+}
+
+fn weighted(word: &Word<'_>, values: &[&str]) -> Result<Vec<(Nanos, u64)>> {
+    let one = |text: &&str| {
+        let parts = text.split_once(':').and_then(|(time, weight)| Some((time, weight.parse::<u32>().ok()?)));
+        let (time, weight) =
+            parts.ok_or_else(|| word.wrong(format!("{text:?} is not TIME:WEIGHT, such as 5ms:9")))?;
+        Ok((word.time_of(time)?, u64::from(weight)))
+    };
+    let values = values.iter().map(one).collect::<Result<Vec<_>>>()?;
+    if values.iter().all(|&(_, weight)| weight == 0) {
+        bail!(word.wrong("every weight is 0: give at least one value a weight"));
+    }
+    Ok(values)
+}
+
+/// The network that `text` describes; without words it takes no time.
+pub(crate) fn network(text: &str) -> Result<NetworkSpec> {
+    let mut network = NetworkSpec::default();
+    for word in split("--network", text) {
+        match word.name {
+            "latency" => network.latency = word.time()?,
+            "jitter" => network.jitter = word.time()?,
+            _ => bail!(
+                word.wrong("there is no such word; there are latency=TIME (one way) and jitter=TIME (mean)")
+            ),
+        }
+    }
+    Ok(network)
+}
+
+/// The generator that `text` describes; without words it is never late.
+pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
+    let mut generator = GeneratorSpec::default();
+    for word in split("--generator", text) {
+        match word.name {
+            "pause" if generator.pauses.is_some() => bail!(word.wrong("it has pauses already")),
+            "pause" => generator.pauses = Some(word.windows()?),
+            "cpu" => generator.cpu_per_event = word.time()?,
+            _ => bail!(word.wrong(
+                "there is no such word; there are pause=LENGTH@BEGIN/EVERY and cpu=TIME (for each event)"
+            )),
+        }
+    }
+    Ok(generator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    #[test]
+    fn servers() {
+        let one = parse("slots=1 service=1ms pause=200ms/500").unwrap();
+        assert_eq!((one.slots, one.every_nth), (Some(1), Some((ms(200), 500))));
+        let all = parse(
+            "slots=2 queue=0 service=values(1ms:90,5ms:9) pause=1s@30s pause=200ms@9.5s/10s*6 pause=500ms~20s \
+             slow=100ms/100 accept-stall=1s@30s down=5s@20s refuse=1/10 reset=1/20 error=1/30",
+        )
+        .unwrap();
+        assert_eq!(all.service, Service::Empirical(vec![(ms(1), 90), (ms(5), 9)]));
+        let every = Windows { first: ms(9500), length: ms(200), every: Some(ms(10_000)), count: Some(6) };
+        assert_eq!(all.shut, [Windows::once(ms(30_000), ms(1000)), every]);
+        assert_eq!(all.shut_at_random.map(|r| (r.length, r.gap_mean)), Some((ms(500), ms(20_000))));
+        assert_eq!((all.refuse_one_in, all.reset_one_in, all.error_one_in), (10, 20, 30));
+        assert_eq!((all.queue_max, all.slow_one_in), (Some(0), Some((ms(100), 100))));
+        assert_eq!(parse("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, parts) in [
+            ("slots=1 sevice=1ms", &["word 2", "\"sevice=1ms\"", "service=TIME"][..]),
+            ("slots=1", &["service=10ms"]),
+            ("service=1", &[]),
+            ("service=fast", &["word 1", "not a time"]),
+            ("service=exp(1ms", &["bracket"]),
+            ("service=normal(1ms)", &["exp(MEAN)"]),
+            ("service=values(1ms)", &["TIME:WEIGHT"]),
+            ("service=values(1ms:0)", &["every weight is 0"]),
+            ("service=pareto(1ms,0)", &["0 to 100"]),
+            ("service=lognormal(1ms,inf)", &["0 to 100"]),
+            ("service=ramp(1ms,2ms,3s,3s)", &["ends before"]),
+            ("slots=0 service=1ms", &["word 1", "0"]),
+            ("queue=5 service=1ms", &["slots=N"]),
+            ("service=1ms service=2ms", &["word 2", "before"]),
+            ("service=1ms pause=1s", &["200ms/500"]),
+            ("service=1ms pause=0s@1s", &["no time"]),
+            ("service=1ms pause=2s@1s/1s", &["never ends"]),
+            ("service=1ms pause=5s@0s/10s pause=5s@5s/10s", &["never answers"]),
+            ("service=1ms pause=0s~1s", &["may be 0"]),
+            ("service=1ms error=5%", &["1/N"]),
+            ("service=1ms down=5s", &["LENGTH@BEGIN"]),
+            ("service=1ms pause=1s@1s/2s*0", &["number of times"]),
+            ("service=400000h", &["longer than a year"]),
+        ] {
+            match parse(text) {
+                Ok(_) => assert!(parts.is_empty(), "{text}"),
+                Err(error) => {
+                    let error = error.to_string();
+                    assert!(error.starts_with("--server: "), "{error}");
+                    assert!(
+                        parts.iter().all(|part| error.contains(part)) && !parts.is_empty(),
+                        "{text}: {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn networks_and_generators() {
+        let found = network("latency=1ms jitter=200us").unwrap();
+        assert_eq!((found.latency, found.jitter), (ms(1), Nanos::from_micros(200)));
+        assert!(network("delay=1ms").unwrap_err().to_string().contains("latency=TIME"));
+        let found = generator("pause=5ms@1s/1s cpu=10us").unwrap();
+        assert_eq!(found.cpu_per_event, Nanos::from_micros(10));
+        assert_eq!(found.pauses.and_then(|windows| windows.every), Some(ms(1000)));
+        assert!(generator("pause=1s").is_err() && generator("cores=2").is_err());
+    }
+}
