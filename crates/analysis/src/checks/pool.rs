@@ -85,8 +85,8 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         ),
         Pool::Auto { .. } => (
             waited_share > POOL_WAITED_SHARE_DEGRADES,
-            "Allow more connections, so that every arrival is sent when it is due, or find out why the target \
-             needs so many.",
+            "Allow more connections (-c auto:N; file descriptors, `ulimit -n`, and local ports bound it), so that \
+             every arrival is sent when it is due, or find out why the target needs so many.",
         ),
     };
     found(
