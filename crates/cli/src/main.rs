@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod environment;
 mod exit;
+mod explain;
 mod lab;
 mod live;
 mod load;
@@ -30,20 +31,21 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::demo(args),
         Command::Report(args) => report::report(args),
         Command::Sim(args) => sim::sim(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
         Command::Schema => print_schema(),
     };
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::note(format_args!("error: {}", explain(&error)));
+            output::note(format_args!("error: {}", explain_error(&error)));
             ExitCode::from(exit::USAGE)
         }
     }
 }
 
 /// The error and its causes in one sentence. A cause that a message quotes already is not repeated.
-fn explain(error: &anyhow::Error) -> String {
+fn explain_error(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

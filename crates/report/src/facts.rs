@@ -13,7 +13,7 @@ pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
 pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
-pub(crate) use simulated::{fanout, simulated};
+pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
 
@@ -169,6 +169,9 @@ pub(crate) fn closed_note(doc: &RunDocument) -> Option<String> {
 
 /// Why response and service time differ, or that they don't.
 pub(crate) fn difference(doc: &RunDocument) -> String {
+    if let Some(client) = wrong_client(doc) {
+        return format!("What the client {client:?} would report, not what users feel.");
+    }
     let (response, service) = (&doc.response_time, &doc.service_time);
     if let Some(why) = none_ok(doc) {
         return format!("{why}. There is no response time.");
@@ -278,6 +281,7 @@ pub(crate) fn adds_up(doc: &RunDocument) -> bool {
 pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
     match doc.load.model {
         _ if !adds_up(doc) => "the sum is not what was scheduled",
+        _ if wrong_client(doc).is_some() => "that this client knows of",
         LoadModel::Open => "counted from the schedule",
         LoadModel::Closed => "came due",
     }
@@ -286,6 +290,7 @@ pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
 /// Whose response time it is.
 pub(crate) fn felt_by(doc: &RunDocument) -> &'static str {
     match doc.load.model {
+        _ if wrong_client(doc).is_some() => "as it counts",
         LoadModel::Open => "what users feel",
         LoadModel::Closed => "what these users see",
     }

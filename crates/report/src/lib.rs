@@ -16,6 +16,7 @@
 pub mod csv;
 pub mod demo;
 mod event;
+pub mod explain;
 mod facts;
 #[doc(hidden)]
 pub mod fixture;

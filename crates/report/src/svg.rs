@@ -5,10 +5,12 @@ mod bars;
 pub(crate) mod canvas;
 mod heat;
 mod lines;
+mod panels;
 mod spectrum;
 
 use crate::facts::{self, Title};
 use canvas::{Canvas, Size, escape};
+pub(crate) use panels::Panel;
 use std::fmt::Write;
 use unblink_artifact::document::{LoadModel, RunDocument};
 
@@ -66,6 +68,7 @@ fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) ->
     let measured = spectrum::measured;
     let mut lines = Vec::new();
     let response = match doc.load.model {
+        _ if facts::wrong_client(doc).is_some() => "response time, as this client counts",
         LoadModel::Open => "response time: what users feel",
         LoadModel::Closed => "response time of users who wait",
     };
@@ -117,6 +120,23 @@ fn spectrum_picture(
     let named: Vec<_> = lines.iter().map(|line| (line.name, line.class, &line.points)).collect();
     picture.lines = serde_json::to_string(&named).ok();
     picture
+}
+
+/// A small spectrum for each client, on the same axes, with the truth in each.
+pub(crate) fn panels(title: Title, truth: &[(f64, u64)], panels: &[Panel]) -> Picture {
+    let legend = vec![
+        ("truth", "what users feel"),
+        ("service", "what this client reports"),
+        ("response", "the same, where it is right for its users"),
+    ];
+    let sizes =
+        [("wide", 1_080.0, 4), ("middle", 720.0, 3), ("narrow", 360.0, 2)].map(|(class, width, columns)| {
+            let height = panels.len().div_ceil(columns) as f64 * panels::ROW_HEIGHT;
+            let mut canvas = Canvas::new(&format!("explain-{width}"), Size { width, height });
+            panels::draw(&mut canvas, truth, panels, columns);
+            (class, canvas)
+        });
+    Picture { stem: "explain", title, legend, full: true, lines: None, sizes: sizes.into() }
 }
 
 /// The heat map of a run.

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Run a load in virtual time against a server that you describe
     Sim(Box<sim::SimArgs>),
+    /// See what every kind of load tool would report of one server, and what users feel
+    Explain(Box<sim::ExplainArgs>),
     /// The misbehaving server, whose truth is known
     #[command(subcommand)]
     Lab(lab::LabCommand),

@@ -78,7 +78,7 @@ pub(crate) struct SimArgs {
 }
 
 /// Server, network and generator.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct WorldArgs {
     /// What the server does, in words
     #[arg(long, value_name = "WORDS", help_heading = "World")]

@@ -174,12 +174,10 @@ fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
 
 /// The end of a transient can only be found in a load that holds, and not in a short one.
 fn check_transient(plan: &Plan) -> Result<()> {
-    if let LoadSpec::Open { phases, .. } = &plan.spec().load {
-        if phases.iter().any(|p| p.from != p.to || p.from != phases[0].from) {
-            bail!(
-                "--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time"
-            );
-        }
+    if let LoadSpec::Open { phases, .. } = &plan.spec().load
+        && phases.iter().any(|p| p.from != p.to || p.from != phases[0].from)
+    {
+        bail!("--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time");
     }
     let needed = Nanos::from_secs(INTERVALS_MIN as u64);
     if plan.load_length() < needed {

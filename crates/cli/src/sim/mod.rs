@@ -22,8 +22,10 @@ use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::record::Interval;
-use unblink_core::schedule::Rate;
-use unblink_core::sim::{ClientSpec, Correct, Pacing, ToolSpec, WorldSpec, simulate, simulate_client};
+use unblink_core::schedule::{Cursor, Rate};
+use unblink_core::sim::{
+    ClientSpec, Correct, Pacing, Part, ToolSpec, Watch, WorldSpec, simulate_client, simulate_part,
+};
 use unblink_core::time::Nanos;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
@@ -203,15 +205,37 @@ impl Described {
 }
 
 impl Simulation {
+    /// Intended times after the schedule's zero, by number; nothing of a closed load.
+    pub(crate) fn intended(&self) -> impl Iterator<Item = Nanos> + '_ {
+        self.plan.schedule().into_iter().flat_map(|schedule| {
+            let mut cursor = Cursor::new(schedule, 0, 1);
+            std::iter::from_fn(move || cursor.next(schedule).map(|(_, offset)| offset))
+        })
+    }
+
+    /// Before the measured part.
+    pub(crate) fn warmup(&self) -> Nanos {
+        self.plan.spec().warmup
+    }
+
     /// Runs, and hands each interval to `each`.
-    pub(crate) fn run(&self, mut each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
+    pub(crate) fn run(&self, each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
+        self.run_watched((), each)
+    }
+
+    /// The same under the eyes of `watch`, which sees the ideal client only.
+    pub(crate) fn run_watched(
+        &self,
+        watch: impl Watch,
+        mut each: impl FnMut(&Interval),
+    ) -> (RunDocument, Tally) {
         let mut tally = Tally::new(self.header.clone());
         let take = |interval: &Interval| {
             tally.add(interval);
             each(interval);
         };
         let summary = match &self.client {
-            None => simulate(&self.plan, &self.world, take),
+            None => simulate_part(&self.plan, &self.world, Part::default(), watch, take),
             Some(client) => simulate_client(&self.plan, &self.world, client, take),
         };
         let due = tally.totals().counters.measured.due;

@@ -108,6 +108,10 @@ impl<F: FnMut(&Interval)> Users<F> {
 
     fn arrive(&mut self, arrival: Arrival, now: Instant, out: &mut Actions) {
         let place = self.free.pop().unwrap_or_else(|| {
+            // A user's connection is there when it is needed.
+            let counts = &mut self.intervals.recorder().counters().connections;
+            counts.attempted += 1;
+            counts.opened += 1;
             self.users.push(User::default());
             self.users.len() as u32 - 1
         });

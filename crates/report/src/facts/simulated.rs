@@ -41,6 +41,12 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
     Some((whose.into(), details))
 }
 
+/// The simulated client, if its figures are not what users feel.
+pub(crate) fn wrong_client(doc: &RunDocument) -> Option<&str> {
+    let world = &doc.simulated.as_ref()?.world;
+    (!world.is_felt).then_some(world.client.as_str())
+}
+
 /// What pages of several requests feel: sentences.
 pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let Some(fanout) = &doc.fanout else { return Vec::new() };

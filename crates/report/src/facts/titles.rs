@@ -35,6 +35,8 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
     };
     let finding = if let Some(why) = none_ok(doc) {
         why
+    } else if let Some(client) = super::wrong_client(doc).filter(|_| !p99.censored) {
+        format!("The client {client:?} would report a p99 of {}", duration(p99.value))
     } else if doc.arrivals.ok == 0 {
         format!("No arrival was answered in time; the median is above {}", duration(p50.value))
     } else if p50.censored {

@@ -16,7 +16,7 @@ use super::world::Client;
 use crate::dispatch::{Action, Actions, ConnId, Event};
 use crate::load::Arrival;
 use crate::plan::Plan;
-use crate::record::{Answer, Flight, Gauges, Interval};
+use crate::record::{Answer, Flight, Gauges, Interval, Recorder};
 use crate::schedule::{PHASE_MAX, Schedule};
 use crate::time::{Instant, Nanos};
 use correct::Inventing;
@@ -71,6 +71,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
         recorder.begin(zero, plan.spec().warmup + spec.discard, load_length);
         // What it sends is not the plan's process, and nobody says so.
         recorder.sample_arrivals(None);
+        note_opened(recorder, u64::from(spec.workers.unwrap_or(0)));
         Tool {
             inventing: match (spec.correct, interval) {
                 (Correct::ExpectedInterval(interval), _) => Inventing::ExpectedInterval(interval),
@@ -114,6 +115,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
     fn begin(&mut self, start: Start, now: Instant, out: &mut Actions) {
         let place = start.worker as usize;
         if place >= self.workers.len() {
+            note_opened(self.intervals.recorder(), (place + 1 - self.workers.len()) as u64);
             self.workers.resize(place + 1, Worker::default());
             self.peak = self.peak.max(self.workers.len() as u64);
         }
@@ -213,6 +215,13 @@ impl<F: FnMut(&Interval)> Tool<F> {
             self.intervals.recorder().cut_off(&flight, 0, now);
         }
     }
+}
+
+/// Connections are there when they are needed; opening them takes no time.
+fn note_opened(recorder: &mut Recorder, n: u64) {
+    let counts = &mut recorder.counters().connections;
+    counts.attempted += n;
+    counts.opened += n;
 }
 
 impl<F: FnMut(&Interval)> Client for Tool<F> {
