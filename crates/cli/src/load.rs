@@ -57,6 +57,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
     let spec = plan.spec();
     let length = plan.load_length() - spec.warmup;
     let until = match (spec.limit, args.duration) {
+        (Some(1), None) => "until 1 request is sent".to_string(),
         (Some(n), None) => format!("until {} requests are sent", format::count(n)),
         (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
         (None, _) => format!("for {}", format::moment(length.0)),
