@@ -141,14 +141,19 @@ impl Tally {
 /// were recorded, by as long as they took.
 fn event_ns(heat: &HeatGrid, above_ns: u64, from: Nanos, to: Nanos) -> Option<u64> {
     let width = heat.column_width().0;
-    let longer = |column: usize| -> u64 {
-        let cells = heat.column(column);
-        let known = (0..BINS).filter(|&bin| bin_edge_ns(bin + 1) > above_ns).map(|bin| u64::from(cells[bin]));
-        known.sum::<u64>() + u64::from(cells[CENSORED_ROW])
-    };
     let end = heat.columns_used().min((to.0 / width + 1) as usize);
     // What was recorded first after the event began was due just before that.
     let begin = (from.0.saturating_sub(above_ns.saturating_mul(2)) / width).saturating_sub(1) as usize;
+    let longer_from = |column: usize, bin: usize| -> u64 {
+        let cells = heat.column(column);
+        cells[bin..BINS].iter().map(|&n| u64::from(n)).sum::<u64>() + u64::from(cells[CENSORED_ROW])
+    };
+    // The value's own bin holds shorter times as well, and often most of all arrivals: it counts only where
+    // nothing lies above it.
+    let above = (0..BINS).find(|&bin| bin_edge_ns(bin) > above_ns).unwrap_or(BINS);
+    let is_beyond = (begin..end).any(|column| longer_from(column, above) > 0);
+    let lowest = if is_beyond { above } else { above.saturating_sub(1) };
+    let longer = |column: usize| longer_from(column, lowest);
     let longest = (begin..end).max_by_key(|&column| (longer(column), std::cmp::Reverse(column)))?;
     let few = longer(longest) / 10;
     let first = (0..=longest).rev().take_while(|&column| longer(column) > few).last()?;
