@@ -20,7 +20,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         false => &args.dir,
     };
     let (tally, ending) = replay(dir, args.from, args.to)?;
-    let document = tally.document(&ending);
+    let mut document = tally.document(&ending);
+    document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }

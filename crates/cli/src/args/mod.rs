@@ -110,4 +110,7 @@ pub(crate) struct Exports {
     /// Write every picture as an SVG file into this folder
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// Say what pages feel that need this many requests each
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = value::positive)]
+    pub fanout: Option<u32>,
 }

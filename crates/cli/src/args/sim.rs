@@ -1,7 +1,7 @@
 //! `unblink sim` and `unblink explain`: their flags.
 
+use super::Exports;
 use super::load::LoadArgs;
-use super::{Exports, value};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -71,10 +71,6 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub exports: Exports,
-
-    /// Say what pages feel that need this many requests each
-    #[arg(long, value_name = "COUNT", help_heading = "Output", value_parser = value::positive)]
-    pub fanout: Option<u32>,
 }
 
 /// Server, network and generator.

@@ -44,7 +44,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
             output::note(format_args!("warning: {error}"));
         }
     });
-    document.fanout = args.fanout.and_then(|requests| tally.fanout(requests));
+    document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
     }
