@@ -187,7 +187,7 @@ impl Described {
         }
         RunHeader {
             tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
-            started_at: clock::rfc3339(std::time::SystemTime::now()),
+            started_at: clock::now(),
             command: secrets::mask_command(std::env::args()),
             environment: environment::describe(&unblink_engine::limits::raise()),
             load,

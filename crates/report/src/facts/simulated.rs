@@ -12,29 +12,29 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
     } else {
         "no request was sent. These are the figures that this client would report, not what users feel."
     };
-    let mut details = vec![format!("server   {}", world.server)];
+    let mut details = vec![format!("server: {}", world.server)];
     if !world.network.is_empty() {
-        details.push(format!("network  {}", world.network));
+        details.push(format!("network: {}", world.network));
     }
     if !world.generator.is_empty() {
-        details.push(format!("generator  {}", world.generator));
+        details.push(format!("generator: {}", world.generator));
     }
-    details.push(format!("client   {}", world.client));
+    details.push(format!("client: {}", world.client));
     if let Some(omitted) = simulated.omitted.filter(|&omitted| omitted > 0) {
         let planned = world.planned.unwrap_or(0);
         details.push(format!(
-            "omitted  {} of {} planned arrivals were never sent",
+            "omitted: {} of {} planned arrivals were never sent",
             format::count(omitted),
             format::count(planned)
         ));
     }
     if simulated.invented > 0 {
         let values = format::plural(simulated.invented, "value", "values");
-        details.push(format!("invented  {values} by the client's correction"));
+        details.push(format!("invented: {values} by the client's correction"));
     }
     if simulated.requests_per_arrival > 1.0005 {
         details.push(format!(
-            "amplified  {} requests were sent for each arrival",
+            "amplified: {} requests were sent for each arrival",
             format::number(simulated.requests_per_arrival)
         ));
     }
