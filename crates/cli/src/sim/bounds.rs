@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::schedule::Process;
 use unblink_core::sim::{ClientSpec, Pacing, ServerSpec, Service, WorldSpec};
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -39,7 +40,9 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         Some(ClientSpec::Users(users)) => f64::from(users.attempts_max.min(3)),
         _ => 1.0,
     };
-    let events = requests.min(most) * attempts * EVENTS_PER_REQUEST + windows(world, length);
+    let requests = requests.min(most);
+    let events =
+        requests * attempts * EVENTS_PER_REQUEST + draws(plan, client, requests) + windows(world, length);
     if events > EVENTS_MAX {
         let events = format::plain(&format::count(events.min(1e18) as u64));
         bail!(
@@ -73,6 +76,20 @@ fn typical(server: &ServerSpec) -> Nanos {
             Nanos((sum / u128::from(all.max(1))) as u64)
         }
         Service::Ramp { from, to, .. } => (*from).min(*to),
+    }
+}
+
+/// Each of the workers that deal a Poisson schedule out draws all of it.
+fn draws(plan: &Plan, client: Option<&ClientSpec>, requests: f64) -> f64 {
+    let is_poisson = matches!(plan.spec().load, LoadSpec::Open { process: Process::Poisson { .. }, .. });
+    match client {
+        Some(ClientSpec::Tool(tool))
+            if is_poisson && matches!(tool.pacing, Pacing::StaticLocal | Pacing::DynamicLocal) =>
+        {
+            let workers = f64::from(tool.workers.unwrap_or(1));
+            workers * (requests + workers)
+        }
+        _ => 0.0,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `--client` in words: a name, single choices, or both.
 
+use super::AUTO_CONNECTIONS_MAX;
 use super::words::{Word, split};
 use crate::args::value;
 use anyhow::{Result, bail};
@@ -83,6 +84,9 @@ pub(crate) fn parse(text: &str, connections: value::Connections) -> Result<Clien
         }
         value::Connections::Fixed(_) if pooled => {
             bail!("-c and connections= in --client say the same; give one")
+        }
+        value::Connections::Fixed(n) if n > AUTO_CONNECTIONS_MAX => {
+            bail!("-c: more than {AUTO_CONNECTIONS_MAX} connections are not simulated")
         }
         value::Connections::Fixed(n) => choices.tool.workers = Some(n),
     }
@@ -274,6 +278,7 @@ mod tests {
             ("schedule=static-local", "connections=50"),
             ("correct=backfill", "connections=50"),
             ("closed=0", "0"),
+            ("closed=2000000", "more than 1000000"),
             ("closed=10 late=drop", "word 2"),
             ("clock=sent speed=9", "word 2"),
             ("correct=expected-interval:0s", "for ever"),

@@ -215,6 +215,7 @@ mod tests {
             ("service=lognormal(1ms,inf)", &["0 to 100"]),
             ("service=ramp(1ms,2ms,3s,3s)", &["ends before"]),
             ("slots=0 service=1ms", &["word 1", "0"]),
+            ("slots=4000000000 service=1ms", &["word 1", "not simulated"]),
             ("queue=5 service=1ms", &["slots=N"]),
             ("service=1ms service=2ms", &["word 2", "before"]),
             ("service=1ms pause=1s", &["200ms/500"]),

@@ -5,6 +5,9 @@ use anyhow::{Result, anyhow, bail};
 use unblink_core::sim::Windows;
 use unblink_core::time::Nanos;
 
+/// Slots, connections or users at the most.
+const COUNT_MAX: u32 = 1_000_000;
+
 /// One word of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
@@ -29,8 +32,12 @@ impl<'a> Word<'a> {
         anyhow!("{}: word {}, {:?}: {why}", self.flag, self.number, self.text)
     }
 
+    /// A number of things, each of which takes some memory.
     pub(super) fn count(&self) -> Result<u32> {
-        value::positive(self.value).map_err(|why| self.wrong(why))
+        match value::positive(self.value).map_err(|why| self.wrong(why))? {
+            n if n > COUNT_MAX => bail!(self.wrong(format!("more than {COUNT_MAX} are not simulated"))),
+            n => Ok(n),
+        }
     }
 
     pub(super) fn time(&self) -> Result<Nanos> {
