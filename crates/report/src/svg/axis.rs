@@ -59,7 +59,8 @@ impl Scale {
     }
 
     fn new(kind: Kind, (from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
-        let to = if to > from { to } else { from + 1.0 };
+        // Wide enough to be told from `from`, however large that is.
+        let to = if to > from { to } else { from + (from.abs() * 1e-6).max(1.0) };
         Scale { kind, from, to, start, end }
     }
 
