@@ -8,6 +8,7 @@ use super::percentiles;
 use super::recording::Recording;
 use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
+use unblink_core::plan::LoadSpec;
 use unblink_core::record::{Bank, Outcome, RECORDABLE_MAX, Series, Track};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
@@ -174,7 +175,11 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
         // and it is to blame besides for not having looked.
         let usable = sent.since(entry.intended.max(entry.usable_since));
         least += u128::from(usable.0);
-        let looked = books.turns.partition_point(|turn| *turn < entry.intended);
+        // A closed user whose request expires within a turn, after the look at what is due, is seen in the next.
+        let looked = books.turns.partition_point(|turn| match case.plan.load {
+            LoadSpec::Closed { .. } => *turn <= entry.intended,
+            LoadSpec::Open { .. } => *turn < entry.intended,
+        });
         let overslept =
             books.turns.get(looked).map_or(Nanos::ZERO, |turn: &Instant| turn.since(entry.intended));
         most += u128::from((usable + overslept).min(sent.since(entry.intended)).0);
