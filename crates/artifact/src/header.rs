@@ -4,6 +4,7 @@ use crate::document::{Environment, Load, Target, Tool};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unblink_core::dispatch::Pool;
 
 /// Everything known at the start. Secrets are masked by whoever fills it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,17 @@ pub struct ConnectionPlan {
     pub mode: ConnectionMode,
     /// Limit (auto) or number (fixed), over all workers.
     pub limit: u64,
+}
+
+impl ConnectionPlan {
+    /// As in the plan of the run.
+    pub fn of(pool: Pool) -> ConnectionPlan {
+        let (mode, limit) = match pool {
+            Pool::Auto { max } => (ConnectionMode::Auto, max),
+            Pool::Fixed { n } => (ConnectionMode::Fixed, n),
+        };
+        ConnectionPlan { mode, limit: u64::from(limit) }
+    }
 }
 
 /// Who decides how many connections there are.

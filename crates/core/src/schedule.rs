@@ -297,6 +297,10 @@ impl Cursor {
 
 /// One draw from Exp(1), in units. `libm` rather than `ln` of the platform: the same on every machine.
 fn exponential_units(random: &mut Xoshiro256PlusPlus) -> u128 {
-    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    (-libm::log(uniform) * UNITS_PER_REQUEST as f64).round() as u128
+    (-libm::log(uniform(random)) * UNITS_PER_REQUEST as f64).round() as u128
+}
+
+/// One draw from the uniform distribution over (0, 1].
+pub(crate) fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
+    ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }

@@ -21,16 +21,7 @@ impl Merger {
     pub(crate) fn new(workers: usize, operations: usize) -> Merger {
         let source =
             || Source { waiting: VecDeque::with_capacity(4), finished: false, gauges: Gauges::default() };
-        Merger {
-            sources: (0..workers).map(|_| source()).collect(),
-            interval: Interval {
-                start: Nanos::ZERO,
-                length: Nanos::ZERO,
-                double: false,
-                bank: Bank::new(operations),
-                gauges: Gauges::default(),
-            },
-        }
+        Merger { sources: (0..workers).map(|_| source()).collect(), interval: Interval::empty(operations) }
     }
 
     /// The last completed interval.

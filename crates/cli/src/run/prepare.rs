@@ -10,7 +10,7 @@ use crate::{environment, load, secrets};
 use anyhow::{Context, Result, anyhow, bail};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document;
-use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::Rate;
@@ -256,10 +256,6 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
 
 fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {
     let targets: Vec<document::Target> = requests.iter().map(RequestSpec::target).collect();
-    let (mode, limit) = match job.plan.spec().pool {
-        Pool::Auto { max } => (ConnectionMode::Auto, max),
-        Pool::Fixed { n } => (ConnectionMode::Fixed, n),
-    };
     let apart = job.plan.operations_apart();
     let mut operations: Vec<String> = targets.iter().take(apart).map(|t| t.name.clone()).collect();
     if targets.len() > apart {
@@ -272,7 +268,7 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         environment: environment::describe(limits),
         load: describe(args, &job.plan),
         targets,
-        connections: ConnectionPlan { mode, limit: u64::from(limit) },
+        connections: ConnectionPlan::of(job.plan.spec().pool),
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations: if apart > 1 { operations } else { Vec::new() },
         simulated: None,

@@ -1,7 +1,7 @@
 //! URLs: what is connected to, and what stands in the request line.
 
 use crate::secrets;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use http::Uri;
 use std::fmt;
 
@@ -40,10 +40,11 @@ impl Url {
         let shown = secrets::mask_wrong_url(text);
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);
+        let without_scheme = || anyhow!("{shown:?} has no scheme: write http://{shown} or https://{shown}");
         if !sent.is_empty() && !sent.contains("://") && !sent.contains(char::is_whitespace) {
-            bail!("{shown:?} has no scheme: write http://{shown} or https://{shown}");
+            return Err(without_scheme());
         }
-        let uri: Uri = sent.parse().map_err(|e| anyhow::anyhow!("{e}")).with_context(|| {
+        let uri: Uri = sent.parse().map_err(|e| anyhow!("{e}")).with_context(|| {
             format!(
                 "{shown:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
             )
@@ -52,7 +53,7 @@ impl Url {
             Some("http") => false,
             Some("https") => true,
             Some(other) => bail!("{shown:?} has the scheme {other:?}: only http and https are supported"),
-            None => bail!("{shown:?} has no scheme: write http://{shown} or https://{shown}"),
+            None => return Err(without_scheme()),
         };
         let authority = uri.authority().with_context(|| format!("{shown:?} has no host"))?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');

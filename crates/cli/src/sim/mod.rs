@@ -16,7 +16,7 @@ use client::Client;
 use scenario::Scenario;
 use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
 use unblink_artifact::folder::FolderWriter;
-use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
@@ -174,15 +174,12 @@ impl Described {
 
     fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>) -> RunHeader {
         let mut load = load::describe(args, plan);
-        let (mut mode, mut limit) = match plan.spec().pool {
-            Pool::Auto { max } => (ConnectionMode::Auto, max),
-            Pool::Fixed { n } => (ConnectionMode::Fixed, n),
-        };
+        let mut pool = plan.spec().pool;
         if let Some(ClientSpec::Tool(tool)) = client {
             describe_tool(tool, &mut load);
-            (mode, limit) = match tool.workers {
-                None => (ConnectionMode::Auto, AUTO_CONNECTIONS_MAX),
-                Some(n) => (ConnectionMode::Fixed, n),
+            pool = match tool.workers {
+                None => Pool::Auto { max: AUTO_CONNECTIONS_MAX },
+                Some(n) => Pool::Fixed { n },
             };
         }
         RunHeader {
@@ -196,7 +193,7 @@ impl Described {
                 method: "simulated server:".into(),
                 url: self.server.clone(),
             }],
-            connections: ConnectionPlan { mode, limit: u64::from(limit) },
+            connections: ConnectionPlan::of(pool),
             protocol_failures: Vec::new(),
             operations: Vec::new(),
             simulated: None,

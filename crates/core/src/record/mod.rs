@@ -186,6 +186,19 @@ pub struct Interval {
     pub gauges: Gauges,
 }
 
+impl Interval {
+    /// Nothing yet, at t = 0, for `operations` operations.
+    pub fn empty(operations: usize) -> Interval {
+        Interval {
+            start: Nanos::ZERO,
+            length: Nanos::ZERO,
+            double: false,
+            bank: Bank::new(operations),
+            gauges: Gauges::default(),
+        }
+    }
+}
+
 /// An arrival that has been bound to a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {

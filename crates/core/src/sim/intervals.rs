@@ -26,13 +26,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         Intervals {
             recorder,
             spare: Some(Box::new(Bank::new(operations))),
-            interval: Interval {
-                start: Nanos::ZERO,
-                length: Nanos::ZERO,
-                double: false,
-                bank: Bank::new(operations),
-                gauges: Gauges::default(),
-            },
+            interval: Interval::empty(operations),
             zero,
             boundary: zero + LENGTH,
             each,

@@ -1,5 +1,6 @@
 //! Seeded draws. `libm` rather than the platform's functions: the same on every machine.
 
+use crate::schedule::uniform;
 use crate::time::Nanos;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -23,7 +24,7 @@ impl Random {
 
     /// Uniform in (0, 1].
     pub fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
+        uniform(&mut self.0)
     }
 
     /// Uniform in 0..n, for `n` > 0.
