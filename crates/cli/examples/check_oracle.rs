@@ -3,8 +3,9 @@
 //! Each scenario runs at its published numbers (60 s at 1,000/s), three times, and the medians are
 //! compared: p50 to p99 of response time with the exact model, p99.9 and p99.99 with the lab's own truth
 //! log, each within 1 ms or 1 %, the larger. Up to p99 `unblink sim` must agree with the run, too, within the
-//! same: it knows neither the kernel nor the loopback interface, which cost a real request some 0.1 ms. Exit code 1 when something is off. Where there is `taskset` and
-//! a second processor, the server and the client get one each, so that neither waits for the other.
+//! same: it knows neither the kernel nor the loopback interface, which cost a real request some 0.1 ms. Exit code 1
+//! when something is off. Where there is a second processor, the server and the client get one each, so that
+//! neither waits for the other (`taskset`), and go before everything else there (`chrt`).
 //!
 //! Usage: check_oracle UNBLINK [--runs N] [--seconds S] [SCENARIO…]
 
@@ -222,15 +223,27 @@ fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<ser
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Runs `program` on the processor `number` alone, where that is possible.
+/// Runs `program` on the processor `number` alone and ahead of whatever else wants that processor, each where it
+/// is possible: the kernel's own housekeeping takes several milliseconds at a time on some machines.
 fn on_processor(number: usize, program: &Path) -> Command {
-    let pinned = std::thread::available_parallelism().is_ok_and(|n| n.get() > number.max(1))
-        && Command::new("taskset").arg("--version").output().is_ok();
-    if !pinned {
-        return Command::new(program);
+    let mut words = Vec::new();
+    let works = |words: &[&str]| {
+        let probe = Command::new(words[0]).args(&words[1..]).arg("true").stderr(Stdio::null()).status();
+        probe.is_ok_and(|status| status.success())
+    };
+    let cpu = number.to_string();
+    let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    let pinning = ["taskset", "--cpu-list", &cpu];
+    if several && works(&pinning) {
+        words.extend(pinning);
     }
-    let mut command = Command::new("taskset");
-    command.args(["--cpu-list", &number.to_string()]).arg(program);
+    let realtime = ["chrt", "--fifo", "10"];
+    if several && works(&realtime) {
+        words.extend(realtime);
+    }
+    let Some((first, rest)) = words.split_first() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(rest).arg(program);
     command
 }
 
