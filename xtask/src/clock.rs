@@ -6,7 +6,7 @@ use crate::repo::Repo;
 use crate::source::{Source, reads};
 
 /// The modules that read clocks to measure with.
-const MEASURING: &[&str] = &["crates/engine/src/clock.rs", "crates/lab/src/timing.rs"];
+const MEASURING: &[&str] = &["bench/src/clock.rs", "crates/engine/src/clock.rs", "crates/lab/src/timing.rs"];
 
 /// The module that reads wall time, to say when a run began. Never to measure: wall time can be set.
 const WALL: &str = "crates/cli/src/clock.rs";

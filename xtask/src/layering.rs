@@ -22,6 +22,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["core", "wire", "analysis", "artifact", "engine", "drivers", "report", "store", "cluster", "lab"],
     ),
     ("xtask", &["core", "analysis"]),
+    // It measures the binary from outside, like any other tool.
+    ("bench", &[]),
 ];
 
 /// What `core` must not be able to do: read a clock, open a socket, be async, serialize.
@@ -50,7 +52,7 @@ pub fn check(repo: &Repo) -> Vec<Complaint> {
         let folder = path.trim_end_matches("Cargo.toml").trim_end_matches('/');
         let name = match folder.strip_prefix("crates/") {
             Some(name) => name,
-            None if folder == "xtask" => folder,
+            None if ["bench", "xtask"].contains(&folder) => folder,
             None => continue,
         };
         match dependencies(text) {
@@ -192,6 +194,7 @@ mod tests {
             ("crates/wire/Cargo.toml", "[dev-dependencies]\nunblink-core = {}\ntokio = {}"),
             ("crates/lab/Cargo.toml", "[dependencies]\nunblink-artifact = {}\n[dev-dependencies]\nx = {}"),
             ("xtask/Cargo.toml", "[dependencies]\ntoml = {}"),
+            ("bench/Cargo.toml", "[dependencies]\nrustix = {}"),
         ];
         assert_eq!(complaints(&files), [""; 0]);
     }
@@ -201,6 +204,12 @@ mod tests {
         let found = complaints(&[("crates/core/Cargo.toml", "[package]\n[dependencies]\nunblink-wire = {}")]);
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("crates/core/Cargo.toml:3: `core` must not import `wire`"), "{found:?}");
+    }
+
+    #[test]
+    fn the_bench_knows_the_binary_alone() {
+        let found = complaints(&[("bench/Cargo.toml", "[dependencies]\nunblink-engine = {}")]);
+        assert!(found[0].starts_with("bench/Cargo.toml:2: `bench` must not import `engine`"), "{found:?}");
     }
 
     #[test]

@@ -5,15 +5,18 @@ use crate::repo::Repo;
 use crate::source::{Source, reads};
 
 const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
+/// Commands of the repository itself.
+const OTHER_COMMANDS: &[&str] = &["bench/", "xtask/"];
 const STREAMS: &[&str] = &["stdout", "stderr"];
 
-/// Complains about printing outside `crates/cli` and `xtask`, and about `dbg!` anywhere but in tests.
+/// Complains about printing outside the commands (`crates/cli`, `bench`, `xtask`), and about `dbg!` anywhere but in tests.
 pub fn check(repo: &Repo) -> Vec<Complaint> {
     repo.rust.iter().flat_map(printed).collect()
 }
 
 fn printed(source: &Source) -> Vec<Complaint> {
-    let may_print = source.crate_name() == Some("cli") || source.path.starts_with("xtask/");
+    let may_print =
+        source.crate_name() == Some("cli") || OTHER_COMMANDS.iter().any(|path| source.path.starts_with(path));
     let shipped = source.shipped();
     let mut complaints = Vec::new();
     for (at, token) in shipped.iter().enumerate() {
@@ -55,6 +58,7 @@ mod tests {
     fn the_command_prints_but_leaves_no_debugging() {
         assert_eq!(lines("crates/cli/src/a.rs", PRINTS), [5]);
         assert_eq!(lines("xtask/src/a.rs", PRINTS), [5]);
+        assert_eq!(lines("bench/src/main.rs", PRINTS), [5]);
     }
 
     #[test]

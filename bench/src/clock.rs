@@ -1,0 +1,22 @@
+//! The one clock of the bench: `CLOCK_MONOTONIC`, which every process of a run shares.
+
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Nanoseconds of a second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// ns since the machine started.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Counts from the machine's start: never negative.
+    now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
+}
+
+/// Sleeps until `at_ns` on that clock; at once back when it is over already.
+pub(crate) fn sleep_until(at_ns: u64) {
+    let at = Timespec { tv_sec: (at_ns / SECOND_NS) as i64, tv_nsec: (at_ns % SECOND_NS) as _ };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
+}
