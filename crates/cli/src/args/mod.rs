@@ -5,6 +5,7 @@ pub(crate) mod load;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod steady;
+pub(crate) mod target;
 pub(crate) mod value;
 
 use clap::{Parser, Subcommand};

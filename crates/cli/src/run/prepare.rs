@@ -50,8 +50,8 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
         plan,
         target,
         operations,
-        expect: expect(&args.expect)?,
-        limits: unblink_wire::Limits { body_bytes_max: args.max_body_size, ..Default::default() },
+        expect: expect(&args.target.expect)?,
+        limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
     };
     let header = header(args, &job, &requests, &limits);
     let target_line = match requests.len() {
@@ -68,7 +68,7 @@ fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
 
 fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
     let origin = &request.url.origin;
-    let addresses = match (&args.unix_socket, &args.connect_to) {
+    let addresses = match (&args.target.unix_socket, &args.target.connect_to) {
         (Some(path), _) => vec![unix(path.clone())?],
         (None, Some(rule)) => {
             let (from, to) = connect_to(rule)?;
@@ -83,9 +83,9 @@ fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
         (None, None) => resolve(&origin.host, origin.port)?,
     };
     let options = TlsOptions {
-        insecure: args.insecure,
-        ca_file: args.cacert.clone(),
-        client: args.cert.clone().zip(args.key.clone()),
+        insecure: args.target.insecure,
+        ca_file: args.target.cacert.clone(),
+        client: args.target.cert.clone().zip(args.target.key.clone()),
     };
     let asked_for_tls = options != TlsOptions::default();
     if asked_for_tls && !origin.tls {
@@ -127,10 +127,10 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
     };
-    let wanted = args.threads.unwrap_or_else(|| threads(rate_max, &load));
+    let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max, &load));
     let pool = pool(args, limits, target, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
-    let threads = args.threads.unwrap_or(wanted.min(max));
+    let threads = args.target.threads.unwrap_or(wanted.min(max));
     let plan = Plan::new(PlanSpec {
         load,
         warmup: args.load.warmup.planned(),
@@ -204,7 +204,7 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Resul
             let quick =
                 (by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT).min(AUTO_CONNECTIONS_MAX.into()) as u32;
             let useful = args.load.closed.unwrap_or(quick).min(quick);
-            let max = useful.min(possible).max(args.threads.unwrap_or(1));
+            let max = useful.min(possible).max(args.target.threads.unwrap_or(1));
             return Ok(Pool::Auto { max });
         }
         Connections::Auto(Some(max)) => (max, Pool::Auto { max }),

@@ -84,8 +84,8 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
             other.url.origin
         );
     }
-    let headers = headers(&args.headers)?;
-    let body = match (&args.body, &args.body_file) {
+    let headers = headers(&args.target.headers)?;
+    let body = match (&args.target.body, &args.target.body_file) {
         (Some(text), _) => Some(text.clone().into_bytes()),
         (None, Some(path)) => {
             Some(std::fs::read(path).with_context(|| format!("can't read the body file {path:?}"))?)
@@ -93,7 +93,7 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
         (None, None) => None,
     };
     for request in &mut requests {
-        request.method = request.method.take().or_else(|| args.method.clone());
+        request.method = request.method.take().or_else(|| args.target.method.clone());
         request.body = request.body.take().or_else(|| body.clone());
         // A target's own header wins over one for all.
         let mut all: Vec<_> = headers

@@ -1,0 +1,67 @@
+//! How requests are sent and what their answers must be like: flags that every command with a real target has in
+//! common.
+
+use super::value;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The way to the target, and what is asked of it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TargetArgs {
+    /// Worker threads [default: 1 below 50,000/s]
+    #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
+          value_parser = value::positive)]
+    pub threads: Option<u32>,
+
+    /// Connect to HOST2:PORT2 for requests to HOST1:PORT1
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
+    pub connect_to: Option<String>,
+
+    /// Connect to this Unix-domain socket instead of the URL's host
+    #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
+    pub unix_socket: Option<PathBuf>,
+
+    /// Method of the requests [default: GET, or POST with a body]
+    #[arg(short = 'X', long, short_alias = 'm', value_name = "METHOD", help_heading = "Request")]
+    pub method: Option<String>,
+
+    /// Add a header; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
+    pub headers: Vec<String>,
+
+    /// Send this body
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    pub body: Option<String>,
+
+    /// Send the contents of this file as body
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
+    pub body_file: Option<PathBuf>,
+
+    /// What an answer must be like to count as ok; may be given several times
+    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = value::expectation)]
+    pub expect: Vec<value::Expectation>,
+
+    /// An answer with a larger body has failed
+    #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]
+    pub max_body_size: u64,
+
+    /// Do not send one request per target before the run
+    #[arg(long, help_heading = "Request")]
+    pub no_preflight: bool,
+
+    /// Accept any certificate
+    #[arg(short = 'k', long, help_heading = "TLS")]
+    pub insecure: bool,
+
+    /// Trust the certificates in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub cacert: Option<PathBuf>,
+
+    /// Present this client certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
+    pub cert: Option<PathBuf>,
+
+    /// Key of the client certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
+    pub key: Option<PathBuf>,
+}
