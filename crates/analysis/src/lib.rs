@@ -8,6 +8,7 @@
 pub mod arrivals;
 pub mod censoring;
 mod checks;
+pub mod compare;
 pub mod evidence;
 pub mod finding;
 pub mod interval;

@@ -3,6 +3,7 @@
 //! Core types do not serialise; this crate owns everything that is written. A figure in the document has
 //! its unit in its name, and `null` stands for "not known", never for 0.
 
+pub mod compare;
 pub mod document;
 pub mod folder;
 pub mod header;

@@ -13,7 +13,7 @@ pub(super) fn number(value_ns: u64) -> u32 {
 }
 
 /// The lowest value of a bin, in ns.
-pub(super) fn lowest_ns(number: u32) -> u64 {
+pub(crate) fn lowest_ns(number: u32) -> u64 {
     let doublings = (number >> PER_DOUBLING_LOG2).saturating_sub(1);
     u64::from(number - (doublings << PER_DOUBLING_LOG2)) << doublings
 }

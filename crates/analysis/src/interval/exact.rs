@@ -3,7 +3,7 @@
 /// Each side may miss with this probability.
 pub(super) const SIDE: f64 = 0.025;
 /// The normal distribution's 97.5 % point.
-pub(super) const NORMAL: f64 = 1.959_963_984_540_054;
+pub(crate) const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// The ranks (from 1 to n) of the two order statistics between which the q-quantile of `n` independent samples
 /// lies in 95 % of all cases at least; `None` for a side on which no sample is far enough out. For p99 the upper
@@ -52,7 +52,7 @@ pub(super) fn ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
 
 /// Student's 97.5 % point for `freedom` degrees of freedom, at least 10, to four digits (the expansion of
 /// Cornish and Fisher; M. Abramowitz, I. A. Stegun, 26.7.5).
-pub(super) fn student(freedom: f64) -> f64 {
+pub(crate) fn student(freedom: f64) -> f64 {
     let z = NORMAL;
     let terms = [
         (z.powi(3) + z) / 4.0,

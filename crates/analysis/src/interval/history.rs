@@ -33,18 +33,18 @@ struct Packed {
 
 /// What happened in one stretch of time.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub(super) struct Stretch {
-    pub(super) start: Nanos,
-    pub(super) end: Nanos,
+pub(crate) struct Stretch {
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
     /// Arrivals without an answer, the most at any interval's end.
-    pub(super) level: u64,
+    pub(crate) level: u64,
     /// (bin, count), ascending.
-    pub(super) completed: Counts,
-    pub(super) censored: Counts,
+    pub(crate) completed: Counts,
+    pub(crate) censored: Counts,
 }
 
 /// (bin, count), ascending by bin.
-pub(super) type Counts = Vec<(u32, u64)>;
+pub(crate) type Counts = Vec<(u32, u64)>;
 
 impl Default for History {
     fn default() -> Self {
@@ -90,12 +90,12 @@ impl History {
     }
 
     /// How many low bits of the bins' numbers were dropped.
-    pub(super) fn shift(&self) -> u32 {
+    pub(crate) fn shift(&self) -> u32 {
         self.shift
     }
 
     /// The stretches in which load was offered. What was recorded later, in the drain, belongs to the last.
-    pub(super) fn between(&self, from: Nanos, to: Nanos) -> Vec<Stretch> {
+    pub(crate) fn between(&self, from: Nanos, to: Nanos) -> Vec<Stretch> {
         let mut kept: Vec<Stretch> = Vec::with_capacity(self.stretches.len());
         for packed in self.stretches.iter().filter(|s| s.end > from) {
             let within = to.min(packed.end).0.saturating_sub(packed.start.max(from).0);

@@ -10,10 +10,10 @@
 //! Where no honest interval exists, the [`Answer`] says why. `docs/statistics.md` has the reasons and the measured
 //! coverage.
 
-mod bins;
+pub(crate) mod bins;
 mod dependence;
-mod exact;
-mod history;
+pub(crate) mod exact;
+pub(crate) mod history;
 mod influence;
 
 pub use history::History;

@@ -18,6 +18,11 @@ pub(super) struct Histories {
 }
 
 impl Histories {
+    /// Of response time.
+    pub(super) fn response(&self) -> &History {
+        &self.response
+    }
+
     /// Takes in the next interval.
     pub(super) fn add(&mut self, interval: &Interval) {
         let level = interval.gauges.in_flight + interval.gauges.backlog;

@@ -6,6 +6,7 @@
 //! (each interval hands over five at the most).
 
 mod arrivals;
+mod compare;
 mod distribution;
 mod ending;
 mod heat;

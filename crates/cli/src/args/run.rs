@@ -1,7 +1,7 @@
 //! `unblink run`: its flags.
 
-use super::load::LoadArgs;
 use super::Exports;
+use super::load::LoadArgs;
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use clap::Args;

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
     let interruptions = signals::listen()?;
-    let (mut document, tally) = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
+    let (mut document, tally) =
+        execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
     document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
     output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
     output::present(&document, &tally, &args.exports)?;

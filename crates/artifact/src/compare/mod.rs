@@ -1,0 +1,310 @@
+//! From run folders to one document that compares them.
+
+mod document;
+
+pub use document::{
+    BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Rule,
+    Side,
+};
+
+use crate::document::{Load, RunDocument, RunStatus, Tool, ValidityStatus};
+use crate::folder::{FolderError, RUN_FILE, replay};
+use std::path::{Path, PathBuf};
+use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
+
+/// Why runs can't be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// A run folder can't be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A folder holds no run.
+    #[error("{path} holds no run: name the folder of a run (with {RUN_FILE} in it), or one that holds such folders", path = path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The load is not the same.
+    #[error(
+        "{first} and {other} can't be compared: {what}; measure both sides with the same load",
+        first = first.display(), other = other.display()
+    )]
+    DifferentLoad {
+        /// A run.
+        first: PathBuf,
+        /// The run that differs from it.
+        other: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// One run stands on both sides.
+    #[error("{path} stands on both sides: a run is always like itself; to measure the noise, repeat the run", path = path.display())]
+    SameRun {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// What to compare, and by which rule.
+#[derive(Clone, Debug)]
+pub struct CompareSpec {
+    /// Run folders.
+    pub baseline: Vec<PathBuf>,
+    /// Run folders.
+    pub candidate: Vec<PathBuf>,
+    /// The percentile that decides.
+    pub quantile: f64,
+    /// A smaller relative difference is no regression.
+    pub effect_min: f64,
+    /// Both sides are the same target.
+    pub a_a: bool,
+    /// Which tool compares.
+    pub tool: Tool,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+}
+
+/// The run folders that `path` stands for: itself, or those in it, by the number in their names.
+pub fn run_folders(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let is_run = |folder: &Path| folder.join(RUN_FILE).is_file();
+    if is_run(path) {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let read = |source| FolderError::Read { path: path.to_path_buf(), source };
+    let entries = std::fs::read_dir(path).map_err(read)?;
+    let mut folders: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|folder| is_run(folder)).collect();
+    if folders.is_empty() {
+        return Err(CompareError::NoRun { path: path.to_path_buf() });
+    }
+    let number = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<u64>().ok();
+    folders.sort_by(|a, b| number(a).cmp(&number(b)).then_with(|| a.cmp(b)));
+    Ok(folders)
+}
+
+/// Does this run count? If not, why not.
+pub fn left_out(document: &RunDocument) -> Option<String> {
+    let worst = document.validity.findings.first();
+    match (document.status, document.validity.status) {
+        (RunStatus::Running, _) => Some("it still goes on, or was killed".into()),
+        (RunStatus::Interrupted, _) => Some("it was interrupted".into()),
+        (RunStatus::Complete, ValidityStatus::Invalid) => {
+            Some(worst.map_or("it is invalid".into(), |finding| format!("invalid: {}", finding.message)))
+        }
+        (RunStatus::Complete, _) => None,
+    }
+}
+
+/// Reads every run and compares.
+pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
+    if let Some(path) = spec.baseline.iter().find(|folder| spec.candidate.iter().any(|c| is_same(folder, c)))
+    {
+        return Err(CompareError::SameRun { path: path.clone() });
+    }
+    let place = analysis::quantities().position(|q| q == analysis::Quantity::Percentile(spec.quantile));
+    let read = |folders: &[PathBuf], first: usize| {
+        folders
+            .iter()
+            .zip(first..)
+            .map(|(folder, number)| read(folder, number as u64))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let (baseline, candidate) = (read(&spec.baseline, 0)?, read(&spec.candidate, spec.baseline.len())?);
+    let all: Vec<&ReadRun> = baseline.iter().chain(&candidate).collect();
+    for other in &all[1..] {
+        if let Some(what) = difference(&all[0].document, &other.document) {
+            let (first, other) = (all[0].folder.clone(), other.folder.clone());
+            return Err(CompareError::DifferentLoad { first, other, what });
+        }
+    }
+    let counting =
+        |side: &[ReadRun]| -> Vec<analysis::Run> { side.iter().filter_map(|r| r.run.clone()).collect() };
+    let (base, cand) = (counting(&baseline), counting(&candidate));
+    let rule = analysis::Rule { quantile: spec.quantile, effect_min: spec.effect_min };
+    let found = (!base.is_empty() && !cand.is_empty()).then(|| analysis::compare(&base, &cand, &rule));
+    let (outcome, mut reason) = match found.as_ref().map(|found| found.verdict) {
+        Some(verdict) => said(verdict),
+        None => (Outcome::NoVerdict, Some(NoVerdictReason::TooFewRuns)),
+    };
+    // One each that are left of several are not what was asked for.
+    if reason == Some(NoVerdictReason::WithinRunOnly) && all.len() > 2 {
+        reason = Some(NoVerdictReason::TooFewRuns);
+    }
+    let lines = found.iter().flat_map(|found| found.lines.iter().zip(0..));
+    Ok(CompareDocument {
+        schema: COMPARE_SCHEMA.to_string(),
+        tool: spec.tool.clone(),
+        command: spec.command.clone(),
+        load: all[0].document.load.clone(),
+        a_a: spec.a_a,
+        simulated: all[0].document.simulated.is_some(),
+        outcome,
+        reason,
+        rule: Rule {
+            quantile: spec.quantile,
+            effect_min: spec.effect_min,
+            alarm_level: analysis::ALARM_LEVEL,
+            runs_min: analysis::RUNS_MIN as u32,
+            power: analysis::POWER,
+        },
+        p_value: found.as_ref().and_then(|found| found.p_value),
+        splits: found
+            .as_ref()
+            .and_then(|f| f.p_value)
+            .map(|_| analysis::permutation::splits(base.len(), cand.len())),
+        noise_sd: found.as_ref().and_then(|found| found.noise_sd),
+        smallest_findable: found.as_ref().and_then(|found| found.smallest_findable),
+        one_after_the_other: one_after_the_other(&baseline, &candidate),
+        lines: lines
+            .filter(|(line, i)| Some(*i) == place || !line.few_samples)
+            .map(|(found, i)| line(found, Some(i) == place))
+            .collect(),
+        baseline: side(baseline, &base, spec.quantile),
+        candidate: side(candidate, &cand, spec.quantile),
+    })
+}
+
+struct ReadRun {
+    folder: PathBuf,
+    document: RunDocument,
+    /// Set when it counts.
+    run: Option<analysis::Run>,
+}
+
+fn read(folder: &Path, number: u64) -> Result<ReadRun, CompareError> {
+    let (tally, ending) = replay(folder, None, None)?;
+    let document = tally.document(&ending);
+    let run = left_out(&document).is_none().then(|| tally.compared(&document, number));
+    Ok(ReadRun { folder: folder.to_path_buf(), document, run })
+}
+
+/// The same folder, by whatever names.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(a).is_some_and(|real_a| Some(real_a) == real(b))
+}
+
+/// What the loads of two runs differ in, seeds and threads aside.
+fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
+    let model = |load: &Load| format!("{:?}", load.model).to_lowercase();
+    let time = |ns: u64| format!("{} s", ns as f64 / 1e9);
+    let warmup = |load: &Load| if load.warmup_auto { "auto".to_string() } else { time(load.warmup_ns) };
+    let (x, y) = (&a.load, &b.load);
+    let shape = |load: &Load| match (load.users, load.phases.as_slice()) {
+        (Some(users), _) => format!("{users} users thinking {}", time(load.think_ns.unwrap_or(0))),
+        (None, phases) => {
+            let phase = |p: &crate::document::LoadPhase| match p.from_per_s == p.to_per_s {
+                true => format!("{}/s", p.from_per_s),
+                false => format!("{}..{}/s", p.from_per_s, p.to_per_s),
+            };
+            format!(
+                "{} {}",
+                phases.iter().map(phase).collect::<Vec<_>>().join(", "),
+                load.process.as_deref().unwrap_or("")
+            )
+        }
+    };
+    let connections = |run: &RunDocument| match run.connections.mode.as_str() {
+        "fixed" => format!("{} connections", run.connections.limit),
+        _ => "connections as needed".to_string(),
+    };
+    let pairs = [
+        ("is", real(a), real(b)),
+        ("has a load that is", model(x), model(y)),
+        ("was offered", shape(x), shape(y)),
+        ("was measured for", time(x.duration_ns), time(y.duration_ns)),
+        ("has a warm-up of", warmup(x), warmup(y)),
+        ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
+        ("has a limit of requests of", format!("{:?}", x.requests_max), format!("{:?}", y.requests_max)),
+        ("ends at a precision of", format!("{:?}", x.precision), format!("{:?}", y.precision)),
+        ("has", connections(a), connections(b)),
+    ];
+    let differs = pairs.into_iter().find(|(_, a, b)| a != b);
+    differs.map(|(verb, a, b)| format!("the first {verb} {}, the other {verb} {}", a.trim(), b.trim()))
+}
+
+fn real(run: &RunDocument) -> String {
+    if run.simulated.is_some() { "simulated".into() } else { "real".into() }
+}
+
+fn said(verdict: Verdict) -> (Outcome, Option<NoVerdictReason>) {
+    let why = match verdict {
+        Verdict::Regression => return (Outcome::Regression, None),
+        Verdict::Improvement => return (Outcome::Improvement, None),
+        Verdict::NoRegression => return (Outcome::NoRegression, None),
+        Verdict::None(why) => why,
+    };
+    let reason = match why {
+        NoVerdict::WithinRunOnly => NoVerdictReason::WithinRunOnly,
+        NoVerdict::TooFewRuns => NoVerdictReason::TooFewRuns,
+        NoVerdict::TooManyRuns => NoVerdictReason::TooManyRuns,
+        NoVerdict::BaselineUnknown => NoVerdictReason::BaselineUnknown,
+        NoVerdict::CandidateUnknown => NoVerdictReason::CandidateUnknown,
+        NoVerdict::FailuresDiffer => NoVerdictReason::FailuresDiffer,
+    };
+    (Outcome::NoVerdict, Some(reason))
+}
+
+/// Simulated runs don't care when they were simulated.
+fn one_after_the_other(baseline: &[ReadRun], candidate: &[ReadRun]) -> bool {
+    let began = |side: &[ReadRun]| -> Vec<String> {
+        side.iter().filter(|r| r.run.is_some()).map(|r| r.document.started_at.clone()).collect()
+    };
+    let is_real = baseline.iter().chain(candidate).all(|r| r.document.simulated.is_none());
+    let (base, cand) = (began(baseline), began(candidate));
+    let before = |a: &[String], b: &[String]| a.iter().max() < b.iter().min();
+    is_real && base.len().min(cand.len()) > 1 && (before(&base, &cand) || before(&cand, &base))
+}
+
+fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], quantile: f64) -> Side {
+    let spectrum = analysis::band(counting)
+        .into_iter()
+        .map(|p| BandPoint { q: p.q, low_ns: p.low_ns, middle_ns: p.middle_ns, high_ns: p.high_ns })
+        .collect();
+    let targets = runs.first().map(|run| run.document.targets.clone()).unwrap_or_default();
+    let mut runs: Vec<ComparedRun> = runs.iter().map(|run| compared_run(run, quantile)).collect();
+    runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
+    Side { targets, runs, spectrum }
+}
+
+fn compared_run(run: &ReadRun, quantile: f64) -> ComparedRun {
+    let document = &run.document;
+    let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
+    ComparedRun {
+        folder: run.folder.display().to_string(),
+        started_at: document.started_at.clone(),
+        status: document.status,
+        validity: document.validity.status,
+        left_out: left_out(document),
+        value_ns: value.map(|value| value.value),
+        censored: value.is_some_and(|value| value.censored),
+        achieved_per_s: document.rate.achieved,
+        error_share: error_share(document),
+    }
+}
+
+/// Of the arrivals that were scheduled, those that did not end `ok`.
+pub(crate) fn error_share(document: &RunDocument) -> f64 {
+    let arrivals = &document.arrivals;
+    if arrivals.scheduled == 0 { 0.0 } else { 1.0 - arrivals.ok as f64 / arrivals.scheduled as f64 }
+}
+
+fn line(line: &analysis::Line, decides: bool) -> Line {
+    let (quantity, quantile) = match line.quantity {
+        analysis::Quantity::Percentile(q) => (Quantity::Percentile, Some(q)),
+        analysis::Quantity::Throughput => (Quantity::Throughput, None),
+        analysis::Quantity::Errors => (Quantity::Errors, None),
+    };
+    Line {
+        quantity,
+        quantile,
+        decides,
+        baseline: line.baseline,
+        candidate: line.candidate,
+        baseline_censored: line.baseline_censored,
+        candidate_censored: line.candidate_censored,
+        change: line.change,
+        low: line.interval.map(|(low, _)| low),
+        high: line.interval.map(|(_, high)| high),
+    }
+}

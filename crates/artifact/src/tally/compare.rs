@@ -1,0 +1,39 @@
+//! A run as comparisons need it.
+
+use super::Tally;
+use crate::compare::error_share;
+use crate::document::RunDocument;
+use unblink_analysis::compare::{Run, RunParts, Slice};
+use unblink_core::record::Series;
+use unblink_core::time::{Nanos, SECOND_NS};
+
+impl Tally {
+    /// `document` is what was made of this tally; `number` tells runs apart.
+    pub fn compared(&self, document: &RunDocument, number: u64) -> Run {
+        let load = (Nanos(document.series.load_from_ns), Nanos(document.series.load_to_ns));
+        let is_measured = |start_ns: u64| (load.0.0..load.1.0).contains(&start_ns);
+        let slices: Vec<Slice> = document
+            .series
+            .rows
+            .iter()
+            .filter(|row| is_measured(row.start_ns) && row.length_ns > 0)
+            .map(|row| Slice {
+                length_s: row.length_ns as f64 / SECOND_NS as f64,
+                ok: row.ok,
+                not_ok: row.failed + row.timed_out,
+            })
+            .collect();
+        let arrivals = &document.arrivals;
+        let parts = RunParts {
+            completed: self.totals.track(Series::Response),
+            censored: self.totals.track(Series::ResponseCensored),
+            history: self.histories.response(),
+            load,
+            slices: &slices,
+            achieved_per_s: document.rate.achieved,
+            error_share: error_share(document),
+            failed_share: arrivals.failed as f64 / arrivals.scheduled.max(1) as f64,
+        };
+        Run::new(&parts, number)
+    }
+}
