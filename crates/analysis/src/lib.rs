@@ -10,6 +10,7 @@ pub mod censoring;
 mod checks;
 pub mod compare;
 pub mod evidence;
+pub mod experiment;
 pub mod finding;
 pub mod interval;
 pub mod precision;

@@ -6,15 +6,20 @@ use crate::dispatch::{Actions, Dispatch, Event};
 use crate::load::Load;
 use crate::record::Interval;
 use crate::time::Instant;
+use std::cell::Cell;
 
-pub(super) struct Honest<L, F> {
+pub(super) struct Honest<'a, L, F> {
     pub(super) dispatch: Dispatch<L>,
     pub(super) intervals: Intervals<F>,
     /// The user ends the run then.
     pub(super) stop: Option<Instant>,
+    /// Whoever looks at the intervals has seen enough.
+    pub(super) enough: Option<&'a Cell<bool>>,
+    /// The load was ended then because of that.
+    pub(super) ended: Option<Instant>,
 }
 
-impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
+impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
     fn wake(&self) -> Option<Instant> {
         let wake = self.dispatch.next_wake()?;
         Some(self.stop.map_or(wake, |stop| wake.min(stop)))
@@ -31,6 +36,11 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<L, F> {
         while let Some(end) = self.intervals.passed(now) {
             self.dispatch.count_due_before(end, now, self.intervals.recorder());
             self.intervals.hand_over(end, self.dispatch.gauges());
+            if self.ended.is_none() && self.enough.is_some_and(Cell::get) {
+                self.ended = Some(end);
+                self.intervals.recorder().end_load(end);
+                self.dispatch.stop(end);
+            }
         }
     }
 

@@ -5,8 +5,10 @@
 //! seed gives the same intervals to the last bit.
 
 mod client;
+mod crowding;
 mod honest;
 mod intervals;
+mod lasting;
 mod random;
 mod server;
 mod service;
@@ -17,6 +19,8 @@ mod window;
 mod world;
 
 pub use client::{ClientSpec, simulate_client};
+pub use crowding::Crowding;
+pub use lasting::LastingWorld;
 pub use random::Random;
 pub use server::ServerSpec;
 pub use service::Service;
@@ -33,6 +37,7 @@ use crate::time::{Instant, Nanos};
 use honest::Honest;
 use intervals::Intervals;
 use server::Server;
+use std::cell::Cell;
 use world::{Client, World};
 
 /// The way between client and server.
@@ -100,23 +105,46 @@ pub fn simulate_part(
 ) -> SimSummary {
     let intervals = Intervals::new(plan, ZERO, each);
     let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
-    match (plan.open_load(ZERO, part.worker), plan.closed_load(ZERO, part.worker)) {
-        (Some(load), _) => drive(plan, part, around, load, intervals),
-        (None, Some(load)) => drive(plan, part, around, load, intervals),
-        (None, None) => SimSummary::default(),
+    let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    drive_load(plan, part, &mut around, ZERO, None, intervals).summary
+}
+
+/// How the load of a run went to its end.
+struct Driven {
+    summary: SimSummary,
+    /// When nothing was left to do.
+    end: Instant,
+    /// When the load was ended by whoever looks on.
+    ended: Option<Instant>,
+}
+
+fn drive_load<W: Watch, F: FnMut(&Interval)>(
+    plan: &Plan,
+    part: Part,
+    world: &mut World<W>,
+    zero: Instant,
+    enough: Option<&Cell<bool>>,
+    intervals: Intervals<F>,
+) -> Driven {
+    match (plan.open_load(zero, part.worker), plan.closed_load(zero, part.worker)) {
+        (Some(load), _) => drive(plan, part, world, zero, enough, load, intervals),
+        (None, Some(load)) => drive(plan, part, world, zero, enough, load, intervals),
+        (None, None) => Driven { summary: SimSummary::default(), end: zero, ended: None },
     }
 }
 
 fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
     plan: &Plan,
     part: Part,
-    mut world: World<W>,
+    world: &mut World<W>,
+    zero: Instant,
+    enough: Option<&Cell<bool>>,
     load: L,
     intervals: Intervals<F>,
-) -> SimSummary {
-    let stop = part.stop.map(|stop| ZERO + stop);
-    let mut client = Honest { dispatch: Dispatch::new(plan.policy(part.worker)), intervals, stop };
+) -> Driven {
+    let stop = part.stop.map(|stop| zero + stop);
+    let dispatch = Dispatch::new(plan.policy(part.worker));
+    let mut client = Honest { dispatch, intervals, stop, enough, ended: None };
     if let Some(stop) = stop {
         // Known ahead, since a turn may send beyond it before the next one begins.
         client.intervals.recorder().end_load(stop);
@@ -125,9 +153,10 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
     world.tick(&mut client, Instant(0));
     world.run(&mut client, Instant(0), |client| !client.dispatch.is_prewarming());
     client.dispatch.start(load);
-    let end = world.run(&mut client, ZERO, Client::is_finished);
+    let end = world.run(&mut client, zero, Client::is_finished);
     let gauges = client.dispatch.gauges();
     client.intervals.finish(end, gauges);
-    let last_ok = client.intervals.recorder().last_ok().map(|at| at.since(ZERO));
-    SimSummary { last_ok, events: world.events() }
+    let last_ok = client.intervals.recorder().last_ok().map(|at| at.since(zero));
+    let ended = client.ended;
+    Driven { summary: SimSummary { last_ok, events: world.events() }, end, ended }
 }

@@ -5,7 +5,8 @@
 //! that its client has given up keeps its slot, as in most real servers. So every answer is known at the
 //! moment in which the request arrives.
 
-use super::random::Random;
+use super::crowding::{Crowd, Crowding};
+use super::random::{Random, nanos};
 use super::service::Service;
 use super::watch::Taken;
 use super::window::{DrawnWindows, RandomWindows, Windows};
@@ -27,6 +28,8 @@ pub struct ServerSpec {
     pub every_nth: Option<(Nanos, u64)>,
     /// A request in n, at random, takes this long instead.
     pub slow_one_in: Option<(Nanos, u64)>,
+    /// How it works while it is crowded.
+    pub crowding: Option<Crowding>,
     /// While it is shut, nothing is answered.
     pub shut: Vec<Windows>,
     /// The same at random times.
@@ -53,6 +56,7 @@ impl ServerSpec {
             service,
             every_nth: None,
             slow_one_in: None,
+            crowding: None,
             shut: Vec::new(),
             shut_at_random: None,
             accept_stalled: Vec::new(),
@@ -76,7 +80,7 @@ const SYN_RETRY: Nanos = Nanos::from_secs(1);
 /// Linux gives up after six.
 const SYN_RETRIES: u32 = 6;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Server {
     spec: ServerSpec,
     zero: Instant,
@@ -86,7 +90,9 @@ pub(super) struct Server {
     free: BinaryHeap<Reverse<Instant>>,
     /// When those that wait for a slot begin.
     begins: VecDeque<Instant>,
+    crowd: Option<Crowd>,
     served: u64,
+    busy_until: Instant,
 }
 
 impl Server {
@@ -94,7 +100,14 @@ impl Server {
         let at_random = spec.shut_at_random.map(|windows| DrawnWindows::new(windows, Random::new(seed, 2)));
         let free = (0..spec.slots.unwrap_or(0)).map(|_| Reverse(Instant(0))).collect();
         let random = Random::new(seed, 1);
-        Server { spec, zero, random, at_random, free, begins: VecDeque::new(), served: 0 }
+        let crowd = spec.crowding.map(Crowd::new);
+        let begins = VecDeque::new();
+        Server { spec, zero, random, at_random, free, begins, crowd, served: 0, busy_until: Instant(0) }
+    }
+
+    /// When the last of the work taken so far ends.
+    pub(super) fn busy_until(&self) -> Instant {
+        self.busy_until
     }
 
     /// An attempt to connect arrives.
@@ -136,6 +149,7 @@ impl Server {
             self.begins.push_back(begin);
         }
         let end = self.finish(begin, now);
+        self.busy_until = self.busy_until.max(end);
         if self.spec.slots.is_some() {
             self.free.pop();
             self.free.push(Reverse(end));
@@ -153,12 +167,19 @@ impl Server {
         let service = self.spec.service.draw(begin.since(self.zero), &mut self.random);
         let slow = self.spec.slow_one_in.filter(|&(_, n)| self.random.one_in(n)).map(|(time, _)| time);
         let nth = self.spec.every_nth.filter(|&(_, n)| self.served.is_multiple_of(n)).map(|(time, _)| time);
-        let mut end = begin.since(self.zero) + nth.or(slow).unwrap_or(service);
+        let factor = self.crowd.as_mut().map_or(1.0, |crowd| crowd.factor(now));
+        let work = nth.or(slow).unwrap_or(service);
+        let work = if factor == 1.0 { work } else { nanos(work.0 as f64 * factor) };
+        let mut end = begin.since(self.zero) + work;
         // One stretch may end within another.
         while let Some(open) = self.open_after(end, now.since(self.zero)) {
             end = open;
         }
-        self.zero + end
+        let end = self.zero + end;
+        if let Some(crowd) = &mut self.crowd {
+            crowd.leaves(end);
+        }
+        end
     }
 
     fn open_after(&mut self, at: Nanos, past: Nanos) -> Option<Nanos> {

@@ -118,6 +118,11 @@ impl<W: Watch> World<W> {
         self.events
     }
 
+    /// The server as the run has left it.
+    pub(super) fn into_server(self) -> Server {
+        self.server
+    }
+
     /// Lets the client act at `now`, whether it wants to or not.
     pub(super) fn tick<C: Client>(&mut self, client: &mut C, now: Instant) {
         self.let_act(client, now);

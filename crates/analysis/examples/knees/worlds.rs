@@ -1,0 +1,115 @@
+//! Servers whose capacity under an objective is known, and the search on them.
+
+#[allow(dead_code)]
+#[path = "../coverage/theory.rs"]
+mod theory;
+
+use unblink_analysis::experiment::knee::{Knee, Settings};
+use unblink_analysis::experiment::{Criterion, SimulatedRunner, SimulatedSetup, drive};
+use unblink_core::dispatch::Pool;
+use unblink_core::schedule::Rate;
+use unblink_core::sim::{Crowding, ServerSpec, Service, WorldSpec};
+use unblink_core::time::Nanos;
+
+/// Work per second of every server but the one with five slots.
+pub(crate) const PER_SECOND: f64 = 1_000.0;
+const QUANTILE: f64 = 0.99;
+
+/// A server, its objective, and the exact rate.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) name: &'static str,
+    pub(crate) server: ServerSpec,
+    pub(crate) is_poisson: bool,
+    pub(crate) limit: Nanos,
+    /// The highest rate that meets the objective; `None`: it depends on the past, and no rate may be told.
+    pub(crate) exact_per_s: Option<f64>,
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<World> {
+    let limit = Nanos::from_millis(50);
+    let one = ServerSpec {
+        slots: Some(1),
+        ..ServerSpec::new(Service::Exponential { mean: Nanos::from_micros(1_000) })
+    };
+    // ln 100 times the mean 1/(μ − λ).
+    let one_exact = PER_SECOND - 100f64.ln() / limit.as_secs_f64();
+    let eight_limit = Nanos::from_millis(100);
+    // Below the objective's rate hardly ever so many are in the system that the crowd would matter: 0.908^200.
+    let crowd = |until_idle| ServerSpec {
+        crowding: Some(Crowding { above: 200, times: 2.0, until_idle }),
+        ..one.clone()
+    };
+    let world =
+        |name, server: ServerSpec, exact_per_s| World { name, server, is_poisson: true, limit, exact_per_s };
+    vec![
+        world("M/M/1", one.clone(), Some(one_exact)),
+        World {
+            limit: eight_limit,
+            ..world(
+                "M/M/8",
+                ServerSpec {
+                    slots: Some(8),
+                    ..ServerSpec::new(Service::Exponential { mean: Nanos::from_millis(8) })
+                },
+                Some(highest(|rate| {
+                    theory::mmc_ns(rate, PER_SECOND / 8.0, 8, QUANTILE) < eight_limit.0 as f64
+                })),
+            )
+        },
+        World {
+            is_poisson: false,
+            ..world(
+                "cap of 5",
+                ServerSpec { slots: Some(5), ..ServerSpec::new(Service::Constant(Nanos::from_millis(10))) },
+                Some(500.0),
+            )
+        },
+        world("congestion collapse", crowd(None), Some(one_exact)),
+        world("hysteresis, rested", crowd(Some(Nanos::from_secs(2))), Some(one_exact)),
+        world("hysteresis, not rested", crowd(Some(Nanos::from_secs(60))), None),
+    ]
+}
+
+/// The highest rate below the capacity for which `is_good`, which holds up to some rate.
+fn highest(is_good: impl Fn(f64) -> bool) -> f64 {
+    let (mut good, mut bad) = (1.0, PER_SECOND);
+    for _ in 0..60 {
+        let middle = (good + bad) / 2.0;
+        if is_good(middle) { good = middle } else { bad = middle }
+    }
+    good
+}
+
+/// Searches with `seed`.
+pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
+    let mut runner = SimulatedRunner::new(
+        WorldSpec { seed: seed + 1_000_000, ..WorldSpec::new(world.server.clone()) },
+        SimulatedSetup {
+            criterion: Criterion { quantile: QUANTILE, limit: world.limit },
+            is_poisson: world.is_poisson,
+            seed: seed.wrapping_mul(0x2545_f491_4f6c_dd1d),
+            timeout: Nanos::from_secs(30),
+            pool: Pool::Auto { max: 1_000_000 },
+            rest: settings.settle,
+        },
+    );
+    let mut knee = Knee::new(Settings { seed, ..settings });
+    drive(&mut knee, &mut runner, |_| Ok(())).expect("a valid plan");
+    knee
+}
+
+/// Windows of some hundreds of the longest memory, 1/(μ(1 − √ρ)²) = 0.4 s at the border.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        start: Rate::per_second(100),
+        max: Rate::per_second(100_000),
+        resolution: 0.01,
+        settle: Nanos::from_secs(5),
+        measure: Nanos::from_secs(60),
+        measure_max: Nanos::from_secs(480),
+        seed: 1,
+        then_latency: false,
+    }
+}

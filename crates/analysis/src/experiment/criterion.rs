@@ -1,0 +1,223 @@
+//! What makes a rate a good one.
+//!
+//! Near capacity a queue remembers for about 1/(μ(1 − √ρ)²): a percentile from a window of a few such times is chance.
+//! So a rate is good when the upper end of the percentile's 95 % interval lies below the limit, bad when the lower end
+//! lies above it, and otherwise nothing is decided yet; the interval knows the memory (`docs/statistics.md`).
+
+use super::trial::Percentile;
+use unblink_core::time::Nanos;
+
+/// Less than this share of what fell due, ended `ok` in the same time, is too little.
+pub const DELIVERED_SHARE_MIN: f64 = 0.99;
+/// Fewer missing arrivals than this are those on their way.
+const MISSING_MIN: f64 = 10.0;
+/// Each quarter of the window is looked at by itself.
+const QUARTERS: usize = 4;
+/// Without an interval a rate is good when nothing at all took longer than this share of the limit.
+const CLEAR_SHARE: f64 = 0.5;
+
+/// What is asked of a rate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Criterion {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// That the response time at this percentile must stay below.
+    pub limit: Nanos,
+}
+
+/// Is a rate good?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It meets everything.
+    Met,
+    /// It does not.
+    Missed(Miss),
+    /// The interval of the percentile holds the limit.
+    Undecided,
+    /// The generator, not the target, was the limit.
+    Generator,
+}
+
+/// What a rate misses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Miss {
+    /// Nothing was answered as expected.
+    NoAnswers,
+    /// What has no answer grows and grows.
+    Growing,
+    /// Less than 99 % of what fell due ended `ok`.
+    Delivered,
+    /// The percentile is above its limit.
+    Percentile,
+}
+
+/// One recorded interval of the measured window.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(super) struct Mark {
+    /// Fell due.
+    pub(super) due: u64,
+    /// Ended `ok`.
+    pub(super) ok: u64,
+    /// Known response times, the timed-out included.
+    pub(super) known: u64,
+    /// Those above the limit.
+    pub(super) above: u64,
+    /// Arrivals without an answer at its end.
+    pub(super) level: u64,
+}
+
+/// What a verdict rests on.
+pub(super) struct Grounds<'a> {
+    pub(super) marks: &'a [Mark],
+    pub(super) percentile: Option<Percentile>,
+    /// The longest that is known of, in ns.
+    pub(super) max_ns: u64,
+    /// The checks of a run found that the target falls behind.
+    pub(super) is_saturated: bool,
+    /// The generator was the limit.
+    pub(super) is_generator: bool,
+}
+
+impl Criterion {
+    pub(super) fn judge(&self, grounds: &Grounds<'_>) -> Verdict {
+        let (due, ok) = sums(grounds.marks);
+        let Some(percentile) = grounds.percentile.filter(|_| ok > 0.0) else {
+            return if grounds.is_generator { Verdict::Generator } else { Verdict::Missed(Miss::NoAnswers) };
+        };
+        if grounds.is_generator {
+            return Verdict::Generator;
+        }
+        if grounds.is_saturated || is_growing(grounds.marks) {
+            return Verdict::Missed(Miss::Growing);
+        }
+        if due - ok > (due * (1.0 - DELIVERED_SHARE_MIN)).max(MISSING_MIN) {
+            return Verdict::Missed(Miss::Delivered);
+        }
+        self.by_percentile(grounds, percentile)
+    }
+
+    fn by_percentile(&self, grounds: &Grounds<'_>, percentile: Percentile) -> Verdict {
+        let limit_ns = self.limit.0;
+        let is_bounded = percentile.low_ns.is_some() || percentile.high_ns.is_some();
+        if percentile.high_ns.is_some_and(|high_ns| high_ns < limit_ns) {
+            return Verdict::Met;
+        }
+        if percentile.low_ns.is_some_and(|low_ns| low_ns > limit_ns) {
+            return Verdict::Missed(Miss::Percentile);
+        }
+        // A short window near capacity, or one with an event, has no interval; but when each quarter says the same …
+        if !is_bounded && percentile.value_ns > limit_ns && self.is_above_throughout(grounds.marks) {
+            return Verdict::Missed(Miss::Percentile);
+        }
+        if !is_bounded && !percentile.censored && (grounds.max_ns as f64) < CLEAR_SHARE * limit_ns as f64 {
+            return Verdict::Met;
+        }
+        Verdict::Undecided
+    }
+
+    /// In each quarter more took longer than the limit than the percentile allows.
+    fn is_above_throughout(&self, marks: &[Mark]) -> bool {
+        marks.len() >= QUARTERS
+            && quarters(marks).all(|quarter| {
+                let (known, above) = quarter.iter().fold((0, 0), |(k, a), m| (k + m.known, a + m.above));
+                above as f64 > (1.0 - self.quantile) * known as f64
+            })
+    }
+}
+
+/// What has no answer grows from each quarter to the next, and by more than a good rate may leave undelivered.
+pub(super) fn is_growing(marks: &[Mark]) -> bool {
+    if marks.len() < QUARTERS {
+        return false;
+    }
+    let mean = |quarter: &[Mark]| quarter.iter().map(|m| m.level as f64).sum::<f64>() / quarter.len() as f64;
+    let levels: Vec<f64> = quarters(marks).map(mean).collect();
+    let (due, _) = sums(marks);
+    // From the middle of the first quarter to that of the last are three quarters of the window.
+    let least = (due * (1.0 - DELIVERED_SHARE_MIN) * 0.75).max(MISSING_MIN);
+    levels.windows(2).all(|pair| pair[1] > pair[0]) && levels[QUARTERS - 1] - levels[0] > least
+}
+
+fn quarters(marks: &[Mark]) -> impl Iterator<Item = &[Mark]> {
+    (0..QUARTERS).map(|i| &marks[i * marks.len() / QUARTERS..(i + 1) * marks.len() / QUARTERS])
+}
+
+/// (fell due, ended `ok`)
+fn sums(marks: &[Mark]) -> (f64, f64) {
+    let (due, ok) = marks.iter().fold((0, 0), |(due, ok), mark| (due + mark.due, ok + mark.ok));
+    (due as f64, ok as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CRITERION: Criterion = Criterion { quantile: 0.99, limit: Nanos::from_millis(50) };
+
+    fn marks(n: usize, mark: impl Fn(u64) -> Mark) -> Vec<Mark> {
+        (0..n as u64).map(mark).collect()
+    }
+
+    fn steady(_: u64) -> Mark {
+        Mark { due: 1_000, ok: 1_000, known: 1_000, above: 0, level: 10 }
+    }
+
+    fn percentile(value_ms: u64, interval_ms: Option<(u64, u64)>) -> Percentile {
+        let ns = |ms: u64| ms * 1_000_000;
+        Percentile {
+            value_ns: ns(value_ms),
+            censored: false,
+            low_ns: interval_ms.map(|(low, _)| ns(low)),
+            high_ns: interval_ms.map(|(_, high)| ns(high)),
+        }
+    }
+
+    fn judge(marks: &[Mark], percentile: Option<Percentile>, max_ms: u64) -> Verdict {
+        let max_ns = max_ms * 1_000_000;
+        CRITERION.judge(&Grounds { marks, percentile, max_ns, is_saturated: false, is_generator: false })
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        let marks = marks(20, steady);
+        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 49)))), 90), Verdict::Met);
+        assert_eq!(judge(&marks, Some(percentile(40, Some((35, 50)))), 90), Verdict::Undecided);
+        assert_eq!(judge(&marks, Some(percentile(60, Some((49, 70)))), 90), Verdict::Undecided);
+        let missed = Verdict::Missed(Miss::Percentile);
+        assert_eq!(judge(&marks, Some(percentile(60, Some((51, 70)))), 90), missed);
+        assert_eq!(judge(&marks, None, 90), Verdict::Missed(Miss::NoAnswers));
+    }
+
+    #[test]
+    fn without_an_interval_only_what_is_clear_is_decided() {
+        let above = |share: u64| move |i: u64| Mark { above: if i < 15 { share } else { 0 }, ..steady(i) };
+        let missed = Verdict::Missed(Miss::Percentile);
+        assert_eq!(judge(&marks(15, above(20)), Some(percentile(60, None)), 90), missed);
+        // The last quarter is calm.
+        assert_eq!(judge(&marks(20, above(20)), Some(percentile(60, None)), 90), Verdict::Undecided);
+        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 24), Verdict::Met);
+        assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 26), Verdict::Undecided);
+    }
+
+    #[test]
+    fn what_is_not_delivered_counts() {
+        let good = Some(percentile(10, Some((9, 11))));
+        let short = |ok: u64| move |i: u64| Mark { ok, ..steady(i) };
+        assert_eq!(judge(&marks(20, short(990)), good, 20), Verdict::Met);
+        assert_eq!(judge(&marks(20, short(989)), good, 20), Verdict::Missed(Miss::Delivered));
+        // Of few arrivals, ten may be on their way.
+        let few = |i: u64| Mark { due: 10, ok: if i < 10 { 9 } else { 10 }, ..steady(i) };
+        assert_eq!(judge(&marks(20, few), good, 20), Verdict::Met);
+    }
+
+    #[test]
+    fn growth_is_told_from_noise() {
+        let good = Some(percentile(10, Some((9, 11))));
+        let growing = |i: u64| Mark { level: 10 + 11 * i, ok: 1_000, ..steady(i) };
+        assert_eq!(judge(&marks(20, growing), good, 20), Verdict::Missed(Miss::Growing));
+        let slowly = |i: u64| Mark { level: 10 + 9 * i, ..steady(i) };
+        assert_eq!(judge(&marks(20, slowly), good, 20), Verdict::Met);
+        let noisy = |i: u64| Mark { level: 10 + 400 * (i % 7), ..steady(i) };
+        assert_eq!(judge(&marks(21, noisy), good, 20), Verdict::Met);
+    }
+}

@@ -1,0 +1,250 @@
+//! Adds a trial up while it goes on, and tells when it may end.
+
+use super::criterion::{Criterion, Grounds, Mark, Miss, Verdict, is_growing};
+use super::trial::{Outcome, Percentile, Trial};
+use crate::evidence::{End, Evidence, Model, Pool, Row};
+use crate::finding::{Finding, FindingCode, Severity};
+use crate::interval::{Answer, History, answers};
+use crate::quantile::Survival;
+use crate::validity;
+use unblink_core::record::{Bank, Interval, Series};
+use unblink_core::time::Nanos;
+
+/// The last intervals of a load that only piles up.
+const HOPELESS_INTERVALS: usize = 5;
+/// A load is hopeless when what has no answer, by Little's law, takes this many times the limit.
+const HOPELESS_TIMES: f64 = 10.0;
+/// Intervals that end this much after a look's time still belong to it: the clock of the loop is not exact.
+const SLACK: Nanos = Nanos::from_millis(50);
+
+/// How a trial ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ended {
+    /// Measured arrivals by the schedule.
+    pub scheduled: u64,
+    /// How long they were measured.
+    pub measured: Nanos,
+    /// Share of processor time stolen by the hypervisor, 0 to 1, if known.
+    pub steal_share: Option<f64>,
+}
+
+/// A trial so far.
+#[derive(Debug)]
+pub struct Gather {
+    trial: Trial,
+    criterion: Criterion,
+    timeout: Nanos,
+    pool: Pool,
+    totals: Bank<u64>,
+    history: History,
+    rows: Vec<Row>,
+    marks: Vec<(Nanos, Nanos, Mark)>,
+    double_intervals: u64,
+    busy_share_max: f64,
+    look: Nanos,
+}
+
+impl Gather {
+    /// Nothing yet. `timeout` and `pool` as in the plan of the run.
+    pub fn new(trial: &Trial, criterion: Criterion, timeout: Nanos, pool: Pool) -> Gather {
+        Gather {
+            trial: trial.clone(),
+            criterion,
+            timeout,
+            pool,
+            totals: Bank::new(1),
+            history: History::default(),
+            rows: Vec::new(),
+            marks: Vec::new(),
+            double_intervals: 0,
+            busy_share_max: 0.0,
+            look: trial.measure,
+        }
+    }
+
+    /// Takes in the next interval.
+    pub fn add(&mut self, interval: &Interval) {
+        let bank = &interval.bank;
+        let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
+        let (response, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
+        let row = Row {
+            start: interval.start,
+            length: interval.length,
+            due: measured.due + warm.due,
+            answered: measured.ok + warm.ok + measured.failed_total() + warm.failed_total(),
+            timed_out: measured.timed_out + warm.timed_out,
+            in_flight: interval.gauges.in_flight,
+            backlog: interval.gauges.backlog,
+        };
+        let limit_ns = self.criterion.limit.0;
+        let above = |bins: &mut dyn Iterator<Item = (u64, u64)>| -> u64 {
+            bins.filter(|&(value_ns, _)| value_ns > limit_ns).map(|(_, n)| n).sum()
+        };
+        let mark = Mark {
+            due: row.due,
+            ok: measured.ok + warm.ok,
+            known: response.count() + censored.count(),
+            above: above(&mut response.bins()) + above(&mut censored.bins()),
+            level: row.level(),
+        };
+        self.marks.push((row.start, row.end(), mark));
+        self.rows.push(row);
+        self.history.add(row.start, row.length, row.level(), response, censored);
+        self.totals.add(bank);
+        self.double_intervals += u64::from(interval.double);
+        let own = bank.counters.own;
+        if interval.length >= Nanos::from_millis(500) && own.total > Nanos::ZERO {
+            let share = own.busy.0 as f64 / own.total.0 as f64;
+            self.busy_share_max = self.busy_share_max.max(share);
+        }
+    }
+
+    /// The load need not go on: something is decided, or will never be good. To be asked after each interval.
+    pub fn may_end(&mut self) -> bool {
+        let measured = self.end() - self.trial.settle;
+        if self.is_hopeless() {
+            return true;
+        }
+        if measured + SLACK < self.look {
+            return false;
+        }
+        self.look = self.look + self.look;
+        let ended = Ended { scheduled: self.totals.counters.measured.due, measured, steal_share: None };
+        self.verdict(&ended, End::Open).0 != Verdict::Undecided
+    }
+
+    /// What came of the trial, when its last interval is in.
+    pub fn finish(self, ended: &Ended) -> Outcome {
+        let (verdict, whole, percentile, generator) = self.verdict(ended, End::Complete);
+        let measured = &self.totals.counters.measured;
+        let marks = self.window(ended.measured);
+        let seconds: f64 =
+            self.within(ended.measured).map(|(start, end, _)| (*end - *start).as_secs_f64()).sum();
+        let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+        let response = self.totals.track(Series::Response);
+        let mean_ns = response.mean_ns().filter(|_| whole.censored() == 0);
+        let length_ns = ended.measured.0.max(1) as f64;
+        Outcome {
+            measured: ended.measured,
+            scheduled: ended.scheduled,
+            ok: measured.ok,
+            failed: measured.failed_total(),
+            timed_out: measured.timed_out,
+            unanswered: measured.unfinished + measured.unsent,
+            offered_per_s: per_second(marks.iter().map(|m| m.due).sum()),
+            delivered_per_s: per_second(marks.iter().map(|m| m.ok).sum()),
+            percentile,
+            p50_ns: whole.quantile(0.5).map(|v| v.value_ns),
+            mean_ns,
+            in_flight_mean: mean_ns.map(|_| response.sum_ns as f64 / length_ns),
+            in_flight_end: marks.last().map_or(0, |m| m.level),
+            is_growing: is_growing(&marks) || verdict == Verdict::Missed(Miss::Growing),
+            generator,
+            verdict,
+        }
+    }
+
+    fn verdict(&self, ended: &Ended, end: End) -> (Verdict, Survival, Option<Percentile>, Option<String>) {
+        let totals = &self.totals;
+        let open = match end {
+            End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),
+            _ => 0,
+        };
+        let (completed, censored) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
+        let whole = Survival::with_open(completed, censored, open);
+        let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
+        let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile])[0];
+        let percentile = whole.quantile(self.criterion.quantile).map(|value| {
+            let (low_ns, high_ns) = match answer {
+                Answer::Between { low_ns, high_ns, .. } => (Some(low_ns), Some(high_ns)),
+                Answer::Above { low_ns } => (Some(low_ns), None),
+                _ => (None, None),
+            };
+            Percentile { value_ns: value.value_ns, censored: value.censored, low_ns, high_ns }
+        });
+        let own = totals.counters.own;
+        let found = validity::assess(&Evidence {
+            model: Model::Open,
+            is_hold: true,
+            end,
+            is_part: false,
+            transient_left_out: false,
+            not_steady: None,
+            scheduled: ended.scheduled,
+            without_ending: open,
+            sent_in_load: totals.counters.measured.sent_in_load,
+            totals,
+            rows: &self.rows,
+            load_from: from,
+            load_to: to,
+            timeout: self.timeout,
+            pool: self.pool,
+            busy_share: if own.total.0 == 0 { 0.0 } else { own.busy.0 as f64 / own.total.0 as f64 },
+            busy_share_max: self.busy_share_max,
+            steal_share: ended.steal_share,
+            double_intervals: self.double_intervals,
+            arrivals: None,
+            client: None,
+        })
+        .findings;
+        let marks = self.window(ended.measured);
+        let is_saturated = found.iter().any(|f| f.code == FindingCode::Saturated);
+        let generator = self.generator_limit(&found, is_saturated || is_growing(&marks), to);
+        let max_ns = completed.max_ns.max(censored.max_ns);
+        let grounds = Grounds {
+            marks: &marks,
+            percentile,
+            max_ns: if open > 0 { u64::MAX } else { max_ns },
+            is_saturated,
+            is_generator: generator.is_some(),
+        };
+        (self.criterion.judge(&grounds), whole, percentile, generator)
+    }
+
+    /// Why the generator was the limit. Where the target piles requests up that were sent, a generator that is late
+    /// with some of them has not caused it.
+    fn generator_limit(&self, found: &[Finding], piles_up: bool, to: Nanos) -> Option<String> {
+        let last = self.rows.iter().rfind(|row| row.end() <= to + SLACK);
+        let (sent, unsent) = last.map_or((0, 0), |row| (row.in_flight, row.backlog));
+        let is_limit = |finding: &&Finding| {
+            let always = [
+                FindingCode::SentBelowOffered,
+                FindingCode::GeneratorBusy,
+                FindingCode::CpuSteal,
+                FindingCode::LocalLimit,
+                FindingCode::ClientShedLoad,
+            ];
+            let unless_piling = [FindingCode::GeneratorLate, FindingCode::GeneratorPaused];
+            let is_unsent = finding.code == FindingCode::Saturated && unsent > sent;
+            let is_own = always.contains(&finding.code)
+                || (unless_piling.contains(&finding.code) && !(piles_up && sent >= unsent));
+            finding.severity == Severity::Invalidates && (is_own || is_unsent)
+        };
+        found.iter().find(is_limit).map(|finding| finding.message.clone())
+    }
+
+    /// What has no answer has grown for seconds and would take many times the limit.
+    fn is_hopeless(&self) -> bool {
+        let measured = self.rows.iter().filter(|row| row.start >= self.trial.settle).count();
+        if measured < HOPELESS_INTERVALS {
+            return false;
+        }
+        let levels: Vec<u64> = self.rows.iter().rev().take(HOPELESS_INTERVALS).map(Row::level).collect();
+        let most = self.trial.rate.as_per_s() * self.criterion.limit.as_secs_f64() * HOPELESS_TIMES;
+        levels.windows(2).all(|pair| pair[0] > pair[1]) && levels[0] as f64 > most.max(100.0)
+    }
+
+    fn end(&self) -> Nanos {
+        self.rows.last().map_or(Nanos::ZERO, Row::end)
+    }
+
+    /// Whole intervals of the measured load.
+    fn within(&self, measured: Nanos) -> impl Iterator<Item = &(Nanos, Nanos, Mark)> {
+        let (from, to) = (self.trial.settle, self.trial.settle + measured + SLACK);
+        self.marks.iter().filter(move |(start, end, _)| *start >= from && *end <= to)
+    }
+
+    fn window(&self, measured: Nanos) -> Vec<Mark> {
+        self.within(measured).map(|(_, _, mark)| *mark).collect()
+    }
+}

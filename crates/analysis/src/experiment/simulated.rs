@@ -1,0 +1,82 @@
+//! Trials in virtual time, one after the other against one simulated server.
+
+use super::TrialRunner;
+use super::criterion::Criterion;
+use super::gather::{Ended, Gather};
+use super::trial::{Outcome, Trial};
+use crate::evidence;
+use std::ops::ControlFlow;
+use unblink_core::dispatch::Pool;
+use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
+use unblink_core::schedule::{Phase, Process};
+use unblink_core::sim::{LastingWorld, WorldSpec};
+use unblink_core::time::Nanos;
+
+/// What all trials have in common.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SimulatedSetup {
+    /// What is asked of a rate.
+    pub criterion: Criterion,
+    /// Poisson arrivals rather than even ones.
+    pub is_poisson: bool,
+    /// Of the arrivals; each trial draws its own from it.
+    pub seed: u64,
+    /// From the intended time.
+    pub timeout: Nanos,
+    /// Connections.
+    pub pool: Pool,
+    /// For this long nothing is asked before a trial, once the server has ended its work.
+    pub rest: Nanos,
+}
+
+/// Runs trials on a simulated server that remembers the ones before.
+#[derive(Clone, Debug)]
+pub struct SimulatedRunner {
+    world: LastingWorld,
+    setup: SimulatedSetup,
+}
+
+impl SimulatedRunner {
+    /// A world in which nothing has been asked yet.
+    pub fn new(world: WorldSpec, setup: SimulatedSetup) -> SimulatedRunner {
+        SimulatedRunner { world: LastingWorld::new(world), setup }
+    }
+
+    fn plan(&self, trial: &Trial) -> Result<Plan, PlanError> {
+        // An odd constant keeps the seeds of two experiments with neighbouring seeds apart.
+        let seed = self.setup.seed.wrapping_add(u64::from(trial.number).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let process = if self.setup.is_poisson { Process::Poisson { seed } } else { Process::Even };
+        Plan::new(PlanSpec {
+            load: LoadSpec::Open { phases: vec![Phase::hold(trial.rate, trial.measure_max)], process },
+            warmup: trial.settle,
+            limit: None,
+            timeout: self.setup.timeout,
+            drain: None,
+            pool: self.setup.pool,
+            threads: 1,
+            idempotent: vec![true],
+            rate_cap: None,
+        })
+    }
+}
+
+impl TrialRunner for SimulatedRunner {
+    type Error = PlanError;
+
+    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>, PlanError> {
+        self.world.rest(if trial.number > 1 { self.setup.rest } else { Nanos::ZERO });
+        let plan = self.plan(trial)?;
+        let pool = match self.setup.pool {
+            Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
+            Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
+        };
+        let mut gather = Gather::new(trial, self.setup.criterion, self.setup.timeout, pool);
+        let to = self.world.run(&plan, |interval| {
+            gather.add(interval);
+            if gather.may_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let count = |end| plan.schedule().map_or(0, |schedule| schedule.count_before(end));
+        let scheduled = count(to) - count(trial.settle);
+        Ok(Some(gather.finish(&Ended { scheduled, measured: to - trial.settle, steal_share: None })))
+    }
+}

@@ -1,0 +1,51 @@
+//! Several runs, one after the other, against one server.
+
+use super::intervals::Intervals;
+use super::server::Server;
+use super::world::World;
+use super::{Part, WorldSpec, ZERO, drive_load};
+use crate::plan::Plan;
+use crate::record::Interval;
+use crate::time::{Instant, Nanos};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+/// A world whose server outlives a run: what one run does to it, the next one meets. Stretches on the server's clock
+/// (`shut`, `down` …) count from the first run, those of the generator from each run.
+#[derive(Clone, Debug)]
+pub struct LastingWorld {
+    spec: WorldSpec,
+    server: Server,
+    now: Instant,
+    runs: u64,
+}
+
+impl LastingWorld {
+    /// Nothing has been asked yet.
+    pub fn new(spec: WorldSpec) -> LastingWorld {
+        let server = Server::new(spec.server.clone(), ZERO, spec.seed);
+        LastingWorld { spec, server, now: ZERO, runs: 0 }
+    }
+
+    /// Asks nothing until the server has ended its work, whoever still waits for it, and then for `time`.
+    pub fn rest(&mut self, time: Nanos) {
+        self.now = self.now.max(self.server.busy_until()) + time;
+    }
+
+    /// Runs `plan` with one worker and hands every interval to `look`, which says whether the load is to go on. Gives
+    /// for how long the load was offered, after the schedule's zero.
+    pub fn run(&mut self, plan: &Plan, mut look: impl FnMut(&Interval) -> ControlFlow<()>) -> Nanos {
+        let zero = self.now;
+        let server = self.server.clone();
+        let seed = self.spec.seed.wrapping_add(self.runs);
+        let mut world = World::new(server, self.spec.network, self.spec.generator, zero, seed, ());
+        let enough = Cell::new(false);
+        let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
+        let intervals = Intervals::new(plan, zero, each);
+        let driven = drive_load(plan, Part::default(), &mut world, zero, Some(&enough), intervals);
+        self.server = world.into_server();
+        self.now = driven.end.max(zero);
+        self.runs += 1;
+        driven.ended.map_or(plan.load_length(), |ended| ended.since(zero).min(plan.load_length()))
+    }
+}
