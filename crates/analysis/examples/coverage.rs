@@ -1,20 +1,24 @@
 #![allow(clippy::print_stdout)]
 //! How often do the printed 95 % intervals hold the exact value? Simulates queues whose percentiles are known in
 //! closed form and prints a table in Markdown:
-//! `cargo run --release -p unblink-analysis --example coverage -- [RUNS [CELL]]`.
+//! `cargo run --release -p unblink-analysis --example coverage -- [RUNS [CELL [dispatcher]]]`.
 //!
-//! RUNS is the number of seeded runs for each cell, 2,000 unless given; CELL a part of a cell's name.
+//! RUNS is the number of seeded runs for each cell, 2,000 unless given; CELL a part of a cell's name. The queues are
+//! simulated by recursion; with `dispatcher` by the real dispatcher and recorder, which takes many times as long.
 
+#[path = "coverage/recursion.rs"]
+mod recursion;
 #[path = "coverage/theory.rs"]
 mod theory;
 
+use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use unblink_analysis::interval::{Answer, History, answers};
+use unblink_analysis::interval::{Answer, Ended, History, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Series, Track};
+use unblink_core::record::{Series, Track, histogram};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec, simulate};
 use unblink_core::time::Nanos;
@@ -35,11 +39,14 @@ struct Cell {
 }
 
 /// What became of one cell's runs, for each quantile.
-#[derive(Default)]
 struct Outcome {
+    /// Tells which values the histogram takes for one.
+    bins: Histogram<u64>,
     held: [u64; 3],
     too_low: [u64; 3],
     none: [u64; 3],
+    /// The estimate itself is the exact value, to the histogram's precision.
+    met: [u64; 3],
     widths: [Vec<f64>; 3],
 }
 
@@ -47,12 +54,17 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let runs: u64 = args.next().map_or(2_000, |n| n.parse().expect("the first argument is a number of runs"));
     let wanted = args.next().unwrap_or_default();
+    let by_dispatcher = match args.next().as_deref() {
+        None => false,
+        Some("dispatcher") => true,
+        Some(other) => panic!("{other}: the third argument can only be \"dispatcher\""),
+    };
     println!(
-        "| target | measured for | held p50 | p90 | p99 | above it | no interval | width p50 | p90 | p99 |\n\
-         |---|---|---|---|---|---|---|---|---|---|"
+        "| target | measured for | runs | held p50 | p90 | p99 | above it | no interval | width p50 | p90 | p99 | \
+         estimate exact |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for cell in cells().into_iter().filter(|cell| cell.name.contains(&wanted)) {
-        let outcome = study(&cell, runs);
+        let outcome = study(&cell, runs, by_dispatcher);
         println!("{}", row(&cell, outcome, runs));
     }
 }
@@ -124,8 +136,8 @@ fn stalls(stall_ms: u64, gap_mean_s: u64, length_s: u64) -> Cell {
     }
 }
 
-fn study(cell: &Cell, runs: u64) -> Outcome {
-    let (next, outcome) = (AtomicU64::new(0), Mutex::new(Outcome::default()));
+fn study(cell: &Cell, runs: u64, by_dispatcher: bool) -> Outcome {
+    let (next, outcome) = (AtomicU64::new(0), Mutex::new(Outcome::new()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -135,7 +147,7 @@ fn study(cell: &Cell, runs: u64) -> Outcome {
                     if seed >= runs {
                         return;
                     }
-                    let found = run(cell, seed);
+                    let found = if by_dispatcher { dispatched(cell, seed) } else { recursed(cell, seed) };
                     outcome.lock().unwrap_or_else(PoisonError::into_inner).add(&found, &cell.exact_ns);
                 }
             });
@@ -144,7 +156,31 @@ fn study(cell: &Cell, runs: u64) -> Outcome {
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run(cell: &Cell, seed: u64) -> Vec<Answer> {
+/// What a run says: the intervals and the estimates.
+struct Found {
+    answers: Vec<Answer>,
+    survival: Survival,
+}
+
+impl Found {
+    fn new(cell: &Cell, history: &History, completed: &Track<u64>, censored: &Track<u64>) -> Found {
+        let survival = Survival::new(completed, censored);
+        let (from, length) = (Nanos::from_secs(cell.warmup_s), Nanos::from_secs(cell.length_s));
+        let answers = answers(history, from, from + length, &survival, &QUANTILES, Ended::AsPlanned);
+        Found { answers, survival }
+    }
+}
+
+fn recursed(cell: &Cell, seed: u64) -> Found {
+    let (mut history, mut all, none) = (History::default(), Track::default(), Track::default());
+    recursion::run(cell, seed, |second, level, answered| {
+        history.add(Nanos::from_secs(second), Nanos::from_secs(1), level, answered, &none);
+        all.add(answered);
+    });
+    Found::new(cell, &history, &all, &none)
+}
+
+fn dispatched(cell: &Cell, seed: u64) -> Found {
     let warmup = Nanos::from_secs(cell.warmup_s);
     let length = Nanos::from_secs(cell.length_s);
     let process = if cell.poisson { Process::Poisson { seed } } else { Process::Even };
@@ -174,13 +210,25 @@ fn run(cell: &Cell, seed: u64) -> Vec<Answer> {
         completed.add(known);
         censored.add(open);
     });
-    let whole = Survival::new(&completed, &censored);
-    answers(&history, warmup, warmup + length, &whole, &QUANTILES)
+    Found::new(cell, &history, &completed, &censored)
 }
 
 impl Outcome {
-    fn add(&mut self, found: &[Answer], exact_ns: &[f64; 3]) {
-        for (i, (answer, exact)) in found.iter().zip(exact_ns).enumerate() {
+    fn new() -> Outcome {
+        Outcome {
+            bins: histogram(),
+            held: [0; 3],
+            too_low: [0; 3],
+            none: [0; 3],
+            met: [0; 3],
+            widths: Default::default(),
+        }
+    }
+
+    fn add(&mut self, found: &Found, exact_ns: &[f64; 3]) {
+        for (i, (answer, exact)) in found.answers.iter().zip(exact_ns).enumerate() {
+            let estimate = found.survival.quantile(QUANTILES[i]).map_or(0, |value| value.value_ns);
+            self.met[i] += u64::from(self.bins.equivalent(estimate, *exact as u64));
             let Answer::Between { low_ns, high_ns, .. } = *answer else {
                 self.none[i] += 1;
                 continue;
@@ -201,18 +249,20 @@ fn row(cell: &Cell, mut outcome: Outcome, runs: u64) -> String {
     let held: Vec<String> = (0..3).map(|i| percent(outcome.held[i], given(i))).collect();
     let too_low: Vec<String> = (0..3).map(|i| percent(outcome.too_low[i], given(i))).collect();
     let none: Vec<String> = (0..3).map(|i| percent(outcome.none[i], runs)).collect();
+    let met: Vec<String> = (0..3).map(|i| percent(outcome.met[i], runs)).collect();
     let width = |widths: &mut Vec<f64>| {
         widths.sort_by(f64::total_cmp);
         widths.get(widths.len() / 2).map_or("–".to_string(), |w| format!("{:.2} %", 100.0 * w))
     };
     let widths: Vec<String> = outcome.widths.iter_mut().map(width).collect();
     format!(
-        "| {} | {} s | {} | {} | {} | {} |",
+        "| {} | {} s | {runs} | {} | {} | {} | {} | {} |",
         cell.name,
         cell.length_s,
         held.join(" | "),
         too_low.join(", "),
         none.join(", "),
-        widths.join(" | ")
+        widths.join(" | "),
+        met.join(", ")
     )
 }

@@ -1,6 +1,6 @@
 //! Intervals against what is known: theory, tables, and runs that have none.
 
-use unblink_analysis::interval::{Answer, History, Method, answers};
+use unblink_analysis::interval::{Answer, Ended, History, Method, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::record::Track;
 use unblink_core::sim::Random;
@@ -22,7 +22,7 @@ fn run(seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer>
         censored.add(&open);
     }
     let whole = Survival::new(&completed, &censored);
-    answers(&history, Nanos::ZERO, Nanos::from_secs(seconds), &whole, &QUANTILES)
+    answers(&history, Nanos::ZERO, Nanos::from_secs(seconds), &whole, &QUANTILES, Ended::AsPlanned)
 }
 
 fn exponential(random: &mut Random) -> u64 {

@@ -35,6 +35,9 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
     if let Some(path) = &exports.csv {
         write(path, &unblink_report::csv::series(document))?;
     }
+    if let Some(path) = &exports.csv_percentiles {
+        write(path, &unblink_report::csv::percentiles(document))?;
+    }
     if let Some(path) = &exports.hgrm {
         let totals = tally.totals();
         let (known, longer) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
@@ -50,11 +53,10 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
 
 /// Can every file that was asked for be written? Known before anything is sent.
 pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
-    let on_stdout = [exports.json, is_stdout(&exports.csv), is_stdout(&exports.hgrm)];
-    if on_stdout.into_iter().filter(|&on| on).count() > 1 {
-        bail!("only one of --json, --csv - and --hgrm - can go to standard output");
+    if usize::from(exports.json) + exports.files().filter(|path| is_stdout(path)).count() > 1 {
+        bail!("only one of --json, --csv -, --csv-percentiles - and --hgrm - can go to standard output");
     }
-    for path in [&exports.csv, &exports.hgrm].into_iter().flatten().filter(|p| *p != Path::new(STDOUT)) {
+    for path in exports.files().filter(|path| !is_stdout(path)) {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
@@ -67,14 +69,19 @@ pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 
-fn is_stdout(path: &Option<PathBuf>) -> bool {
-    path.as_deref() == Some(Path::new(STDOUT))
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
 }
 
 impl Exports {
     /// Something other than the text goes to standard output.
     pub(crate) fn uses_stdout(&self) -> bool {
-        self.json || is_stdout(&self.csv) || is_stdout(&self.hgrm)
+        self.json || self.files().any(is_stdout)
+    }
+
+    /// Texts that were asked for, each of which may go to standard output instead of into a file.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.csv, &self.csv_percentiles, &self.hgrm].into_iter().flatten().map(PathBuf::as_path)
     }
 }
 
@@ -94,7 +101,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Writes a file that was asked for; `-` is standard output.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    if path == Path::new(STDOUT) {
+    if is_stdout(path) {
         return print(text);
     }
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))

@@ -113,6 +113,10 @@ fn exports() {
     let said = place.call(&[&report[..], &["--html", "page.html"]].concat());
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert_exported(&place, "s2.csv", "p2.hgrm", "pictures2");
+    place.call(&["report", "out", "--csv-percentiles", "q.csv"]);
+    let percentiles = place.text("q.csv");
+    assert!(percentiles.starts_with("distribution,q,value_ns,low_ns,high_ns,"), "{percentiles}");
+    assert!(percentiles.contains("\nresponse_time,0.99,"), "{percentiles}");
     for (one, other) in [("s.csv", "s2.csv"), ("p.hgrm", "p2.hgrm"), ("out/report.html", "page.html")] {
         assert!(place.text(one) == place.text(other), "{one} and {other} differ");
     }

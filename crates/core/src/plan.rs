@@ -146,6 +146,15 @@ pub enum PlanError {
     },
 }
 
+/// Arrivals counted from the schedule alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scheduled {
+    /// Before the measured part.
+    pub warmup: u64,
+    /// In it.
+    pub measured: u64,
+}
+
 /// A checked plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
@@ -185,6 +194,12 @@ impl Plan {
     /// The schedule of an open load, warm-up first.
     pub fn schedule(&self) -> Option<&Arc<Schedule>> {
         self.schedule.as_ref()
+    }
+
+    /// Arrivals of an open load before `from`, and from there until just before `to`.
+    pub fn scheduled(&self, from: Nanos, to: Nanos) -> Option<Scheduled> {
+        let [warmup, all] = self.schedule()?.counts_before([from.min(to), to]);
+        Some(Scheduled { warmup, measured: all - warmup })
     }
 
     /// Worker threads.

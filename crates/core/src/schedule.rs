@@ -192,18 +192,26 @@ impl Schedule {
 
     /// Arrivals with an intended time before `end`, counted from the schedule alone.
     pub fn count_before(&self, end: Nanos) -> u64 {
+        self.counts_before([end])[0]
+    }
+
+    /// The same for several ends in ascending order. Poisson arrivals are walked once for all of them.
+    pub fn counts_before<const N: usize>(&self, ends: [Nanos; N]) -> [u64; N] {
         match self.process {
-            Process::Even => {
+            Process::Even => ends.map(|end| {
                 let due = self.units_before(end).div_ceil(UNITS_PER_REQUEST);
                 self.limit.min(due as u64)
-            }
+            }),
             Process::Poisson { .. } => {
                 let mut cursor = Cursor::new(self, 0, 1);
-                let mut count = 0;
-                while cursor.next(self).is_some_and(|(_, offset)| offset < end) {
-                    count += 1;
-                }
-                count
+                let (mut next, mut count) = (cursor.next(self), 0);
+                ends.map(|end| {
+                    while next.is_some_and(|(_, offset)| offset < end) {
+                        next = cursor.next(self);
+                        count += 1;
+                    }
+                    count
+                })
             }
         }
     }

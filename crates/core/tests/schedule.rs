@@ -92,6 +92,9 @@ fn counting_agrees_with_walking() {
             {
                 let walked = all.iter().filter(|a| a.1 < end.0).count() as u64;
                 assert_eq!(schedule.count_before(end), walked, "{process:?} before {end:?}");
+                let half = Nanos(end.0 / 2);
+                let both = [schedule.count_before(half), walked];
+                assert_eq!(schedule.counts_before([half, end]), both, "{process:?} before {end:?}");
             }
         }
     }

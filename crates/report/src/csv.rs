@@ -36,9 +36,10 @@ pub fn series(doc: &RunDocument) -> String {
     out
 }
 
-/// Quantiles of every distribution of the run, one line each. `value_ns` is a lower bound when `censored`.
+/// Quantiles of every distribution of the run, one line each. `value_ns` is a lower bound when `censored`; `low_ns` and
+/// `high_ns` are the ends of the 95 % interval, empty where there is none.
 pub fn percentiles(doc: &RunDocument) -> String {
-    let mut out = String::from("distribution,q,value_ns,censored,few_samples,count\n");
+    let mut out = String::from("distribution,q,value_ns,low_ns,high_ns,censored,few_samples,count\n");
     let fixed = [
         ("response_time", &doc.response_time),
         ("service_time", &doc.service_time),
@@ -64,8 +65,14 @@ fn quantiles(out: &mut String, name: &str, distribution: &Distribution) {
     for quantile in &distribution.quantiles {
         let _ = writeln!(
             out,
-            "{name},{},{},{},{},{}",
-            quantile.q, quantile.value, quantile.censored, quantile.few_samples, distribution.count
+            "{name},{},{},{},{},{},{},{}",
+            quantile.q,
+            quantile.value,
+            known(quantile.low),
+            known(quantile.high),
+            quantile.censored,
+            quantile.few_samples,
+            distribution.count
         );
     }
 }
@@ -85,6 +92,28 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn intervals_have_their_ends_and_other_percentiles_empty_fields() {
+        let doc = fixture::intervals();
+        let text = percentiles(&doc);
+        let line = |q: &str| text.lines().find(|line| line.starts_with(&format!("response_time,{q},")));
+        let of = |q: f64| doc.response_time.quantiles.iter().find(|quantile| quantile.q == q).expect("known");
+        let (p50, p99) = (of(0.5), of(0.99));
+        let (low, high) = (p50.low.expect("an end"), p50.high.expect("an end"));
+        let count = doc.response_time.count;
+        assert_eq!(
+            line("0.5"),
+            Some(format!("response_time,0.5,{},{low},{high},false,false,{count}", p50.value).as_str())
+        );
+        assert_eq!(
+            line("0.99"),
+            Some(format!("response_time,0.99,{},,,false,false,{count}", p99.value).as_str())
+        );
+        let columns = |line: &str| line.split(',').count();
+        assert!(text.lines().all(|line| columns(line) == 8), "{text}");
+    }
 
     #[test]
     fn names_are_quoted_and_formulas_disarmed() {

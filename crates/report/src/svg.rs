@@ -75,6 +75,9 @@ fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) ->
     let mut legend = vec![("response", response), ("service", "service time: send to answer")];
     lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
     lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
+    if spectrum::has_band(&doc.response_time) {
+        legend.push(("band response", "95\u{a0}% interval"));
+    }
     if let Some(truth) = truth {
         lines.push(truth_line(truth));
         legend.push(("truth", "exact, from theory"));
@@ -308,6 +311,7 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
             .collect(),
         "unknown" => format!(r##"<rect fill="url(#{id}-hatch)" y="1" width="22" height="10"/>"##),
         "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),
+        "band response" => r#"<rect class="band response" y="1" width="22" height="10"/>"#.into(),
         "failed" => r#"<path class="line failure" d="M0 6L22 6"/>"#.into(),
         "failure" => r#"<rect class="failure" y="1" width="22" height="10"/>"#.into(),
         _ => format!(r#"<path class="line {class}" d="M0 6L22 6"/>"#),

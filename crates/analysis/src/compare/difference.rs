@@ -8,7 +8,7 @@
 //! the interval is stretched from the normal distribution's to Student's (T. Hesterberg, "What Teachers Should Know about the Bootstrap", 2015).
 
 use super::within::Deviations;
-use crate::interval::exact::{NORMAL, student};
+use crate::interval::exact::{ONE_LOOK, student};
 use unblink_core::sim::Random;
 
 const REPLICATES: usize = 2_000;
@@ -70,7 +70,7 @@ impl Spread {
         let freedom = (baseline.len() + candidate.len() - 2) as f64;
         let all = (squares(baseline) + squares(candidate)) / freedom.max(1.0);
         match all > own {
-            true => Spread { between: 1.0 - own / all, stretch: student(freedom) / NORMAL },
+            true => Spread { between: 1.0 - own / all, stretch: student(freedom, ONE_LOOK.normal) / ONE_LOOK.normal },
             false => Spread { between: 0.0, stretch: 1.0 },
         }
     }

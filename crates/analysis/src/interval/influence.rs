@@ -112,3 +112,91 @@ fn by_bin(stretches: &[Stretch], of: impl Fn(&Stretch) -> &Counts) -> Vec<(u32, 
     all.sort_unstable_by_key(|&(bin, i, _)| (bin, i));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_core::time::Nanos;
+
+    /// Weeks in remission of 21 patients with 6-mercaptopurine, and whether it ended then (E. J. Freireich et al.,
+    /// 1963): the textbooks' example of Kaplan and Meier's estimate and Greenwood's variance.
+    const WEEKS: [(u32, bool); 21] = [
+        (6, true),
+        (6, true),
+        (6, true),
+        (6, false),
+        (7, true),
+        (9, false),
+        (10, true),
+        (10, false),
+        (11, false),
+        (13, true),
+        (16, true),
+        (17, false),
+        (19, false),
+        (20, false),
+        (22, true),
+        (23, true),
+        (25, false),
+        (32, false),
+        (32, false),
+        (34, false),
+        (35, false),
+    ];
+
+    /// The samples, so many to a stretch.
+    fn stretches(samples: &[(u32, bool)], in_each: usize) -> Vec<Stretch> {
+        let stretch = |samples: &[(u32, bool)]| {
+            let of = |wanted: bool| -> Counts {
+                samples.iter().filter(|(_, ended)| *ended == wanted).map(|&(bin, _)| (bin, 1)).collect()
+            };
+            let (start, end) = (Nanos::ZERO, Nanos::from_secs(1));
+            Stretch { start, end, level: 0, completed: of(true), censored: of(false) }
+        };
+        samples.chunks(in_each).map(stretch).collect()
+    }
+
+    #[test]
+    fn greenwood_is_that_of_the_textbooks() {
+        // D. R. Cox, D. Oakes, "Analysis of Survival Data", 1984: the share still in remission, its standard error.
+        let expected = [
+            (6, 0.857, 0.0764),
+            (7, 0.807, 0.0869),
+            (10, 0.753, 0.0963),
+            (13, 0.690, 0.1068),
+            (16, 0.627, 0.1141),
+            (22, 0.538, 0.1282),
+            (23, 0.448, 0.1346),
+        ];
+        for in_each in [1, 3, 21] {
+            let (points, _) = sweep(&stretches(&WEEKS, in_each), &[], 1);
+            assert_eq!(points.len(), expected.len());
+            for (point, (week, share, error)) in points.iter().zip(expected) {
+                assert_eq!(point.bin, week);
+                assert!((1.0 - point.below - share).abs() < 0.000_6, "{point:?}");
+                assert!((point.independent.sqrt() - error).abs() < 0.000_06, "{point:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_one_sample_each_have_greenwoods_variance() {
+        // The squares of the influences of single samples add up to it, censored or not.
+        let (points, _) = sweep(&stretches(&WEEKS, 1), &[], 1);
+        let unbiased = 1.0 - 1.0 / WEEKS.len() as f64;
+        for point in &points {
+            assert!((point.block * unbiased / point.independent - 1.0).abs() < 1e-12, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn greenwood_without_censoring_is_the_binomial() {
+        let samples: Vec<(u32, bool)> = (1..=40).map(|week| (week / 3, true)).collect();
+        let (points, _) = sweep(&stretches(&samples, 4), &[], 1);
+        // Beyond the last sample nothing is left to vary.
+        for point in &points {
+            let binomial = point.below * (1.0 - point.below) / samples.len() as f64;
+            assert!((point.independent - binomial).abs() < 1e-12, "{point:?}");
+        }
+    }
+}

@@ -35,6 +35,25 @@ const CLUSTERED: f64 = 3.0;
 /// Variance of overlapping blocks has so many degrees of freedom for each block but one (Meketon, Schmeiser 1984).
 const FREEDOM_PER_BLOCK: f64 = 1.5;
 
+/// What decided how long a run lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Something other than its percentiles.
+    AsPlanned,
+    /// A look at an interval, and a second one that confirmed it ([`crate::precision`]). Whichever look is a lucky one,
+    /// the run stops too early, so each gets half of what a 95 % interval may miss (C. E. Bonferroni).
+    ByItself,
+}
+
+impl Ended {
+    fn level(self) -> exact::Level {
+        match self {
+            Ended::AsPlanned => exact::ONE_LOOK,
+            Ended::ByItself => exact::EACH_OF_TWO_LOOKS,
+        }
+    }
+}
+
 /// Where the ends of an interval come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
@@ -90,6 +109,7 @@ pub fn answers(
     to: Nanos,
     whole: &Survival,
     quantiles: &[f64],
+    ended: Ended,
 ) -> Vec<Answer> {
     let stretches = history.between(from, to);
     let length = Nanos((to - from).0 / stretches.len().max(1) as u64);
@@ -100,8 +120,16 @@ pub fn answers(
     }
     let (points, snapshots) = influence::sweep(&stretches, quantiles, block);
     let freedom = FREEDOM_PER_BLOCK * (stretches.len() as f64 / block as f64 - 1.0);
-    let run =
-        Run { stretches: &stretches, length, block, points: &points, shift: history.shift(), freedom, whole };
+    let run = Run {
+        stretches: &stretches,
+        length,
+        block,
+        points: &points,
+        shift: history.shift(),
+        freedom,
+        whole,
+        level: ended.level(),
+    };
     quantiles.iter().enumerate().map(|(i, &q)| run.answer(q, snapshots.get(i))).collect()
 }
 
@@ -124,11 +152,12 @@ struct Run<'a> {
     /// Degrees of freedom of the block variance.
     freedom: f64,
     whole: &'a Survival,
+    level: exact::Level,
 }
 
 impl Run<'_> {
     fn answer(&self, q: f64, snapshot: Option<&Snapshot>) -> Answer {
-        let (rank_low, rank_high) = exact::ranks(self.whole.count(), q);
+        let (rank_low, rank_high) = exact::ranks(self.whole.count(), q, self.level);
         let (Some(rank_low), Some(rank_high)) = (rank_low, rank_high) else { return Answer::NotEnoughData };
         // A quantile that is not reached lies among the censored; what decides it is not known either.
         let Some(snapshot) = snapshot else {
@@ -179,11 +208,12 @@ impl Run<'_> {
     fn search(&self, q: f64, factor: f64, rank_low: u64, rank_high: u64) -> Answer {
         let steps: Vec<(u64, f64)> = self.whole.steps().collect();
         let n = self.whole.count() as f64;
-        let student = exact::student(self.freedom);
+        let normal = self.level.normal;
+        let student = exact::student(self.freedom, normal);
         // Variance per F̂·(1 − F̂), so that it can be taken at q: with the block's part and the ranks' own.
         let spread = |point: &Point| {
             let block = student * student * factor * point.block;
-            let independent = exact::NORMAL * exact::NORMAL * point.independent;
+            let independent = normal * normal * point.independent;
             block.max(independent) / (point.below * (1.0 - point.below))
         };
         let spreads: Vec<(u32, f64)> = self

@@ -4,7 +4,7 @@ use super::Tally;
 use crate::document::{Distribution, IntervalKind, LoadModel, Quantile, Validity};
 use unblink_analysis::censoring;
 use unblink_analysis::finding::FindingCode;
-use unblink_analysis::interval::{Answer, History, Method, answers};
+use unblink_analysis::interval::{Answer, Ended, History, Method, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::heat::{BINS, CENSORED_ROW, HeatGrid, bin_edge_ns};
 use unblink_core::record::{Interval, Series, Track};
@@ -83,7 +83,11 @@ impl Tally {
         let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
         let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
         let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();
-        let found = if is_steady { answers(history, from, to, &survival, &printed) } else { Vec::new() };
+        let ended = if self.may_have_stopped(to) { Ended::ByItself } else { Ended::AsPlanned };
+        let found = match is_steady {
+            true => answers(history, from, to, &survival, &printed, ended),
+            false => Vec::new(),
+        };
         for (i, quantile) in distribution.quantiles.iter_mut().enumerate() {
             match found.get(i) {
                 _ if open_at_end > 0 => quantile.interval = Some(IntervalKind::NotEnoughData),

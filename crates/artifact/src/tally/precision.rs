@@ -6,6 +6,13 @@ use unblink_analysis::precision::relative_width;
 use unblink_core::time::Nanos;
 
 impl Tally {
+    /// A whole run that was to stop when a percentile is known well enough, and whose load ended before its time.
+    pub(super) fn may_have_stopped(&self, to: Nanos) -> bool {
+        let load = &self.header.load;
+        let has_goal = load.precision.is_some() && self.part.is_none();
+        has_goal && to < Nanos(load.warmup_ns + load.duration_ns)
+    }
+
     /// Of a whole run: the load ended before its time and nobody interrupted it, so the goal was reached.
     pub(super) fn precision(
         &self,
@@ -21,12 +28,11 @@ impl Tally {
             let (low, high) = quantile.low.zip(quantile.high)?;
             Some((relative_width(quantile.value, low, high) * 1e6).round() / 1e6)
         });
-        let planned_end = Nanos(load.warmup_ns + load.duration_ns);
         Some(Precision {
             quantile: goal.quantile,
             share: goal.share,
             share_found,
-            reached: status == RunStatus::Complete && to < planned_end,
+            reached: status == RunStatus::Complete && self.may_have_stopped(to),
             after_ns: (to - from).0,
         })
     }

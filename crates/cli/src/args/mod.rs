@@ -105,6 +105,9 @@ pub(crate) struct Exports {
     /// Write the figures over time as CSV, a row per interval (`-`: to standard output, instead of the text)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Write the percentiles as CSV, each with its 95 % interval (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub csv_percentiles: Option<PathBuf>,
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,

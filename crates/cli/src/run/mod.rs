@@ -125,17 +125,15 @@ fn ending(
     let stopped = summary.stopped_at.filter(|&at| at < length || recorded_to <= at);
     let ended_after = stopped.map_or(length, |at| at.min(length));
     let warmup = plan.spec().warmup;
-    let before = |end: Nanos| plan.schedule().map(|s| s.count_before(end.min(ended_after)));
-    let all = before(ended_after);
-    let scheduled_warmup = before(warmup);
+    let scheduled = plan.scheduled(warmup, ended_after);
     Ending {
         status: if summary.stopped_at.is_some() && !stopped_itself {
             RunStatus::Interrupted
         } else {
             RunStatus::Complete
         },
-        scheduled: all.zip(scheduled_warmup).map(|(all, warm)| all - warm),
-        scheduled_warmup: scheduled_warmup.filter(|_| warmup > Nanos::ZERO),
+        scheduled: scheduled.map(|s| s.measured),
+        scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
         ended_after,
         last_completion: summary.last_ok,
         steal_share,

@@ -20,7 +20,7 @@ use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{Plan, PlanSpec};
+use unblink_core::plan::{Plan, PlanSpec, Scheduled};
 use unblink_core::record::Interval;
 use unblink_core::schedule::{Cursor, Rate};
 use unblink_core::sim::{
@@ -68,6 +68,8 @@ pub(crate) struct Simulation {
     plan: Plan,
     world: WorldSpec,
     client: Option<ClientSpec>,
+    /// By the schedule, what the client itself discards taken for warm-up.
+    scheduled: Option<Scheduled>,
     pub header: RunHeader,
 }
 
@@ -127,6 +129,11 @@ impl Described {
         let client = self.fitted(client, args, &plan)?;
         let world = WorldSpec { seed: args.seed, ..self.world.clone() };
         bounds::check(&plan, &world, client.as_ref())?;
+        let discard = match &client {
+            Some(ClientSpec::Tool(tool)) => tool.discard,
+            _ => Nanos::ZERO,
+        };
+        let scheduled = plan.scheduled(plan.spec().warmup + discard, plan.load_length());
         let mut header = self.header(args, &plan, client.as_ref());
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
@@ -135,9 +142,9 @@ impl Described {
             client: if client_text.is_empty() { "ideal".into() } else { client_text },
             is_felt,
             seed: args.seed,
-            planned: planned(&plan, client.as_ref()),
+            planned: scheduled.map(|s| s.measured),
         });
-        Ok(Simulation { plan, world, client, header })
+        Ok(Simulation { plan, world, client, scheduled, header })
     }
 
     /// The client with what it takes from the load.
@@ -245,15 +252,12 @@ impl Simulation {
             _ => tally.end(),
         };
         // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
-        let schedule = self.plan.schedule().filter(|_| self.client.is_none());
+        let scheduled = self.scheduled.filter(|_| self.client.is_none());
         let warmup = self.plan.spec().warmup;
-        let scheduled_warmup = schedule.map(|schedule| schedule.count_before(warmup));
         let ending = Ending {
             status: RunStatus::Complete,
-            scheduled: schedule
-                .zip(scheduled_warmup)
-                .map(|(schedule, warm)| schedule.count_before(self.plan.load_length()) - warm),
-            scheduled_warmup: scheduled_warmup.filter(|_| warmup > Nanos::ZERO),
+            scheduled: scheduled.map(|s| s.measured),
+            scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
             ended_after,
             last_completion: summary.last_ok,
             steal_share: None,
@@ -262,17 +266,6 @@ impl Simulation {
         };
         (tally.document(&ending), tally)
     }
-}
-
-/// Measured arrivals by the schedule.
-fn planned(plan: &Plan, client: Option<&ClientSpec>) -> Option<u64> {
-    let discard = match client {
-        Some(ClientSpec::Tool(tool)) => tool.discard,
-        _ => Nanos::ZERO,
-    };
-    let schedule = plan.schedule()?;
-    let before = schedule.count_before(plan.spec().warmup + discard);
-    Some(schedule.count_before(plan.load_length()) - before)
 }
 
 fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {

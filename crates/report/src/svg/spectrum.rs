@@ -3,7 +3,7 @@
 use super::axis::{Plot, Scale, duration_tick, value_axis, vertical};
 use super::canvas::{Anchor, Canvas, polyline};
 use crate::{facts, format};
-use unblink_artifact::document::{Distribution, SpectrumPoint};
+use unblink_artifact::document::{Distribution, Quantile, SpectrumPoint};
 
 /// One line of the picture.
 pub(crate) struct Line<'a> {
@@ -35,7 +35,11 @@ pub(crate) fn measured<'a>(
 pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
     let plot = Plot::of(canvas, 62.0);
     let samples = lines.iter().filter_map(|line| line.distribution).map(|d| d.count).max().unwrap_or(0);
-    let values = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let bands: Vec<Vec<BandPoint>> = lines.iter().map(band).collect();
+    let values = || {
+        let of_lines = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+        of_lines.chain(bands.iter().flatten().flat_map(|point| [point.low_ns as u64, point.high_ns as u64]))
+    };
     let bound = lines
         .iter()
         .filter_map(|line| line.distribution)
@@ -69,6 +73,15 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
         let at = middle.clamp(plot.left + half, (plot.right - half).max(plot.left + half));
         canvas.text("label note", (at, plot.top + plot.height() * 0.45), Anchor::Middle, &text);
     }
+    for (line, band) in lines.iter().zip(&bands) {
+        let edge = |of: fn(&BandPoint) -> f64| {
+            band.iter().map(move |point| (x.at(tail(point.q).min(end)), y.at(of(point)))).collect::<Vec<_>>()
+        };
+        let (above, mut below) = (edge(|point| point.high_ns), edge(|point| point.low_ns));
+        below.reverse();
+        let outline = polyline(above.into_iter().chain(below).map(Some));
+        canvas.path(&format!("band {}", line.class), &outline);
+    }
     for line in lines {
         let points = line.points.iter().map(|&(q, ns)| Some((x.at(tail(q).min(end)), y.at(ns as f64))));
         canvas.path(&format!("line {}", line.class), &polyline(points));
@@ -80,6 +93,54 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
         ("x", x.domain()),
         ("y", y.domain()),
     ];
+}
+
+/// Where the 95 % interval lies at one point of a line.
+struct BandPoint {
+    q: f64,
+    low_ns: f64,
+    high_ns: f64,
+}
+
+/// Does any percentile of it have a 95 % interval?
+pub(crate) fn has_band(distribution: &Distribution) -> bool {
+    !band_ends(distribution).is_empty()
+}
+
+/// The 95 % intervals along a line, from the first percentile that has one to the last before one that has none: what
+/// lies beyond an event, or beyond the data, has no interval. Between two percentiles the ends are interpolated as
+/// shares of the line.
+fn band(line: &Line<'_>) -> Vec<BandPoint> {
+    let ends = line.distribution.map(band_ends).unwrap_or_default();
+    let mut points = Vec::new();
+    let mut put = |q, value: f64, low: f64, high: f64| {
+        points.push(BandPoint { q, low_ns: value * low, high_ns: value * high });
+    };
+    for (i, &(q, value, low, high)) in ends.iter().enumerate() {
+        put(q, value, low / value, high / value);
+        let Some(&(next_q, next_value, next_low, next_high)) = ends.get(i + 1) else { break };
+        for &(at_q, at_ns) in line.points.iter().filter(|point| q < point.0 && point.0 < next_q) {
+            let share = (tail(at_q) - tail(q)) / (tail(next_q) - tail(q));
+            let between = |from: f64, to: f64| from.powf(1.0 - share) * to.powf(share);
+            let (low, high) = (
+                between(low / value, next_low / next_value),
+                between(high / value, next_high / next_value),
+            );
+            put(at_q, at_ns as f64, low, high);
+        }
+    }
+    points
+}
+
+/// (q, value, low, high) of the neighbouring percentiles with an interval, in ns, at least 1.
+fn band_ends(distribution: &Distribution) -> Vec<(f64, f64, f64, f64)> {
+    let ends = |quantile: &Quantile| {
+        let [value, low, high] =
+            [quantile.value, quantile.low?, quantile.high?].map(|ns| ns.max(1) as f64);
+        Some((quantile.q, value, low, high))
+    };
+    let quantiles = distribution.quantiles.iter().map(ends);
+    quantiles.skip_while(Option::is_none).map_while(|ends| ends).collect()
 }
 
 fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
@@ -184,7 +245,30 @@ fn tail(q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
     use crate::svg::canvas::Size;
+
+    #[test]
+    fn the_band_meets_the_intervals_and_holds_the_line() {
+        let doc = fixture::intervals();
+        let line = measured("", "response", &doc.spectrum.response_time, &doc.response_time);
+        let band = band(&line);
+        let quantiles = &doc.response_time.quantiles;
+        let with: Vec<&Quantile> = quantiles.iter().filter(|quantile| quantile.low.is_some()).collect();
+        assert!(with.len() > 1 && with.len() < quantiles.len());
+        for quantile in &with {
+            let point = band.iter().find(|point| point.q == quantile.q).expect("a point of the band");
+            assert_eq!(Some(point.low_ns.round() as u64), quantile.low);
+            assert_eq!(Some(point.high_ns.round() as u64), quantile.high);
+        }
+        assert_eq!(band.last().map(|point| point.q), with.last().map(|quantile| quantile.q));
+        let within = line.points.iter().filter(|point| with[0].q < point.0 && point.0 < with[1].q);
+        for &(q, ns) in within {
+            let point = band.iter().find(|point| point.q == q).expect("a point of the band");
+            assert!(point.low_ns < ns as f64 && (ns as f64) < point.high_ns, "{q}");
+        }
+        assert!(!has_band(&fixture::stall().response_time));
+    }
 
     #[test]
     fn labels_that_would_cover_each_other_are_moved_or_left_out() {
