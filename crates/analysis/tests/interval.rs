@@ -10,7 +10,11 @@ const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 const RATE: u64 = 1_000;
 
 /// A run of `seconds` in which the arrivals recorded in second i took `of(i)`: (ns, censored).
-fn run(seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
+fn run(seconds: u64, of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
+    ended(Ended::AsPlanned, seconds, of)
+}
+
+fn ended(ended: Ended, seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
     let (mut history, mut completed, mut censored) = (History::default(), Track::default(), Track::default());
     for second in 0..seconds {
         let (mut known, mut open) = (Track::default(), Track::default());
@@ -22,7 +26,7 @@ fn run(seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer>
         censored.add(&open);
     }
     let whole = Survival::new(&completed, &censored);
-    answers(&history, Nanos::ZERO, Nanos::from_secs(seconds), &whole, &QUANTILES, Ended::AsPlanned)
+    answers(&history, Nanos::ZERO, Nanos::from_secs(seconds), &whole, &QUANTILES, ended)
 }
 
 fn exponential(random: &mut Random) -> u64 {
@@ -185,4 +189,25 @@ fn an_upper_end_among_the_censored_is_not_made_up() {
         matches!(found[2], Answer::Above { low_ns } if (43_000_000..45_100_000).contains(&low_ns)),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_run_that_stopped_itself_has_wider_intervals() {
+    let found = |how: Ended| {
+        let mut random = Random::new(4, 7);
+        ended(how, 60, |_| (0..RATE).map(|_| (exponential(&mut random), false)).collect())
+    };
+    for (planned, stopped) in found(Ended::AsPlanned).iter().zip(&found(Ended::ByItself)) {
+        let (
+            &Answer::Between { low_ns, high_ns, .. },
+            &Answer::Between { low_ns: lower_ns, high_ns: higher_ns, .. },
+        ) = (planned, stopped)
+        else {
+            panic!("{planned:?} {stopped:?}");
+        };
+        // 2.24 standard errors instead of 1.96, in bins of a thousandth.
+        let ratio = (higher_ns - lower_ns) as f64 / (high_ns - low_ns) as f64;
+        assert!((1.05..1.25).contains(&ratio), "{planned:?} {stopped:?}");
+        assert!(lower_ns <= low_ns && high_ns <= higher_ns, "{planned:?} {stopped:?}");
+    }
 }
