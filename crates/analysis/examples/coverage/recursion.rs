@@ -18,8 +18,7 @@ pub(super) fn run(cell: &Cell, seed: u64, each: impl FnMut(u64, u64, &Track<u64>
     let mut free: BinaryHeap<Reverse<u64>> =
         (0..cell.server.slots.unwrap_or(1)).map(|_| Reverse(0)).collect();
     let mut seconds = Seconds { each, first: 0, open: VecDeque::new(), spare: Vec::new(), waiting: 0 };
-    let (from_ns, to_ns) =
-        (cell.warmup_s * SECOND_NS, (cell.warmup_s + cell.length_s) * SECOND_NS);
+    let (from_ns, to_ns) = (cell.warmup_s * SECOND_NS, (cell.warmup_s + cell.length_s) * SECOND_NS);
     let gap = Nanos(SECOND_NS / cell.rate_per_s);
     let mut at_ns = 0;
     loop {

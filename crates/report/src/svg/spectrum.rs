@@ -122,10 +122,8 @@ fn band(line: &Line<'_>) -> Vec<BandPoint> {
         for &(at_q, at_ns) in line.points.iter().filter(|point| q < point.0 && point.0 < next_q) {
             let share = (tail(at_q) - tail(q)) / (tail(next_q) - tail(q));
             let between = |from: f64, to: f64| from.powf(1.0 - share) * to.powf(share);
-            let (low, high) = (
-                between(low / value, next_low / next_value),
-                between(high / value, next_high / next_value),
-            );
+            let (low, high) =
+                (between(low / value, next_low / next_value), between(high / value, next_high / next_value));
             put(at_q, at_ns as f64, low, high);
         }
     }
@@ -135,8 +133,7 @@ fn band(line: &Line<'_>) -> Vec<BandPoint> {
 /// (q, value, low, high) of the neighbouring percentiles with an interval, in ns, at least 1.
 fn band_ends(distribution: &Distribution) -> Vec<(f64, f64, f64, f64)> {
     let ends = |quantile: &Quantile| {
-        let [value, low, high] =
-            [quantile.value, quantile.low?, quantile.high?].map(|ns| ns.max(1) as f64);
+        let [value, low, high] = [quantile.value, quantile.low?, quantile.high?].map(|ns| ns.max(1) as f64);
         Some((quantile.q, value, low, high))
     };
     let quantiles = distribution.quantiles.iter().map(ends);
