@@ -19,6 +19,9 @@ pub(crate) const COLORS: &str = include_str!("svg/colors.css");
 /// How marks are drawn with these colours.
 pub(crate) const MARKS: &str = include_str!("svg/marks.css");
 
+/// In a legend: the class of the mark, what it stands for.
+const BAND: (&str, &str) = ("band response", "95\u{a0}% interval");
+
 /// Every picture of the page as a stand-alone SVG: (file stem, text).
 pub fn all(doc: &RunDocument) -> Vec<(String, String)> {
     pictures(doc, "", None).iter().map(|picture| (picture.stem.to_string(), picture.file())).collect()
@@ -76,7 +79,7 @@ fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) ->
     lines.push(measured("response time", "response", &doc.spectrum.response_time, &doc.response_time));
     lines.push(measured("service time", "service", &doc.spectrum.service_time, &doc.service_time));
     if spectrum::has_band(&doc.response_time) {
-        legend.push(("band response", "95\u{a0}% interval"));
+        legend.push(BAND);
     }
     if let Some(truth) = truth {
         lines.push(truth_line(truth));
@@ -101,11 +104,14 @@ pub(crate) fn comparison(
         spectrum::measured("a closed loop", "service", &closed.spectrum.service_time, closed_time),
         truth_line(truth),
     ];
-    let legend = vec![
+    let mut legend = vec![
         ("response", "what users feel"),
         ("service", "what a closed loop shows"),
         ("truth", "exact, from theory"),
     ];
+    if spectrum::has_band(open_time) {
+        legend.push(BAND);
+    }
     spectrum_picture("demo", title, legend, &lines)
 }
 

@@ -70,7 +70,10 @@ impl Spread {
         let freedom = (baseline.len() + candidate.len() - 2) as f64;
         let all = (squares(baseline) + squares(candidate)) / freedom.max(1.0);
         match all > own {
-            true => Spread { between: 1.0 - own / all, stretch: student(freedom, ONE_LOOK.normal) / ONE_LOOK.normal },
+            true => Spread {
+                between: 1.0 - own / all,
+                stretch: student(freedom, ONE_LOOK.normal) / ONE_LOOK.normal,
+            },
             false => Spread { between: 0.0, stretch: 1.0 },
         }
     }

@@ -31,14 +31,16 @@ pub(crate) fn measured<'a>(
     }
 }
 
-/// Draws the lines, the first one broad and below the others, so that lines that agree are both seen.
+/// Draws the lines, the first one broad, with its intervals, and below the others, so that lines that agree are both
+/// seen.
 pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
     let plot = Plot::of(canvas, 62.0);
     let samples = lines.iter().filter_map(|line| line.distribution).map(|d| d.count).max().unwrap_or(0);
-    let bands: Vec<Vec<BandPoint>> = lines.iter().map(band).collect();
+    // Two bands would hide each other where the lines agree.
+    let band = lines.first().map(band).unwrap_or_default();
     let values = || {
         let of_lines = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-        of_lines.chain(bands.iter().flatten().flat_map(|point| [point.low_ns as u64, point.high_ns as u64]))
+        of_lines.chain(band.iter().flat_map(|point| [point.low_ns as u64, point.high_ns as u64]))
     };
     let bound = lines
         .iter()
@@ -73,13 +75,11 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
         let at = middle.clamp(plot.left + half, (plot.right - half).max(plot.left + half));
         canvas.text("label note", (at, plot.top + plot.height() * 0.45), Anchor::Middle, &text);
     }
-    for (line, band) in lines.iter().zip(&bands) {
+    if let Some(line) = lines.first() {
         let edge = |of: fn(&BandPoint) -> f64| {
-            band.iter().map(move |point| (x.at(tail(point.q).min(end)), y.at(of(point)))).collect::<Vec<_>>()
+            band.iter().map(move |point| Some((x.at(tail(point.q).min(end)), y.at(of(point)))))
         };
-        let (above, mut below) = (edge(|point| point.high_ns), edge(|point| point.low_ns));
-        below.reverse();
-        let outline = polyline(above.into_iter().chain(below).map(Some));
+        let outline = polyline(edge(|point| point.high_ns).chain(edge(|point| point.low_ns).rev()));
         canvas.path(&format!("band {}", line.class), &outline);
     }
     for line in lines {
