@@ -14,7 +14,7 @@ mod theory;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use unblink_analysis::interval::{Answer, Ended, History, answers};
+use unblink_analysis::interval::{Answer, EndedBy, History, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -166,7 +166,7 @@ impl Found {
     fn new(cell: &Cell, history: &History, completed: &Track<u64>, censored: &Track<u64>) -> Found {
         let survival = Survival::new(completed, censored);
         let (from, length) = (Nanos::from_secs(cell.warmup_s), Nanos::from_secs(cell.length_s));
-        let answers = answers(history, from, from + length, &survival, &QUANTILES, Ended::AsPlanned);
+        let answers = answers(history, from, from + length, &survival, &QUANTILES, EndedBy::Plan);
         Found { answers, survival }
     }
 }

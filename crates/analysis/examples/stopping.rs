@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use unblink_analysis::interval::{Answer, Ended, History, answers};
+use unblink_analysis::interval::{Answer, EndedBy, History, answers};
 use unblink_analysis::precision::Stopping;
 use unblink_analysis::quantile::Survival;
 use unblink_core::record::Track;
@@ -89,7 +89,7 @@ fn run(cell: &Cell, seed: u64) -> End {
             if second > WARMUP_S && (stopping.is_due(after) || is_last) {
                 let survival = Survival::new(&whole, &none);
                 let value = survival.quantile(QUANTILE).map_or(0, |v| v.value_ns);
-                let ended = if is_last { Ended::AsPlanned } else { Ended::ByItself };
+                let ended = if is_last { EndedBy::Plan } else { EndedBy::Precision };
                 let found = answers(&history, from, from + after, &survival, &[QUANTILE], ended);
                 let interval = match found.first() {
                     Some(&Answer::Between { low_ns, high_ns, .. }) => Some((low_ns, high_ns)),

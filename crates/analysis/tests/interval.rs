@@ -1,6 +1,6 @@
 //! Intervals against what is known: theory, tables, and runs that have none.
 
-use unblink_analysis::interval::{Answer, Ended, History, Method, answers};
+use unblink_analysis::interval::{Answer, EndedBy, History, Method, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::record::Track;
 use unblink_core::sim::Random;
@@ -11,10 +11,10 @@ const RATE: u64 = 1_000;
 
 /// A run of `seconds` in which the arrivals recorded in second i took `of(i)`: (ns, censored).
 fn run(seconds: u64, of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
-    ended(Ended::AsPlanned, seconds, of)
+    ended(EndedBy::Plan, seconds, of)
 }
 
-fn ended(ended: Ended, seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
+fn ended(ended: EndedBy, seconds: u64, mut of: impl FnMut(u64) -> Vec<(u64, bool)>) -> Vec<Answer> {
     let (mut history, mut completed, mut censored) = (History::default(), Track::default(), Track::default());
     for second in 0..seconds {
         let (mut known, mut open) = (Track::default(), Track::default());
@@ -193,11 +193,11 @@ fn an_upper_end_among_the_censored_is_not_made_up() {
 
 #[test]
 fn a_run_that_stopped_itself_has_wider_intervals() {
-    let found = |how: Ended| {
+    let found = |how: EndedBy| {
         let mut random = Random::new(4, 7);
         ended(how, 60, |_| (0..RATE).map(|_| (exponential(&mut random), false)).collect())
     };
-    for (planned, stopped) in found(Ended::AsPlanned).iter().zip(&found(Ended::ByItself)) {
+    for (planned, stopped) in found(EndedBy::Plan).iter().zip(&found(EndedBy::Precision)) {
         let (
             &Answer::Between { low_ns, high_ns, .. },
             &Answer::Between { low_ns: lower_ns, high_ns: higher_ns, .. },

@@ -4,7 +4,7 @@ use super::criterion::{Criterion, Grounds, Mark, Miss, Verdict, is_growing};
 use super::trial::{Outcome, Percentile, Trial};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
-use crate::interval::{Answer, History, answers};
+use crate::interval::{Answer, EndedBy, History, answers};
 use crate::quantile::Survival;
 use crate::validity;
 use unblink_core::record::{Bank, Interval, Series};
@@ -153,7 +153,7 @@ impl Gather {
         let (completed, censored) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
         let whole = Survival::with_open(completed, censored, open);
         let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
-        let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile])[0];
+        let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile], EndedBy::Plan)[0];
         let percentile = whole.quantile(self.criterion.quantile).map(|value| {
             let (low_ns, high_ns) = match answer {
                 Answer::Between { low_ns, high_ns, .. } => (Some(low_ns), Some(high_ns)),

@@ -37,19 +37,19 @@ const FREEDOM_PER_BLOCK: f64 = 1.5;
 
 /// What decided how long a run lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum EndedBy {
     /// Something other than its percentiles.
-    AsPlanned,
+    Plan,
     /// A look at an interval, and a second one that confirmed it ([`crate::precision`]). Whichever look is a lucky one,
     /// the run stops too early, so each gets half of what a 95 % interval may miss (C. E. Bonferroni).
-    ByItself,
+    Precision,
 }
 
-impl Ended {
+impl EndedBy {
     fn level(self) -> exact::Level {
         match self {
-            Ended::AsPlanned => exact::ONE_LOOK,
-            Ended::ByItself => exact::EACH_OF_TWO_LOOKS,
+            EndedBy::Plan => exact::ONE_LOOK,
+            EndedBy::Precision => exact::EACH_OF_TWO_LOOKS,
         }
     }
 }
@@ -109,7 +109,7 @@ pub fn answers(
     to: Nanos,
     whole: &Survival,
     quantiles: &[f64],
-    ended: Ended,
+    ended: EndedBy,
 ) -> Vec<Answer> {
     let stretches = history.between(from, to);
     let length = Nanos((to - from).0 / stretches.len().max(1) as u64);

@@ -4,7 +4,7 @@ use super::Tally;
 use crate::document::{Distribution, IntervalKind, LoadModel, Quantile, Validity};
 use unblink_analysis::censoring;
 use unblink_analysis::finding::FindingCode;
-use unblink_analysis::interval::{Answer, Ended, History, Method, answers};
+use unblink_analysis::interval::{Answer, EndedBy, History, Method, answers};
 use unblink_analysis::quantile::Survival;
 use unblink_core::heat::{BINS, CENSORED_ROW, HeatGrid, bin_edge_ns};
 use unblink_core::record::{Interval, Series, Track};
@@ -83,7 +83,7 @@ impl Tally {
         let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
         let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
         let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();
-        let ended = if self.may_have_stopped(to) { Ended::ByItself } else { Ended::AsPlanned };
+        let ended = if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan };
         let found = match is_steady {
             true => answers(history, from, to, &survival, &printed, ended),
             false => Vec::new(),
