@@ -21,6 +21,8 @@ pub enum End {
     Complete,
     /// Early, by the user; what was under way was accounted for.
     Interrupted,
+    /// Early, by a rule that says what hurts; what was under way was accounted for.
+    Aborted,
     /// Not at all: it still goes on or was killed, and what was under way has no ending.
     Open,
 }

@@ -78,6 +78,8 @@ codes! {
     Killed = "killed";
     /// The user ended the run early.
     Interrupted = "interrupted";
+    /// A rule stopped the run because it hurt.
+    Aborted = "aborted";
     /// Printed percentiles rest on few samples.
     FewSamples = "few_samples";
     /// Intervals were handed over late.

@@ -3,7 +3,8 @@
 //! [`quantile`] estimates percentiles when some durations are only known to be longer than their age.
 //! [`validity`] looks at a whole run ([`evidence::Evidence`]) and says, as [`finding`]s with cause and
 //! remedy, what a reader must know before believing its figures; where the lines lie is in
-//! [`thresholds`] and, as a table, in `docs/validity.md`.
+//! [`thresholds`] and, as a table, in `docs/validity.md`. [`slo`] says whether a run that can be believed met
+//! what was asked of it.
 
 pub mod arrivals;
 pub mod censoring;
@@ -15,6 +16,7 @@ pub mod finding;
 pub mod interval;
 pub mod precision;
 pub mod quantile;
+pub mod slo;
 pub mod steady;
 mod text;
 pub mod thresholds;

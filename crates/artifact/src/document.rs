@@ -2,9 +2,14 @@
 
 mod arrivals;
 mod steady;
+mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
+pub use verdict::{
+    Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
+    WindowResult,
+};
 
 use crate::simulated::{Fanout, Simulated};
 use schemars::JsonSchema;
@@ -41,6 +46,12 @@ pub struct RunDocument {
     pub part: Option<Part>,
     /// Can the run be believed?
     pub validity: Validity,
+    /// Did it meet what was asked of it? Absent when nothing was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Set when a rule stopped it because it hurt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
     /// Where every arrival of the measured part ended.
     pub arrivals: Arrivals,
     /// The same for the warm-up, which enters no other figure.
@@ -106,6 +117,8 @@ pub enum RunStatus {
     Complete,
     /// Ended early by the user.
     Interrupted,
+    /// Ended early by a rule of `--abort-on`.
+    Aborted,
 }
 
 /// Which tool measured.

@@ -1,6 +1,6 @@
 //! What is known about a run when it starts.
 
-use crate::document::{Environment, Load, Target, Tool};
+use crate::document::{Environment, Load, Objectives, Target, Tool};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ pub struct RunHeader {
     pub protocol_failures: Vec<String>,
     /// Names of the operations whose response times are kept apart.
     pub operations: Vec<String>,
+    /// What is asked of the run.
+    #[serde(default, skip_serializing_if = "Objectives::is_empty")]
+    pub objectives: Objectives,
     /// What was simulated, if the run is not real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedWorld>,

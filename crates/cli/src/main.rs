@@ -14,6 +14,7 @@ mod lab;
 mod live;
 mod load;
 mod output;
+mod plan;
 mod report;
 mod run;
 mod secrets;
@@ -21,26 +22,29 @@ mod signals;
 mod sim;
 
 use args::{Cli, Command};
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match &cli.command {
+    match plan::command_line().and_then(|cli| execute(&cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            output::note(format_args!("error: {}", explain_error(&error)));
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+fn execute(cli: &Cli) -> anyhow::Result<u8> {
+    match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Demo(args) => demo::demo(args),
         Command::Report(args) => report::report(args),
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
         Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
+        Command::Plan(command) => plan::plan(command),
+        Command::Init(args) => plan::init(args),
         Command::Schema => print_schema(),
-    };
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            output::note(format_args!("error: {}", explain_error(&error)));
-            ExitCode::from(exit::USAGE)
-        }
     }
 }
 

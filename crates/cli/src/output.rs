@@ -43,6 +43,19 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
         let (known, longer) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
         write(path, &percentile_distribution(known, longer))?;
     }
+    if let Some(path) = &exports.junit {
+        write(path, &unblink_report::junit::render(document))?;
+    }
+    match exports.summary.as_deref() {
+        Some(name) if name == Path::new(GITHUB) => {
+            append(&github_summary()?, &unblink_report::github::summary(document))?;
+            for line in unblink_report::github::annotations(document).lines() {
+                note(format_args!("{line}"));
+            }
+        }
+        Some(path) => write(path, &unblink_report::github::summary(document))?,
+        None => {}
+    }
     if let Some(folder) = &exports.svg {
         for (name, picture) in unblink_report::svg::all(document) {
             write(&folder.join(format!("{name}.svg")), &picture)?;
@@ -54,9 +67,13 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
 /// Can every file that was asked for be written? Known before anything is sent.
 pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
     if usize::from(exports.json) + exports.files().filter(|path| is_stdout(path)).count() > 1 {
-        bail!("only one of --json, --csv -, --csv-percentiles - and --hgrm - can go to standard output");
+        bail!(
+            "only one of --json, --csv -, --csv-percentiles -, --hgrm -, --junit - and --summary - can go to standard \
+             output"
+        );
     }
-    for path in exports.files().filter(|path| !is_stdout(path)) {
+    let summary = exports.is_for_github().then(github_summary).transpose()?;
+    for path in exports.files().filter(|path| !is_stdout(path)).chain(summary.as_deref()) {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
@@ -68,6 +85,22 @@ pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
 
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
+/// The name that stands for the summary of a GitHub job.
+const GITHUB: &str = "github";
+
+/// Where GitHub Actions takes the summary of a job from.
+fn github_summary() -> Result<PathBuf> {
+    let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+    path.map(PathBuf::from).context(
+        "--summary github: GITHUB_STEP_SUMMARY is not set, so this is no step of a GitHub job; name a file instead",
+    )
+}
+
+/// A step may have written to it already.
+fn append(path: &Path, text: &str) -> Result<()> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).with_context(|| format!("can't write {path:?}"))
+}
 
 fn is_stdout(path: &Path) -> bool {
     path == Path::new(STDOUT)
@@ -81,7 +114,14 @@ impl Exports {
 
     /// Texts that were asked for, each of which may go to standard output instead of into a file.
     fn files(&self) -> impl Iterator<Item = &Path> {
-        [&self.csv, &self.csv_percentiles, &self.hgrm].into_iter().flatten().map(PathBuf::as_path)
+        let summary = self.summary.as_ref().filter(|_| !self.is_for_github());
+        let files = [self.csv.as_ref(), self.csv_percentiles.as_ref(), self.hgrm.as_ref(), self.junit.as_ref(), summary];
+        files.into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// The summary is that of a GitHub job.
+    fn is_for_github(&self) -> bool {
+        self.summary.as_deref() == Some(Path::new(GITHUB))
     }
 }
 

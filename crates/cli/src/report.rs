@@ -32,6 +32,5 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         output::write_beside(&page, &unblink_report::html::render(&document));
         output::note(format_args!("Report  {}", page.display()));
     }
-    let invalid = document.validity.status == unblink_artifact::document::ValidityStatus::Invalid;
-    Ok(if invalid { exit::INVALID } else { exit::OK })
+    Ok(exit::of_report(&document))
 }

@@ -8,6 +8,7 @@ mod precision;
 mod simulated;
 mod titles;
 mod transient;
+mod verdict;
 
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
@@ -16,6 +17,7 @@ pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_s
 pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
+pub(crate) use verdict::{aborted, slo_line, slo_mark, verdict_sentence, verdict_word};
 
 use crate::format::{self, plural};
 use unblink_artifact::document::{
@@ -70,7 +72,7 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
         n => format!("the {n} findings"),
     };
     let ended = match doc.status {
-        RunStatus::Interrupted => " The run was ended early.",
+        RunStatus::Interrupted | RunStatus::Aborted => " The run was ended early.",
         RunStatus::Running | RunStatus::Complete => "",
     };
     match doc.validity.status {
@@ -121,6 +123,7 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
     let mut lines = Vec::new();
     match doc.status {
         RunStatus::Complete => {}
+        RunStatus::Aborted => lines.extend(aborted(doc)),
         RunStatus::Running => lines.push("The run has not ended, or was killed: figures so far.".into()),
         RunStatus::Interrupted => {
             lines.push("The run was interrupted: it covers the arrivals due before that.".into());

@@ -208,6 +208,54 @@ pub fn failures() -> RunDocument {
     doc
 }
 
+/// The stall with three objectives: one missed, one met, one that can't be told.
+pub fn objectives() -> RunDocument {
+    let mut doc = stall();
+    let slo = |slo: &str, status, reason, message: &str| SloResult {
+        slo: slo.into(),
+        status,
+        reason,
+        message: message.into(),
+        name: None,
+        figure: slo.split(' ').next().unwrap_or_default().into(),
+        unit: if slo.contains("ms") { FigureUnit::Ns } else { FigureUnit::Share },
+        relation: "<".into(),
+        limit: if slo.contains("ms") { 200e6 } else { 0.001 },
+        value: Some(0.0),
+        is_lower_bound: false,
+        low: None,
+        high: None,
+        samples: doc.arrivals.scheduled,
+        windows: None,
+    };
+    let slos = vec![
+        slo(
+            "p99 < 200ms",
+            VerdictStatus::Fail,
+            VerdictReason::ThisRun,
+            "p99 is 410\u{a0}ms in this run alone: it has no 95\u{a0}% interval.",
+        ),
+        SloResult {
+            value: None,
+            windows: Some(WindowResult { length_ns: 10 * S, share_needed: 0.8, good: 5, bad: 1, unknown: 0 }),
+            ..slo(
+                "p99 < 200ms in 80% of 10s",
+                VerdictStatus::Pass,
+                VerdictReason::Windows,
+                "It held in 5 of 6 windows.",
+            )
+        },
+        slo(
+            "errors < 0.1%",
+            VerdictStatus::Inconclusive,
+            VerdictReason::Straddles,
+            "errors are 0.08\u{a0}%, with 95\u{a0}% between 0.04\u{a0}% and 0.12\u{a0}%: the limit lies between.",
+        ),
+    ];
+    doc.verdict = Some(Verdict { status: VerdictStatus::Fail, on_inconclusive: None, slos });
+    doc
+}
+
 /// Nothing was scheduled, nothing is known.
 pub fn empty() -> RunDocument {
     Run::new("open, 1,000/s, even, for 60 s", 60 * S, Vec::new()).document()
@@ -376,6 +424,7 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
     vec![
         ("stall", stall()),
         ("intervals", intervals()),
+        ("objectives", objectives()),
         ("closed", stall_closed()),
         ("pool", pool()),
         ("saturated", saturated()),

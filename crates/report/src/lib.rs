@@ -21,6 +21,8 @@ mod facts;
 #[doc(hidden)]
 pub mod fixture;
 pub mod format;
+pub mod github;
 pub mod html;
+pub mod junit;
 pub mod svg;
 pub mod terminal;

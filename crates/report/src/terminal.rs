@@ -6,7 +6,7 @@ pub(crate) mod text;
 
 use crate::facts;
 use text::{Paint, Screen};
-use unblink_artifact::document::{RunDocument, Severity, ValidityStatus};
+use unblink_artifact::document::{RunDocument, Severity, ValidityStatus, VerdictStatus};
 
 /// How the text is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,7 @@ fn validity(screen: &mut Screen, doc: &RunDocument) {
     };
     screen.blank();
     screen.labelled(paint, facts::validity_word(doc), &facts::validity_sentence(doc));
+    verdict(screen, doc);
     for finding in &doc.validity.findings {
         let (mark, paint) = match finding.severity {
             Severity::Note => ("·", Paint::Dim),
@@ -81,6 +82,24 @@ fn validity(screen: &mut Screen, doc: &RunDocument) {
         };
         screen.marked(2, paint, mark, &finding.message);
         screen.marked(4, Paint::Dim, "→", &finding.remedy);
+    }
+}
+
+/// What was asked of the run, beside whether it can be believed.
+fn verdict(screen: &mut Screen, doc: &RunDocument) {
+    let Some(verdict) = &doc.verdict else { return };
+    let paint = |status| match status {
+        VerdictStatus::Pass => Paint::Good,
+        VerdictStatus::Inconclusive => Paint::Finding,
+        VerdictStatus::Fail => Paint::Bad,
+    };
+    screen.labelled(
+        paint(verdict.status),
+        facts::verdict_word(verdict),
+        &facts::verdict_sentence(doc, verdict),
+    );
+    for slo in &verdict.slos {
+        screen.marked(2, paint(slo.status), facts::slo_mark(slo).0, &facts::slo_line(slo));
     }
 }
 

@@ -164,6 +164,24 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
+    let evidence = case.evidence;
+    if evidence.end != End::Aborted {
+        return None;
+    }
+    found(
+        FindingCode::Aborted,
+        Severity::Note,
+        format!(
+            "The run was stopped by --abort-on after {} of measured load; {} had fallen due by then.",
+            text::duration(evidence.load_length()),
+            text::arrivals(evidence.scheduled)
+        ),
+        "Find out what hurt before you run it again; the figures are those up to the stop.",
+        vec![("load_s", evidence.load_length().as_secs_f64())],
+    )
+}
+
 pub(super) fn double_intervals(case: &Case<'_>) -> Option<Finding> {
     let n = case.evidence.double_intervals;
     if n == 0 {

@@ -38,12 +38,13 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return vec![nothing];
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 26] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 27] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
         account::killed,
         account::interrupted,
+        account::aborted,
         account::double_intervals,
         arrivals::not_as_claimed,
         generator::sent_below_offered,

@@ -12,13 +12,13 @@ pub(crate) struct Level {
 /// Two-sided 95 %.
 pub(crate) const ONE_LOOK: Level = Level { side: 0.025, normal: 1.959_963_984_540_054 };
 /// Half of what [`ONE_LOOK`] may miss.
-pub(super) const EACH_OF_TWO_LOOKS: Level = Level { side: 0.012_5, normal: 2.241_402_727_604_947 };
+pub(crate) const EACH_OF_TWO_LOOKS: Level = Level { side: 0.012_5, normal: 2.241_402_727_604_947 };
 
 /// The ranks (from 1 to n) of the two order statistics between which the q-quantile of `n` independent samples
 /// lies as often as `level` says at least; `None` for a side on which no sample is far enough out. For p99 and 95 % the
 /// upper one needs 368 samples, since 0.99^367 > 2.5 %. Exact: sums of binomial probabilities (H. A. David,
 /// H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
-pub(super) fn ranks(n: u64, q: f64, level: Level) -> (Option<u64>, Option<u64>) {
+pub(crate) fn ranks(n: u64, q: f64, level: Level) -> (Option<u64>, Option<u64>) {
     // Probabilities relative to that of the mode, as far out as they count.
     let mode = ((n as f64 + 1.0) * q).floor().min(n as f64) as u64;
     let odds = q / (1.0 - q);

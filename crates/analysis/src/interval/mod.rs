@@ -46,7 +46,7 @@ pub enum EndedBy {
 }
 
 impl EndedBy {
-    fn level(self) -> exact::Level {
+    pub(crate) fn level(self) -> exact::Level {
         match self {
             EndedBy::Plan => exact::ONE_LOOK,
             EndedBy::Precision => exact::EACH_OF_TWO_LOOKS,

@@ -1,6 +1,6 @@
 //! What only the end of a run knows.
 
-use crate::document::{RunDocument, RunStatus};
+use crate::document::{Aborted, RunDocument, RunStatus};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::time::Nanos;
@@ -26,6 +26,8 @@ pub struct Ending {
     pub involuntary_switches: Option<u64>,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
+    /// The rule that stopped it, if one did.
+    pub aborted: Option<Aborted>,
 }
 
 impl Ending {
@@ -41,6 +43,7 @@ impl Ending {
             steal_share: None,
             involuntary_switches: None,
             by_address: BTreeMap::new(),
+            aborted: None,
         }
     }
 
@@ -56,6 +59,7 @@ impl Ending {
             steal_share: document.generator.steal_share,
             involuntary_switches: document.generator.involuntary_switches,
             by_address: document.connections.by_address.clone(),
+            aborted: document.aborted.clone(),
         }
     }
 }

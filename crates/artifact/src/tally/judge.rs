@@ -57,6 +57,7 @@ impl Tally {
             end: match ending.status {
                 RunStatus::Complete => End::Complete,
                 RunStatus::Interrupted => End::Interrupted,
+                RunStatus::Aborted => End::Aborted,
                 RunStatus::Running => End::Open,
             },
             is_part: self.part.is_some(),

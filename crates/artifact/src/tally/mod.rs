@@ -12,12 +12,14 @@ mod ending;
 mod heat;
 mod intervals;
 mod judge;
+mod objectives;
 mod precision;
 mod rows;
 mod simulated;
 mod transient;
 
 pub use ending::Ending;
+pub use objectives::operation as operation_called;
 
 use crate::document::{
     Arrivals, Connections, Generator, LagCauses, LoadModel, Operation, Part, Phases, Rate, RunDocument,
@@ -28,6 +30,8 @@ use crate::hgrm;
 use distribution::{distribution, known, spectrum};
 use heat::heatmap;
 use intervals::{Histories, Measured};
+use judge::Account;
+use objectives::Objectives;
 use rows::Rows;
 use std::collections::BTreeMap;
 use transient::Settled;
@@ -51,6 +55,7 @@ pub struct Tally {
     totals: Bank<u64>,
     rows: Rows,
     histories: Histories,
+    objectives: Objectives,
     slowest: Vec<Slow>,
     connections_peak: u64,
     in_flight: u64,
@@ -65,8 +70,10 @@ impl Tally {
     /// Nothing yet, for the run that `header` describes.
     pub fn new(header: RunHeader) -> Tally {
         let operations = header.operations.len();
+        let objectives = Objectives::new(&header, Nanos(header.load.warmup_ns));
         Tally {
             header,
+            objectives,
             part: None,
             settled: None,
             totals: Bank::new(operations),
@@ -118,6 +125,7 @@ impl Tally {
         if !is_left_out {
             self.totals.add(bank);
             self.histories.add(interval);
+            self.objectives.add(interval, &self.header);
         }
         for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
             let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
@@ -163,6 +171,8 @@ impl Tally {
             Measured { validity: &validity, from: load_from, to: load_to, open: account.without_ending };
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
+        let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
+        let verdict = self.verdict(&account, &validity, &rate, (load_from, load_to));
         RunDocument {
             schema: SCHEMA.to_string(),
             status: ending.status,
@@ -175,11 +185,13 @@ impl Tally {
             simulated: self.simulated(),
             part: self.part.clone(),
             validity,
+            verdict,
+            aborted: ending.aborted.clone(),
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
             precision: self.precision(ending.status, &response_time, load_from, load_to),
-            rate: self.rate(&account.arrivals, load_from, load_to, last_completion),
+            rate,
             connections: self.connections(ending),
             failures: self.failures(),
             statuses: nonzero(counters.statuses.iter().copied(), |i| (i + STATUS_FIRST).to_string()),

@@ -1,6 +1,7 @@
 //! The transient at a run's beginning, as `--warmup auto` leaves it out.
 
 use super::distribution::distribution;
+use super::objectives::Objectives;
 use super::{Ending, Tally, arrivals};
 use crate::document::{RunStatus, Transient, TransientStatus, ValidityStatus};
 use crate::header::RunHeader;
@@ -30,6 +31,7 @@ impl Tally {
     /// Nothing yet, for a run of which what lies before `cut` is left out.
     pub(crate) fn from_cut(header: RunHeader, cut: Cut) -> Tally {
         let mut tally = Tally::new(header);
+        tally.objectives = Objectives::new(&tally.header, cut.at.max(Nanos(tally.header.load.warmup_ns)));
         tally.settled = Some(Settled::From(Box::new(LeftOut {
             cut,
             outcomes: Outcomes::default(),

@@ -64,6 +64,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         connections: ConnectionPlan { mode: ConnectionMode::Auto, limit: 1_000 },
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"].map(String::from).to_vec(),
+        objectives: Default::default(),
         simulated: None,
     }
 }
@@ -274,6 +275,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         steal_share: Some(0.001_234_567_890_123),
         involuntary_switches: Some(7),
         by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+        aborted: None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod lab;
 pub(crate) mod load;
+pub(crate) mod objectives;
+pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod steady;
@@ -34,6 +36,11 @@ pub(crate) enum Command {
     Sim(Box<sim::SimArgs>),
     /// See what every kind of load tool would report of one server, and what users feel
     Explain(Box<sim::ExplainArgs>),
+    /// Check plan files and see what they come to
+    #[command(subcommand)]
+    Plan(plan::PlanCommand),
+    /// Write a plan to begin with
+    Init(plan::InitArgs),
     /// The misbehaving server, whose truth is known
     #[command(subcommand)]
     Lab(lab::LabCommand),
@@ -72,7 +79,8 @@ EXAMPLES
   unblink report DIR --json | jq .response_time.quantiles
 
 EXIT STATUS
-  0 the run is valid or degraded   2 wrong usage   3 the run is invalid";
+  0 the run can be believed, and met what was asked of it   1 it missed an objective, or --abort-on stopped it
+  2 wrong usage   3 the run is invalid, or an objective can't be told";
 
 /// Everything is computed anew from what was written while the run went on, so this also works for a run
 /// that was killed.
@@ -111,6 +119,13 @@ pub(crate) struct Exports {
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
+    /// Write the objectives and whether the run can be believed as JUnit XML (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a summary in Markdown; `github` adds it to the job's summary ($GITHUB_STEP_SUMMARY) and annotates the
+    /// run on standard error
+    #[arg(long, value_name = "FILE|github")]
+    pub summary: Option<PathBuf>,
     /// Write every picture as an SVG file into this folder
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,

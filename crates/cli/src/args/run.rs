@@ -2,10 +2,13 @@
 
 use super::Exports;
 use super::load::LoadArgs;
+use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
+use crate::plan::requests::Planned;
 use clap::Args;
 use std::path::PathBuf;
+use unblink_analysis::slo::AbortRule;
 
 const HELP: &str = "\
 EXAMPLES
@@ -14,27 +17,39 @@ EXAMPLES
   unblink run http://[::1]:8080/ -R 10/m -n 20
   unblink run http://127.0.0.1:8080/ --closed 10 -d 30s
   unblink run --targets targets.txt -R 500 -c 64 -t 2
+  unblink run plan.toml -R 2000                    (see unblink init, unblink plan)
+  unblink run http://127.0.0.1:8080/ -R 1000 --slo 'p99 < 200ms' --slo 'errors < 0.1%'
 
 VALUES
   rates      5000   5k   50/s   10/m   3/10s   100..5000 (ramp)   100,200,400 (equal steps)
   times      500us   200ms   30s   5m   1h30m   30 (seconds)
   -c         auto (opens what is needed, up to a limit)   auto:5000   64 (fixed)
   --expect   status=200,404   status=2xx   size=512   size=100..900   contains=TEXT
+  --slo      p99 < 200ms   p99.9 <= 1s   mean < 50ms   max < 2s   errors < 0.1%   achieved >= 99.9%
+             p99 < 200ms in 95% of 10s   GET /cart: p99 < 200ms
+  --abort-on p99 > 2s for 5s   errors > 50% for 10s
 
 EXIT STATUS
-  0 the run can be believed   2 wrong usage   3 run invalid   130 interrupted";
+  0 the run can be believed, and met what was asked of it   1 it missed an objective, or --abort-on stopped it
+  2 wrong usage   3 run invalid, or an objective can't be told   130 interrupted";
 
 /// Each request is due at a time that the schedule fixes beforehand. When the target stalls, requests
 /// go on falling due, and each response is measured from the moment it should have started.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct RunArgs {
-    /// Where to send requests; several are taken in turn and share one scheme, host and port
-    #[arg(value_name = "URL")]
+    /// Where to send requests; several are taken in turn and share one scheme, host and port. A file that ends in
+    /// .toml, .yaml or .yml is a plan: its fields are as if they had been given as flags, and a URL beside it
+    /// replaces its target
+    #[arg(value_name = "URL|PLAN")]
     pub urls: Vec<String>,
 
+    /// The requests of a plan, which has been read before
+    #[arg(skip)]
+    pub planned: Vec<Planned>,
+
     /// Read targets from a file in vegeta's format, taken in turn (`-` reads standard input)
-    #[arg(long, value_name = "FILE", conflicts_with = "urls")]
+    #[arg(long, value_name = "FILE", conflicts_with = "urls", help_heading = "Request")]
     pub targets: Option<PathBuf>,
 
     #[command(flatten)]
@@ -45,6 +60,13 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub target: TargetArgs,
+
+    #[command(flatten)]
+    pub objectives: SloArgs,
+
+    /// Stop a run that hurts, such as 'p99 > 2s for 5s'; may be given several times
+    #[arg(long, value_name = "RULE", help_heading = "Objectives", value_parser = objectives::abort_rule)]
+    pub abort_on: Vec<AbortRule>,
 
     /// Folder for the run's record and report [default: unblink-runs/<time> here]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

@@ -2,12 +2,14 @@
 
 use super::Exports;
 use super::load::LoadArgs;
+use super::objectives::SloArgs;
 use clap::Args;
 use std::path::PathBuf;
 
 const HELP: &str = "\
 EXAMPLES
   unblink sim -R 1000 -d 60s --scenario stall
+  unblink sim plan.toml --scenario stall --slo 'p99 < 200ms'
   unblink sim -R 1000 -d 60s --scenario stall --client wrk
   unblink sim -R 450 -d 30s --server 'slots=1 service=1ms pause=200ms/500'
   unblink sim -R 500 -d 1h --arrivals poisson --server 'slots=1 service=exp(1ms)'
@@ -48,13 +50,19 @@ NETWORK, GENERATOR
   --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'
 
 EXIT STATUS
-  0 simulated   2 wrong usage   3 run invalid";
+  0 simulated, and what was asked is met   1 an objective is missed   2 wrong usage
+  3 run invalid, or an objective can't be told";
 
 /// Run a load in virtual time against a server that you describe, and report it like a real run. No request is
 /// sent: the same dispatcher and recorder are driven by a simulated server, network and clock.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
+    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields are as if they had been given as flags; what it
+    /// asks of a real target is passed over
+    #[arg(value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+
     #[command(flatten)]
     pub world: WorldArgs,
 
@@ -64,6 +72,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub objectives: SloArgs,
 
     /// Folder for the run's record and report [default: unblink-runs/<time> here]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

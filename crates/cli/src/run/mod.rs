@@ -1,5 +1,7 @@
 //! `unblink run`.
 
+mod abort;
+mod objectives;
 mod precision;
 mod prepare;
 mod request;
@@ -12,7 +14,7 @@ use crate::live::LiveLine;
 use crate::output;
 use crate::{clock, exit, signals};
 use anyhow::{Context, Result};
-pub(crate) use prepare::{Prepared, prepare};
+pub(crate) use prepare::{Prepared, planned, prepare};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -70,6 +72,7 @@ pub(crate) fn execute(
     let mut running = unblink_engine::run::start(job)?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.load.precision.as_ref(), running.controls());
+    let mut abort = abort::Watch::new(&header, running.controls());
     header.started_at = clock::rfc3339(running.started_at());
     let mut writer = match FolderWriter::create(folder, &header) {
         Ok(writer) => writer,
@@ -85,6 +88,7 @@ pub(crate) fn execute(
     while let Some(interval) = running.next_interval() {
         tally.add(interval);
         live.show(interval);
+        abort.look(interval);
         if let Some(precision) = &mut precision {
             precision.look(&tally);
         }
@@ -96,8 +100,14 @@ pub(crate) fn execute(
     live.clear();
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
+    let was_given_up = summary.aborted;
     let stopped_itself = precision.is_some_and(|precision| precision.has_stopped) && !summary.aborted;
-    let ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
+    let mut ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
+    if let Some(aborted) = abort.aborted {
+        // Whoever then gave up waiting for the last answers has interrupted it all the same.
+        ending.status = if was_given_up { RunStatus::Interrupted } else { RunStatus::Aborted };
+        ending.aborted = Some(aborted);
+    }
     let tally = leave_out_transient(folder, tally, &ending);
     let document = tally.document(&ending);
     if let Err(error) = writer.finish(&document) {
@@ -139,6 +149,7 @@ fn ending(
         steal_share,
         involuntary_switches: summary.involuntary_switches,
         by_address: summary.by_address,
+        aborted: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
-use super::precision;
 use super::request::{RequestSpec, requests};
+use super::{objectives, precision};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -54,11 +54,30 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
         limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
     };
     let header = header(args, &job, &requests, &limits);
+    objectives::check(args, &header.targets, &header.operations)?;
     let target_line = match requests.len() {
         1 => format!("{} {}", requests[0].method(), header.targets[0].url),
         n => format!("{n} targets at {}, in turn", requests[0].url.origin),
     };
     Ok(Prepared { job, header, target_line })
+}
+
+/// What `args` come to, as far as that can be told without the network and this machine's limits: the plan, and the
+/// load in one line.
+pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
+    let requests = requests(args)?;
+    requests.iter().try_for_each(|request| render(request).map(drop))?;
+    expect(&args.target.expect)?;
+    let threads = args.target.threads.unwrap_or(1);
+    let pool = match args.load.connections {
+        Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
+        Connections::Fixed(n) => Pool::Fixed { n },
+    };
+    let plan = core_plan(args, &requests, load::spec(&lasting(args)?)?, pool, threads)?;
+    let (targets, operations) = named(&requests, plan.operations_apart());
+    objectives::check(args, &targets, &operations)?;
+    let summary = describe(args, &plan).summary;
+    Ok((plan, summary))
 }
 
 fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
@@ -130,7 +149,16 @@ fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Targ
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max, &load));
     let pool = pool(args, limits, target, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
-    let threads = args.target.threads.unwrap_or(wanted.min(max));
+    core_plan(args, requests, load, pool, args.target.threads.unwrap_or(wanted.min(max)))
+}
+
+fn core_plan(
+    args: &RunArgs,
+    requests: &[RequestSpec],
+    load: LoadSpec,
+    pool: Pool,
+    threads: u32,
+) -> Result<Plan> {
     let plan = Plan::new(PlanSpec {
         load,
         warmup: args.load.warmup.planned(),
@@ -255,12 +283,7 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
 }
 
 fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {
-    let targets: Vec<document::Target> = requests.iter().map(RequestSpec::target).collect();
-    let apart = job.plan.operations_apart();
-    let mut operations: Vec<String> = targets.iter().take(apart).map(|t| t.name.clone()).collect();
-    if targets.len() > apart {
-        operations[apart - 1] = "(others)".to_string();
-    }
+    let (targets, operations) = named(requests, job.plan.operations_apart());
     RunHeader {
         tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
         started_at: String::new(),
@@ -270,9 +293,20 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         targets,
         connections: ConnectionPlan::of(job.plan.spec().pool),
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
-        operations: if apart > 1 { operations } else { Vec::new() },
+        operations,
+        objectives: args.objectives.document(&args.abort_on),
         simulated: None,
     }
+}
+
+/// The requests as the report names them, and those that are kept apart; none where there is only one.
+fn named(requests: &[RequestSpec], apart: usize) -> (Vec<document::Target>, Vec<String>) {
+    let targets: Vec<document::Target> = requests.iter().map(RequestSpec::target).collect();
+    let mut operations: Vec<String> = targets.iter().take(apart).map(|t| t.name.clone()).collect();
+    if targets.len() > apart {
+        operations[apart - 1] = "(others)".to_string();
+    }
+    (targets, if apart > 1 { operations } else { Vec::new() })
 }
 
 #[cfg(test)]

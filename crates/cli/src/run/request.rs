@@ -2,6 +2,7 @@
 
 use super::url::Url;
 use crate::args::run::RunArgs;
+use crate::plan::requests::Planned;
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use unblink_artifact::document;
@@ -19,13 +20,31 @@ pub(crate) struct RequestSpec {
     pub body: Option<Vec<u8>>,
     /// File and line that it comes from, for messages.
     pub place: Option<String>,
+    /// How the report calls it instead of by method and path.
+    pub name: Option<String>,
 }
 
 impl RequestSpec {
     pub(crate) fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
         let parsed = Url::parse(url)?;
         let url_text = url.to_string();
-        Ok(RequestSpec { method, url: parsed, url_text, headers: Vec::new(), body: None, place: None })
+        let (headers, body, place, name) = (Vec::new(), None, None, None);
+        Ok(RequestSpec { method, url: parsed, url_text, headers, body, place, name })
+    }
+
+    /// A request of a plan.
+    fn planned(planned: &Planned) -> Result<RequestSpec> {
+        let url = planned.context(Url::parse(&planned.url))?;
+        let parse = |line: &String| header(line).with_context(|| planned.place.clone());
+        Ok(RequestSpec {
+            method: planned.method.clone(),
+            url,
+            url_text: planned.url_shown.clone(),
+            headers: planned.headers.iter().map(parse).collect::<Result<_>>()?,
+            body: planned.body.clone(),
+            place: Some(planned.place.clone()),
+            name: planned.name.clone(),
+        })
     }
 
     pub(crate) fn method(&self) -> &str {
@@ -63,8 +82,19 @@ impl RequestSpec {
     /// As the report names it, secrets masked.
     pub(crate) fn target(&self) -> document::Target {
         let url = secrets::mask_url(&self.url_text);
-        let path = secrets::mask_url(&self.url.target);
-        document::Target { name: format!("{} {path}", self.method()), method: self.method().to_string(), url }
+        let method = self.method().to_string();
+        let name =
+            self.name.clone().unwrap_or_else(|| format!("{method} {}", secrets::mask_url(&self.path())));
+        document::Target { name, method, url }
+    }
+
+    /// What is asked for, as it was written: a variable that was filled in may be a secret.
+    fn path(&self) -> String {
+        if !self.url_text.contains("${") {
+            return self.url.target.clone();
+        }
+        let behind = self.url_text.split_once("://").map_or(self.url_text.as_str(), |(_, rest)| rest);
+        behind.find('/').map_or("/", |i| &behind[i..]).to_string()
     }
 }
 
@@ -72,10 +102,13 @@ impl RequestSpec {
 pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
     let mut requests = match &args.targets {
         Some(file) => super::target_file::read(file)?,
+        None if !args.planned.is_empty() => {
+            args.planned.iter().map(RequestSpec::planned).collect::<Result<_>>()?
+        }
         None => args.urls.iter().map(|url| RequestSpec::new(None, url)).collect::<Result<_>>()?,
     };
     let Some(first) = requests.first() else {
-        bail!("nothing to request: give a URL, or --targets FILE");
+        bail!("nothing to request: give a URL, a plan, or --targets FILE");
     };
     let origin = first.url.origin.clone();
     if let Some(other) = requests.iter().find(|r| r.url.origin != origin) {

@@ -34,7 +34,14 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 /// Simulates and reports. Gives the exit code.
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let described = Described::new(&args.world)?;
-    let simulation = described.simulation(&described.load(&args.load), &args.client)?;
+    let mut simulation = described.simulation(&described.load(&args.load), &args.client)?;
+    if let Some(named) = args.objectives.slo.iter().find(|slo| slo.name.is_some()) {
+        bail!(
+            "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
+            named.to_string()
+        );
+    }
+    simulation.header.objectives = args.objectives.document(&[]);
     output::check_exports(&args.exports)?;
     let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
     output::check_folder(&folder)?;
@@ -52,6 +59,13 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
     Ok(exit::of_run(&document))
+}
+
+/// What `args` come to: the plan, and the load in one line.
+pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
+    let described = Described::new(&args.world)?;
+    let simulation = described.simulation(&described.load(&args.load), &args.client)?;
+    Ok((simulation.plan, simulation.header.load.summary))
 }
 
 /// The world as it was described, and in which words.
@@ -203,6 +217,7 @@ impl Described {
             connections: ConnectionPlan::of(pool),
             protocol_failures: Vec::new(),
             operations: Vec::new(),
+            objectives: Default::default(),
             simulated: None,
         }
     }
@@ -263,6 +278,7 @@ impl Simulation {
             steal_share: None,
             involuntary_switches: None,
             by_address: Default::default(),
+            aborted: None,
         };
         (tally.document(&ending), tally)
     }

@@ -3,7 +3,7 @@
 use crate::svg::canvas::escape;
 use crate::{facts, format};
 use std::fmt::Write;
-use unblink_artifact::document::{Finding, RunDocument, Severity, ValidityStatus};
+use unblink_artifact::document::{Finding, RunDocument, Severity, ValidityStatus, VerdictStatus};
 
 /// Validity first, then what users felt in a sentence, then the findings.
 pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
@@ -18,6 +18,7 @@ pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
         facts::validity_word(doc),
         escape(&facts::validity_sentence(doc))
     );
+    objectives(out, doc, level);
     for line in facts::extent(doc) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&line));
     }
@@ -40,6 +41,39 @@ pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
         let _ = write!(out, "<p class=\"must-not\">{}</p>", escape(note));
     }
     out.push_str("</section>");
+}
+
+/// What was asked of the run, beside whether it can be believed.
+fn objectives(out: &mut String, doc: &RunDocument, level: u8) {
+    let Some(verdict) = &doc.verdict else { return };
+    let class = |status| match status {
+        VerdictStatus::Pass => "met",
+        VerdictStatus::Inconclusive => "open",
+        VerdictStatus::Fail => "missed",
+    };
+    let icon = match verdict.status {
+        VerdictStatus::Pass => "✓",
+        VerdictStatus::Inconclusive => "?",
+        VerdictStatus::Fail => "✕",
+    };
+    let _ = write!(
+        out,
+        "<div class=\"objectives {}\"><h{level}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}><p class=\"sentence\">{}</p><ul>",
+        class(verdict.status),
+        facts::verdict_word(verdict),
+        escape(&facts::verdict_sentence(doc, verdict)),
+    );
+    for slo in &verdict.slos {
+        let (mark, word) = facts::slo_mark(slo);
+        let _ = write!(
+            out,
+            "<li class=\"{}\"><span class=\"mark\" aria-hidden=\"true\">{mark}</span><b>{}</b> <span class=\"word\">{word}</span> {}</li>",
+            class(slo.status),
+            escape(&slo.slo),
+            escape(&format::hold_figures(&slo.message)),
+        );
+    }
+    out.push_str("</ul></div>");
 }
 
 fn write_finding(out: &mut String, finding: &Finding) {

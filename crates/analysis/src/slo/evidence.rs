@@ -1,0 +1,72 @@
+//! What an objective is judged by.
+
+use super::RatioHistory;
+use crate::interval::{EndedBy, History};
+use unblink_core::record::Track;
+use unblink_core::time::Nanos;
+
+/// What is known of the run as a whole.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Run {
+    /// It is not invalid: a verdict can rest on it.
+    pub is_believable: bool,
+    /// One constant rate, or closed, and not saturated: percentiles have 95 % intervals.
+    pub is_steady: bool,
+    /// Begin of the measured load after t = 0.
+    pub from: Nanos,
+    /// End of the measured load after t = 0.
+    pub to: Nanos,
+    /// What ended it: a run that goes on until it is precise has wider intervals.
+    pub ended: EndedBy,
+    /// Arrivals per second by the schedule; `None`: closed.
+    pub offered_per_s: Option<f64>,
+    /// `ok` per second up to the last completion.
+    pub achieved_per_s: f64,
+    /// `ok` per second of the load's own length: the same without the time that the last answers took.
+    pub achieved_in_load_per_s: f64,
+}
+
+/// Where arrivals ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// All of them.
+    pub arrivals: u64,
+    /// Failed or timed out.
+    pub errors: u64,
+    /// Without an ending: they may still become errors.
+    pub open: u64,
+}
+
+/// The arrivals that an objective speaks of: all, or those of one request.
+#[derive(Clone, Copy, Debug)]
+pub struct Population<'a> {
+    /// Response times.
+    pub completed: &'a Track<u64>,
+    /// Ages of what is known only to take longer.
+    pub censored: &'a Track<u64>,
+    /// Arrivals of which not even an age is known.
+    pub open: u64,
+    /// Response times by stretches of time.
+    pub history: &'a History,
+    /// Where they ended.
+    pub counts: Counts,
+    /// Errors of ended arrivals, over time.
+    pub errors: &'a RatioHistory,
+    /// Sum of response times in ns (the censored at their ages) of their number, over time.
+    pub mean: &'a RatioHistory,
+}
+
+/// Whose arrivals are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scope {
+    /// One of the operations that are recorded apart; `None`: all arrivals.
+    pub operation: Option<usize>,
+    /// From the intended time.
+    pub timeout: Nanos,
+}
+
+/// How many of the ages in `censored` are those of arrivals that timed out: the others were cut off by the run's end.
+pub fn timed_out(censored: &Track<u64>, timeout: Nanos) -> u64 {
+    let lowest_ns = censored.histogram.lowest_equivalent(timeout.0.max(1));
+    censored.bins().filter(|&(ns, _)| ns >= lowest_ns).map(|(_, n)| n).sum()
+}

@@ -1,0 +1,288 @@
+//! Is an objective met?
+//!
+//! Where the figure has a 95 % interval, both ends must lie on one side of the limit. Where it has none (the rate
+//! changes, an event decides, the run is short), what can still be said is what this run itself shows: it has missed
+//! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
+
+use super::window::WindowCounts;
+use super::{Figure, Objective, Population, Run, Windows};
+use crate::interval::{Answer, EndedBy, answers, exact};
+use crate::quantile::Survival;
+
+/// Is it met?
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// Yes.
+    Pass,
+    /// It can't be told.
+    Inconclusive,
+    /// No.
+    Fail,
+}
+
+/// What the verdict rests on, or why there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The 95 % interval lies on one side of the limit.
+    Interval,
+    /// There is no 95 % interval; this run alone shows it.
+    ThisRun,
+    /// Windows were counted.
+    Windows,
+    /// No verdict without validity.
+    NotBelievable,
+    /// The 95 % interval, or what is not known, lies on both sides of the limit.
+    Straddles,
+    /// More samples are needed.
+    FewSamples,
+    /// One or few events decide the figure, or the run is too short for them.
+    NoInterval,
+    /// Arrivals known only to take longer may lie on either side.
+    Censored,
+    /// The figure does not exist here: no rate is offered by closed users.
+    NotThere,
+}
+
+/// A verdict with its evidence; values in the figure's unit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Judgement {
+    /// Is it met?
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// The figure; of windows, the share of good ones.
+    pub value: Option<f64>,
+    /// The figure is at least that.
+    pub is_lower_bound: bool,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Arrivals that it rests on.
+    pub samples: u64,
+    /// Windows by how they ended.
+    pub windows: Option<WindowCounts>,
+}
+
+impl Judgement {
+    fn new(samples: u64) -> Judgement {
+        Judgement {
+            verdict: Verdict::Inconclusive,
+            reason: Reason::FewSamples,
+            value: None,
+            is_lower_bound: false,
+            low: None,
+            high: None,
+            samples,
+            windows: None,
+        }
+    }
+
+    fn decided(self, verdict: Verdict, reason: Reason) -> Judgement {
+        Judgement { verdict, reason, ..self }
+    }
+
+    /// By the interval: `low` and `high` hold where the figure lies; an end that is not known decides nothing.
+    fn by_interval(self, objective: &Objective, otherwise: Reason) -> Judgement {
+        let (better, worse) = match objective.is_upper_limit() {
+            true => (self.low, self.high),
+            false => (self.high, self.low),
+        };
+        if better.is_some_and(|end| !objective.holds(end)) {
+            return self.decided(Verdict::Fail, Reason::Interval);
+        }
+        match worse {
+            Some(end) if objective.holds(end) => self.decided(Verdict::Pass, Reason::Interval),
+            Some(_) => self.decided(Verdict::Inconclusive, Reason::Straddles),
+            None => self.decided(Verdict::Inconclusive, otherwise),
+        }
+    }
+
+    /// No verdict without validity.
+    fn if_believable(self, run: &Run) -> Judgement {
+        match run.is_believable {
+            true => self,
+            false => self.decided(Verdict::Inconclusive, Reason::NotBelievable),
+        }
+    }
+}
+
+/// Over the whole run.
+pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
+    let judgement = match objective.figure {
+        Figure::Quantile(q) => {
+            let survival = Survival::with_open(population.completed, population.censored, population.open);
+            let answer = run
+                .is_steady
+                .then(|| answers(population.history, run.from, run.to, &survival, &[q], run.ended).first().copied())
+                .flatten();
+            quantile(objective, q, &survival, answer, run.ended)
+        }
+        Figure::Max => max(objective, population),
+        Figure::Mean => mean(objective, population, run),
+        Figure::Errors => errors(objective, population, run),
+        Figure::AchievedShare => achieved(objective, population, run, run.offered_per_s),
+        Figure::AchievedRate => achieved(objective, population, run, Some(1.0)),
+    };
+    judgement.if_believable(run)
+}
+
+/// In windows. `share` of them must be good whatever the undecided ones are.
+pub fn judge_windows(windows: &Windows, counts: WindowCounts, samples: u64, run: &Run) -> Judgement {
+    let all = counts.good + counts.bad + counts.unknown;
+    let mut judgement = Judgement { windows: Some(counts), ..Judgement::new(samples) };
+    if all == 0 {
+        return judgement.if_believable(run);
+    }
+    let share = |n: u64| n as f64 / all as f64;
+    let (low, high) = (share(counts.good), share(counts.good + counts.unknown));
+    judgement.value = Some(low);
+    // 19 of 20 are 95 %, whatever rounding makes of it.
+    let is_enough = |share: f64| share >= windows.share - 1e-9;
+    let (verdict, reason) = match (is_enough(low), is_enough(high)) {
+        (true, _) => (Verdict::Pass, Reason::Windows),
+        (_, false) => (Verdict::Fail, Reason::Windows),
+        _ => (Verdict::Inconclusive, Reason::FewSamples),
+    };
+    judgement.decided(verdict, reason).if_believable(run)
+}
+
+/// A percentile, by what `answers` says of it; `answer` is `None` where the load is not steady.
+pub fn quantile(
+    objective: &Objective,
+    q: f64,
+    survival: &Survival,
+    answer: Option<Answer>,
+    ended: EndedBy,
+) -> Judgement {
+    let n = survival.count();
+    let mut judgement = Judgement::new(n);
+    let Some(value) = survival.quantile(q) else { return judgement };
+    judgement.value = Some(value.value_ns as f64);
+    judgement.is_lower_bound = value.censored;
+    match answer {
+        Some(Answer::Between { low_ns, high_ns, .. }) => {
+            (judgement.low, judgement.high) = (Some(low_ns as f64), Some(high_ns as f64));
+            return judgement.by_interval(objective, Reason::Straddles);
+        }
+        Some(Answer::Above { low_ns }) => {
+            judgement.low = Some(low_ns as f64);
+            let by_interval = judgement.by_interval(objective, Reason::Censored);
+            if by_interval.verdict != Verdict::Inconclusive {
+                return by_interval;
+            }
+        }
+        _ => {}
+    }
+    let (low, high) = exact::ranks(n, q, ended.level());
+    let at = |rank: u64| survival.quantile(rank as f64 / n as f64);
+    // A lower bound beyond the limit is beyond it, whatever the value is.
+    if low.and_then(at).is_some_and(|low| !objective.holds(low.value_ns as f64)) {
+        return judgement.decided(Verdict::Fail, Reason::ThisRun);
+    }
+    let longest = survival.steps().last().map(|(ns, _)| ns as f64);
+    let is_all_within = survival.censored() == 0 && longest.is_some_and(|ns| objective.holds(ns));
+    let is_within =
+        high.and_then(at).is_some_and(|high| !high.censored && objective.holds(high.value_ns as f64));
+    match (high, answer) {
+        (_, Some(Answer::Above { .. })) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
+        (None, _) => judgement.decided(Verdict::Inconclusive, Reason::FewSamples),
+        (Some(_), _) if is_all_within => judgement.decided(Verdict::Pass, Reason::ThisRun),
+        (Some(_), None) if is_within => judgement.decided(Verdict::Pass, Reason::ThisRun),
+        (Some(_), None) => judgement.decided(Verdict::Inconclusive, Reason::Straddles),
+        (Some(_), Some(_)) => judgement.decided(Verdict::Inconclusive, Reason::NoInterval),
+    }
+}
+
+/// The longest of this run: it is no property of the load, and has no interval.
+fn max(objective: &Objective, population: &Population<'_>) -> Judgement {
+    let (known, censored) = (population.completed, population.censored);
+    let open = censored.count() + population.open;
+    let samples = known.count() + open;
+    let mut judgement = Judgement::new(samples);
+    if samples == 0 {
+        return judgement;
+    }
+    let value = known.max_ns.max(censored.max_ns) as f64;
+    judgement.value = Some(value);
+    judgement.is_lower_bound = open > 0;
+    match (objective.holds(value), open) {
+        (false, _) => judgement.decided(Verdict::Fail, Reason::ThisRun),
+        (true, 0) => judgement.decided(Verdict::Pass, Reason::ThisRun),
+        (true, _) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
+    }
+}
+
+fn mean(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
+    let open = population.censored.count() + population.open;
+    let mut judgement = Judgement::new(population.completed.count() + open);
+    let Some(value) = population.mean.value() else { return judgement };
+    judgement.value = Some(value);
+    judgement.is_lower_bound = open > 0;
+    if let Some((low, high)) = population.mean.mean_interval().filter(|_| run.is_steady) {
+        judgement.low = Some(low);
+        judgement.high = (open == 0).then_some(high);
+        return judgement.by_interval(objective, Reason::Censored);
+    }
+    let (holds, is_known) = (objective.holds(value), open == 0);
+    let is_all_within = is_known && objective.holds(population.completed.max_ns as f64);
+    match (holds, is_known) {
+        (false, false) => judgement.decided(Verdict::Fail, Reason::ThisRun),
+        (true, false) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
+        (true, true) if is_all_within || !run.is_steady => judgement.decided(Verdict::Pass, Reason::ThisRun),
+        (false, true) if !run.is_steady => judgement.decided(Verdict::Fail, Reason::ThisRun),
+        _ => judgement.decided(Verdict::Inconclusive, Reason::NoInterval),
+    }
+}
+
+fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
+    let counts = population.counts;
+    let mut judgement = Judgement::new(counts.arrivals);
+    let history = population.errors;
+    if counts.arrivals == 0 {
+        return judgement;
+    }
+    let share = |n: u64| n as f64 / counts.arrivals as f64;
+    judgement.value = Some(share(counts.errors));
+    judgement.is_lower_bound = counts.open > 0;
+    // What has no ending may all be errors yet, or none of it.
+    let widened =
+        |(low, high): (f64, f64)| (low * (1.0 - share(counts.open)), (high + share(counts.open)).min(1.0));
+    let by_blocks = history.share_interval().filter(|_| run.is_steady);
+    if let Some((low, high)) = by_blocks.map(widened) {
+        (judgement.low, judgement.high) = (Some(low), Some(high));
+        return judgement.by_interval(objective, Reason::Straddles);
+    }
+    let Some((low, high)) = history.independent_share().map(widened) else { return judgement };
+    let is_clean = counts.errors == 0 && counts.open == 0;
+    if !objective.holds(low) {
+        judgement.decided(Verdict::Fail, Reason::ThisRun)
+    } else if objective.holds(high) && (is_clean || !run.is_steady) {
+        judgement.decided(Verdict::Pass, Reason::ThisRun)
+    } else if is_clean {
+        judgement.decided(Verdict::Inconclusive, Reason::FewSamples)
+    } else {
+        judgement.decided(Verdict::Inconclusive, Reason::NoInterval)
+    }
+}
+
+/// Between the rate up to the last completion and that of the load's own length: how long the last answers take
+/// belongs to the first and says nothing of throughput. `unit_per_s`: what the limit is a share of.
+fn achieved(
+    objective: &Objective,
+    population: &Population<'_>,
+    run: &Run,
+    unit_per_s: Option<f64>,
+) -> Judgement {
+    let mut judgement = Judgement::new(population.counts.arrivals);
+    let Some(unit) = unit_per_s.filter(|unit| *unit > 0.0) else {
+        return judgement.decided(Verdict::Inconclusive, Reason::NotThere);
+    };
+    judgement.value = Some(run.achieved_per_s / unit);
+    let (low, high) = (run.achieved_per_s, run.achieved_in_load_per_s.max(run.achieved_per_s));
+    (judgement.low, judgement.high) = (Some(low / unit), Some(high / unit));
+    match judgement.by_interval(objective, Reason::Straddles) {
+        decided if decided.verdict == Verdict::Inconclusive => decided,
+        decided => Judgement { reason: Reason::ThisRun, ..decided },
+    }
+}

@@ -1,0 +1,255 @@
+//! Objectives over short stretches of time: windows of a run, and rules that stop one.
+
+use super::evidence::{Scope, timed_out};
+use super::{AbortRule, Figure, Objective, Windows};
+use std::collections::VecDeque;
+use unblink_core::record::{Interval, Series, Track};
+use unblink_core::time::Nanos;
+
+/// What an objective needs to know of one stretch of time.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Part {
+    /// Response times that do not hold.
+    pub beyond: u64,
+    /// Known only to be longer than an age that still holds.
+    pub unknown: u64,
+    /// All response times, the two above included.
+    pub samples: u64,
+    /// At its end, arrivals that wait for longer than the limit already and have no other record yet.
+    pub stuck: u64,
+    /// Of all of them, the censored at their ages, in ns.
+    pub sum_ns: f64,
+    /// Fell due.
+    pub due: u64,
+    /// Ended as `ok`.
+    pub ok: u64,
+    /// Failed or timed out.
+    pub errors: u64,
+    /// Ended, in any way.
+    pub ended: u64,
+}
+
+/// Does an objective hold in one stretch?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    Yes,
+    No,
+    Unknown,
+}
+
+impl Part {
+    /// An interval against `objective`, which is of what is good: all of it, or the arrivals of one operation.
+    pub fn of_interval(objective: &Objective, interval: &Interval, scope: Scope) -> Part {
+        let bank = &interval.bank;
+        if let Some(tracks) = scope.operation.and_then(|i| bank.operations.get(i)) {
+            let timed_out = timed_out(&tracks.censored, scope.timeout);
+            let (ok, failed) = (tracks.response.count(), tracks.failed);
+            return Part {
+                ok,
+                errors: failed + timed_out,
+                ended: ok + failed + tracks.censored.count(),
+                ..Part::of_times(objective, &tracks.response, &tracks.censored)
+            };
+        }
+        let measured = &bank.counters.measured;
+        let (completed, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
+        Part {
+            due: measured.due,
+            ok: measured.ok,
+            errors: measured.failed_total() + measured.timed_out,
+            ended: measured.ended(),
+            ..Part::of_times(objective, completed, censored)
+        }
+    }
+
+    /// Response times of a stretch against `objective`, which is of what is good.
+    pub fn of_times(objective: &Objective, completed: &Track<u64>, censored: &Track<u64>) -> Part {
+        let beyond = |track: &Track<u64>| -> u64 {
+            track.bins().filter(|&(ns, _)| !objective.holds(ns as f64)).map(|(_, n)| n).sum()
+        };
+        let (late, cut) = (beyond(completed), beyond(censored));
+        Part {
+            beyond: late + cut,
+            unknown: censored.count() - cut,
+            samples: completed.count() + censored.count(),
+            sum_ns: (completed.sum_ns + censored.sum_ns) as f64,
+            ..Part::default()
+        }
+    }
+
+    fn add(&mut self, next: &Part) {
+        self.beyond += next.beyond;
+        self.unknown += next.unknown;
+        self.samples += next.samples;
+        self.stuck = next.stuck;
+        self.sum_ns += next.sum_ns;
+        self.due += next.due;
+        self.ok += next.ok;
+        self.errors += next.errors;
+        self.ended += next.ended;
+    }
+
+    /// Does `objective`, which is of what is good, hold? `length` is that of the stretch.
+    fn holds(&self, objective: &Objective, length: Nanos) -> Held {
+        let of = |holds: bool| if holds { Held::Yes } else { Held::No };
+        let (beyond, n) = (self.beyond + self.stuck, self.samples + self.stuck);
+        match objective.figure {
+            Figure::Quantile(q) => {
+                // Nearest rank; with fewer samples than 1/(1 − q) it is that of the longest.
+                let rank = ((q * n as f64 - 1e-9).ceil() as u64).clamp(1, n.max(1));
+                if (n as f64) * (1.0 - q) < 1.0 - 1e-9 {
+                    Held::Unknown
+                } else if n - beyond < rank {
+                    Held::No
+                } else if n - beyond - self.unknown >= rank {
+                    Held::Yes
+                } else {
+                    Held::Unknown
+                }
+            }
+            Figure::Max if beyond > 0 => Held::No,
+            Figure::Max if self.unknown > 0 || n == 0 => Held::Unknown,
+            Figure::Max => Held::Yes,
+            Figure::Mean if self.samples == 0 => Held::Unknown,
+            Figure::Mean => match (objective.holds(self.sum_ns / self.samples as f64), self.unknown) {
+                (false, _) => Held::No,
+                (true, 0) => Held::Yes,
+                (true, _) => Held::Unknown,
+            },
+            Figure::Errors if self.ended == 0 => Held::Unknown,
+            Figure::Errors => of(objective.holds(self.errors as f64 / self.ended as f64)),
+            Figure::AchievedShare if self.due == 0 => Held::Unknown,
+            Figure::AchievedShare => of(objective.holds(self.ok as f64 / self.due as f64)),
+            Figure::AchievedRate if length == Nanos::ZERO => Held::Unknown,
+            Figure::AchievedRate => of(objective.holds(self.ok as f64 / length.as_secs_f64())),
+        }
+    }
+}
+
+/// Windows by how they ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct WindowCounts {
+    /// The objective held.
+    pub good: u64,
+    /// It did not.
+    pub bad: u64,
+    /// Too little was recorded to tell, or what was is known only to take longer.
+    pub unknown: u64,
+}
+
+/// Cuts a run into windows and counts in which of them an objective holds.
+#[derive(Clone, Debug)]
+pub struct WindowWatch {
+    objective: Objective,
+    length: Nanos,
+    from: Nanos,
+    open: Option<(u64, Part)>,
+    counts: WindowCounts,
+}
+
+impl WindowWatch {
+    /// Windows from `from`, the begin of the measured load after t = 0.
+    pub fn new(objective: Objective, windows: &Windows, from: Nanos) -> WindowWatch {
+        WindowWatch { objective, length: windows.length, from, open: None, counts: WindowCounts::default() }
+    }
+
+    /// Takes in what was recorded from `start` for `length`: it belongs to the window in which its middle lies.
+    /// Windows begin before `load_to`; what is recorded later belongs to the last.
+    pub fn add(&mut self, start: Nanos, length: Nanos, load_to: Nanos, part: &Part) {
+        let middle = start + Nanos(length.0 / 2);
+        if middle < self.from {
+            return;
+        }
+        // A window of less than half its length at the load's end is part of the one before.
+        let last = (load_to.0.saturating_sub(self.from.0) + self.length.0 / 2) / self.length.0;
+        let number = ((middle.0 - self.from.0) / self.length.0).min(last.saturating_sub(1));
+        match &mut self.open {
+            Some((open, sum)) if *open == number => sum.add(part),
+            _ => {
+                self.close();
+                self.open = Some((number, *part));
+            }
+        }
+    }
+
+    /// How the windows ended, the one that is open included.
+    pub fn counts(&self) -> WindowCounts {
+        let mut whole = self.clone();
+        whole.close();
+        whole.counts
+    }
+
+    fn close(&mut self) {
+        let Some((_, part)) = self.open.take() else { return };
+        // A window in which nothing fell due and nothing ended is none.
+        if part.due == 0 && part.samples + part.stuck == 0 && part.ended == 0 {
+            return;
+        }
+        match part.holds(&self.objective, self.length) {
+            Held::Yes => self.counts.good += 1,
+            Held::No => self.counts.bad += 1,
+            Held::Unknown => self.counts.unknown += 1,
+        }
+    }
+}
+
+/// Decides when a run has hurt for long enough.
+#[derive(Clone, Debug)]
+pub struct AbortWatch {
+    good: Objective,
+    hold: Nanos,
+    hurting: Nanos,
+}
+
+impl AbortWatch {
+    /// Nothing has hurt yet.
+    pub fn new(rule: &AbortRule) -> AbortWatch {
+        AbortWatch { good: rule.condition.opposite(), hold: rule.hold, hurting: Nanos::ZERO }
+    }
+
+    /// What is good: parts are counted against it.
+    pub fn good(&self) -> &Objective {
+        &self.good
+    }
+
+    /// Looks at the next interval; true when it has hurt for the whole hold time without a break.
+    pub fn look(&mut self, length: Nanos, part: &Part) -> bool {
+        match part.holds(&self.good, length) {
+            Held::No => self.hurting += length,
+            Held::Yes | Held::Unknown => self.hurting = Nanos::ZERO,
+        }
+        // Intervals are a microsecond short of a second at times.
+        self.hurting.0 + self.hold.0 / 100 >= self.hold.0
+    }
+}
+
+/// How many arrivals have waited for long without an answer: what hangs has no record yet.
+#[derive(Clone, Debug)]
+pub struct Outstanding {
+    age: Nanos,
+    /// (start, fell due) of the intervals of which a part lies within `age`.
+    recent: VecDeque<(Nanos, u64)>,
+}
+
+impl Outstanding {
+    /// Those that wait for longer than `age`.
+    pub fn longer_than(age: Nanos) -> Outstanding {
+        Outstanding { age, recent: VecDeque::new() }
+    }
+
+    /// Takes in an interval in which `due` arrivals fell due and at whose end `level` had no answer. Gives how many
+    /// of these have waited for longer than the age at least: all that can't have fallen due since.
+    pub fn add(&mut self, start: Nanos, length: Nanos, due: u64, level: u64) -> u64 {
+        self.recent.push_back((start, due));
+        let since = Nanos((start + length).0.saturating_sub(self.age.0));
+        while self.recent.get(1).is_some_and(|(next, _)| *next <= since) {
+            self.recent.pop_front();
+        }
+        let young: u64 = self.recent.iter().map(|(_, due)| due).sum();
+        // Before a whole age has passed, nothing can be older.
+        if self.recent.front().is_some_and(|(first, _)| *first > since) {
+            return 0;
+        }
+        level.saturating_sub(young)
+    }
+}

@@ -1,0 +1,359 @@
+//! Objectives: the grammar, and verdicts on runs whose truth is known.
+
+use proptest::prelude::*;
+use unblink_analysis::interval::{EndedBy, History};
+use unblink_analysis::slo::*;
+use unblink_core::record::Track;
+use unblink_core::time::{Nanos, SECOND_NS};
+
+/// A run of one interval a second, each of which holds `per_second(second)` response times in ms.
+struct World {
+    completed: Track<u64>,
+    censored: Track<u64>,
+    history: History,
+    errors: RatioHistory,
+    mean: RatioHistory,
+    counts: Counts,
+    seconds: u64,
+}
+
+impl World {
+    fn new(seconds: u64, per_second: impl Fn(u64) -> Vec<u64>) -> World {
+        World::with_errors(seconds, per_second, |_| 0)
+    }
+
+    fn with_errors(seconds: u64, per_second: impl Fn(u64) -> Vec<u64>, errors: impl Fn(u64) -> u64) -> World {
+        let mut world = World {
+            completed: Track::default(),
+            censored: Track::default(),
+            history: History::default(),
+            errors: RatioHistory::default(),
+            mean: RatioHistory::default(),
+            counts: Counts::default(),
+            seconds,
+        };
+        for second in 0..seconds {
+            let mut track: Track<u64> = Track::default();
+            per_second(second).into_iter().for_each(|ms| track.record(Nanos::from_millis(ms)));
+            let failed = errors(second);
+            let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
+            world.history.add(start, length, 0, &track, &Track::default());
+            world.mean.add(track.sum_ns as f64, track.count() as f64);
+            world.errors.add(failed as f64, (track.count() + failed) as f64);
+            world.counts.arrivals += track.count() + failed;
+            world.counts.errors += failed;
+            world.completed.add(&track);
+        }
+        world
+    }
+
+    fn judge_in(&self, text: &str, run: impl FnOnce(&mut Run)) -> Judgement {
+        let slo = Slo::parse(text).expect(text);
+        let rate = self.completed.count() as f64 / self.seconds as f64;
+        let mut facts = Run {
+            is_believable: true,
+            is_steady: true,
+            from: Nanos::ZERO,
+            to: Nanos::from_secs(self.seconds),
+            ended: EndedBy::Plan,
+            offered_per_s: Some(self.counts.arrivals as f64 / self.seconds as f64),
+            achieved_per_s: rate * 0.999,
+            achieved_in_load_per_s: rate,
+        };
+        run(&mut facts);
+        let population = Population {
+            completed: &self.completed,
+            censored: &self.censored,
+            open: 0,
+            history: &self.history,
+            counts: self.counts,
+            errors: &self.errors,
+            mean: &self.mean,
+        };
+        judge::judge(&slo.objective, &population, &facts)
+    }
+
+    fn verdict(&self, text: &str) -> (Verdict, Reason) {
+        let judgement = self.judge_in(text, |_| ());
+        (judgement.verdict, judgement.reason)
+    }
+}
+
+/// 1 to 100 ms in each second, ten times: p99 is 99 ms.
+fn uniform(_: u64) -> Vec<u64> {
+    (0..1_000).map(|i| i % 100 + 1).collect()
+}
+
+#[test]
+fn a_percentile_is_judged_by_its_interval() {
+    let world = World::new(60, uniform);
+    assert_eq!(world.verdict("p99 < 200ms"), (Verdict::Pass, Reason::Interval));
+    assert_eq!(world.verdict("p50 < 40ms"), (Verdict::Fail, Reason::Interval));
+    assert_eq!(world.verdict("p50 < 50ms"), (Verdict::Inconclusive, Reason::Straddles));
+    let judgement = world.judge_in("p97 < 200ms", |_| ());
+    let (low, high) = (judgement.low.expect("low"), judgement.high.expect("high"));
+    assert!(
+        low <= 97.1e6 && high >= 97e6 && high - low < 5e6,
+        "a percentile that no table prints: {judgement:?}"
+    );
+    assert_eq!(judgement.samples, 60_000);
+}
+
+#[test]
+fn there_is_no_verdict_without_validity() {
+    let world = World::new(60, uniform);
+    for text in ["p99 < 200ms", "p50 < 1ms", "errors < 1%", "achieved >= 90%", "max < 1s", "mean < 1s"] {
+        let judgement = world.judge_in(text, |run| run.is_believable = false);
+        assert_eq!((judgement.verdict, judgement.reason), (Verdict::Inconclusive, Reason::NotBelievable));
+        assert!(judgement.value.is_some(), "the figure is still told: {text}");
+    }
+}
+
+#[test]
+fn censored_values_miss_a_low_limit_for_sure_and_never_meet_a_high_one() {
+    // 2 % of all are known only to take longer than 5 s.
+    let mut world = World::new(60, uniform);
+    let mut cut = Track::default();
+    (0..1_200).for_each(|_| cut.record(Nanos::from_secs(5)));
+    world.censored = cut;
+    world.counts.arrivals += 1_200;
+    assert_eq!(world.verdict("p99 < 200ms").0, Verdict::Fail);
+    assert_eq!(world.verdict("p99 < 10s").0, Verdict::Inconclusive);
+    assert_eq!(world.verdict("max < 200ms").0, Verdict::Fail);
+    assert_eq!(world.verdict("max < 10s"), (Verdict::Inconclusive, Reason::Censored));
+    assert_eq!(world.verdict("p50 < 200ms").0, Verdict::Pass, "what is below is known");
+    assert!(world.judge_in("p99 < 10s", |_| ()).is_lower_bound);
+}
+
+#[test]
+fn too_few_samples_meet_nothing_but_can_miss() {
+    // 100 samples a run: an upper bound of p99 takes 368.
+    let few = World::new(50, |_| vec![5, 5]);
+    assert_eq!(few.verdict("p99 < 200ms"), (Verdict::Inconclusive, Reason::FewSamples));
+    let slow = World::new(50, |_| vec![500, 500]);
+    assert_eq!(slow.verdict("p99 < 200ms"), (Verdict::Fail, Reason::ThisRun));
+    let none = World::new(50, |_| vec![]);
+    assert_eq!(none.verdict("p99 < 200ms"), (Verdict::Inconclusive, Reason::FewSamples));
+    assert_eq!(none.verdict("errors < 1%"), (Verdict::Inconclusive, Reason::FewSamples));
+    assert_eq!(none.verdict("max < 1s"), (Verdict::Inconclusive, Reason::FewSamples));
+}
+
+#[test]
+fn one_event_misses_a_limit_in_this_run_and_promises_nothing_beyond() {
+    // One second in 60 of which every answer takes 1 s.
+    let world = World::new(60, |s| if s == 30 { vec![1_000; 1_000] } else { uniform(s) });
+    assert_eq!(world.verdict("p99 < 200ms"), (Verdict::Fail, Reason::ThisRun));
+    assert_eq!(world.verdict("p99 < 2s").0, Verdict::Pass, "not one was longer");
+    let mixed = World::new(60, |s| if s == 30 { (0..1_000).map(|i| i + 1).collect() } else { uniform(s) });
+    assert_eq!(mixed.verdict("p99 < 900ms"), (Verdict::Inconclusive, Reason::NoInterval));
+}
+
+#[test]
+fn a_short_run_passes_only_where_nothing_is_beyond() {
+    let short = World::new(5, uniform);
+    assert_eq!(short.verdict("p99 < 200ms"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("p90 < 95ms"), (Verdict::Inconclusive, Reason::NoInterval));
+    assert_eq!(short.verdict("mean < 200ms"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("mean < 60ms"), (Verdict::Inconclusive, Reason::NoInterval));
+    assert_eq!(short.verdict("errors < 1%"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(short.verdict("errors < 0.01%"), (Verdict::Inconclusive, Reason::FewSamples));
+}
+
+#[test]
+fn where_the_rate_changes_this_run_is_judged() {
+    let world = World::new(60, uniform);
+    let ramp = |text: &str| {
+        let judgement = world.judge_in(text, |run| run.is_steady = false);
+        assert_eq!((judgement.low, judgement.high), (None, None), "{text}");
+        (judgement.verdict, judgement.reason)
+    };
+    assert_eq!(ramp("p99 < 200ms"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(ramp("p90 < 95ms"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(ramp("p50 < 40ms"), (Verdict::Fail, Reason::ThisRun));
+    assert_eq!(ramp("mean < 60ms"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(ramp("mean < 40ms"), (Verdict::Fail, Reason::ThisRun));
+}
+
+#[test]
+fn errors_are_judged_by_how_they_come() {
+    let spread = World::with_errors(60, uniform, |s| u64::from(s % 2 == 0));
+    assert_eq!(spread.verdict("errors < 0.5%"), (Verdict::Pass, Reason::Interval));
+    assert_eq!(spread.verdict("errors < 0.01%"), (Verdict::Fail, Reason::Interval));
+    assert_eq!(spread.verdict("errors < 0.05%"), (Verdict::Inconclusive, Reason::Straddles));
+    // As many in one burst are less sure of what they are typical for.
+    let burst = World::with_errors(60, uniform, |s| if s == 7 { 30 } else { 0 });
+    assert_eq!(burst.verdict("errors < 0.1%"), (Verdict::Inconclusive, Reason::Straddles));
+}
+
+#[test]
+fn achieved_counts_the_last_answers_for_neither_side() {
+    let world = World::new(60, uniform);
+    assert_eq!(world.verdict("achieved >= 99%"), (Verdict::Pass, Reason::ThisRun));
+    assert_eq!(world.verdict("achieved >= 99.95%"), (Verdict::Inconclusive, Reason::Straddles));
+    assert_eq!(world.verdict("achieved >= 2000/s"), (Verdict::Fail, Reason::ThisRun));
+    assert_eq!(world.verdict("achieved > 900/s"), (Verdict::Pass, Reason::ThisRun));
+    let closed = world.judge_in("achieved >= 99%", |run| run.offered_per_s = None);
+    assert_eq!(closed.reason, Reason::NotThere);
+}
+
+#[test]
+fn windows_are_counted_and_the_undecided_decide_nothing() {
+    let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
+    let windows = slo.windows.expect("windows");
+    let mut watch = WindowWatch::new(slo.objective, &windows, Nanos::from_secs(5));
+    let load_to = Nanos::from_secs(105);
+    for second in 0..107 {
+        let mut track: Track<u64> = Track::default();
+        let ms = if (40..43).contains(&second) { 300 } else { 10 };
+        (0..100).for_each(|_| track.record(Nanos::from_millis(ms)));
+        let part = Part::of_times(&slo.objective, &track, &Track::default());
+        watch.add(Nanos::from_secs(second), Nanos::from_secs(1), load_to, &part);
+    }
+    let counts = watch.counts();
+    assert_eq!(
+        counts,
+        WindowCounts { good: 9, bad: 1, unknown: 0 },
+        "warm-up left out, the drain in the last"
+    );
+    let run = World::new(1, uniform).judge_in("max < 1s", |_| ());
+    assert_eq!(run.verdict, Verdict::Pass);
+    let facts = Run {
+        is_believable: true,
+        is_steady: true,
+        from: Nanos::ZERO,
+        to: Nanos::from_secs(1),
+        ended: EndedBy::Plan,
+        offered_per_s: None,
+        achieved_per_s: 0.0,
+        achieved_in_load_per_s: 0.0,
+    };
+    let verdict = |counts| judge::judge_windows(&windows, counts, 1, &facts).verdict;
+    assert_eq!(verdict(counts), Verdict::Pass);
+    assert_eq!(verdict(WindowCounts { good: 8, bad: 2, unknown: 0 }), Verdict::Fail);
+    assert_eq!(verdict(WindowCounts { good: 8, bad: 1, unknown: 1 }), Verdict::Inconclusive);
+    assert_eq!(verdict(WindowCounts { good: 18, bad: 1, unknown: 1 }), Verdict::Pass);
+    assert_eq!(verdict(WindowCounts::default()), Verdict::Inconclusive);
+}
+
+#[test]
+fn a_rule_waits_for_its_hold_time_without_a_break() {
+    let rule = AbortRule::parse("p99 > 2s for 3s").expect("valid");
+    let mut watch = AbortWatch::new(&rule);
+    let part = |beyond| Part { beyond, samples: 100, ..Part::default() };
+    let second = Nanos(SECOND_NS - 40_000);
+    let looks = [5, 5, 0, 5, 5, 5].map(|beyond| watch.look(second, &part(beyond)));
+    assert_eq!(looks, [false, false, false, false, false, true]);
+}
+
+#[test]
+fn what_hangs_is_seen_before_it_is_recorded() {
+    // 100 a second; from 10 s on nothing is answered. Older than 2 s at 14 s are those of 10 s and 11 s.
+    let mut outstanding = Outstanding::longer_than(Nanos::from_secs(2));
+    let second = Nanos::from_secs(1);
+    let seen: Vec<u64> = (0..14)
+        .map(|s: u64| outstanding.add(Nanos::from_secs(s), second, 100, s.saturating_sub(9) * 100))
+        .collect();
+    assert_eq!(seen[..12], [0; 12]);
+    assert_eq!(seen[12..], [100, 200]);
+    let rule = AbortRule::parse("p99 > 2s for 1s").expect("valid");
+    let stuck = Part { stuck: 200, due: 100, ..Part::default() };
+    assert!(AbortWatch::new(&rule).look(second, &stuck));
+}
+
+#[test]
+fn errors_of_the_grammar_point_at_what_is_wrong() {
+    for (text, at, part) in [
+        ("", 0, "expected a figure"),
+        ("p99", 3, "expected <"),
+        ("p99 < 200", 6, "no unit"),
+        ("p99 < 200 apples", 6, "\"apples\" is no unit"),
+        ("p99 < 5%", 6, "a time"),
+        ("p99 > 200ms", 4, "write `p99 <= 200ms`"),
+        ("p100 < 1s", 0, "no percentile"),
+        ("pfoo < 1s", 0, "no figure"),
+        ("latency < 1s", 0, "p50, p99"),
+        ("errors < 200ms", 9, "a share"),
+        ("errors <= 0%", 10, "0"),
+        ("achieved >= 100%", 12, "below 100%"),
+        ("a: achieved >= 99%", 3, "whole run"),
+        ("achieved >= 99% in 95% of 10s", 16, "whole run"),
+        (": p99 < 1s", 0, "no name"),
+        ("p99 < 200ms in 95%", 18, "of"),
+        ("p99 < 200ms in 0% of 10s", 15, "share of windows"),
+        ("p99 < 200ms in 95% of 10ms", 22, "at least 1s"),
+        ("p99 < 200ms for 5s", 12, "--abort-on"),
+        ("p99 < 200ms now", 12, "one word too many"),
+        ("p99 < 200ms in 95% of 10s !", 26, "nothing may follow"),
+        ("p99 < 0ms", 6, "above"),
+        ("max < 2h", 6, "1h"),
+        ("checkout: p99 < ", 16, "a number"),
+    ] {
+        let error = Slo::parse(text).expect_err(text);
+        assert_eq!(error.at.start, at, "{text}: {error}");
+        assert!(error.message.contains(part), "{text}: {error}");
+        assert!(error.at.end <= text.len(), "{text}: {error:?}");
+    }
+    for (text, at, part) in [
+        ("p99 > 2s", 8, "for how long"),
+        ("p99 < 2s for 5s", 4, "write `p99 >= 2s`"),
+        ("p99 > 2s in 5s", 9, "for TIME"),
+        ("p99 > 2s for 5ms", 13, "at least 1s"),
+    ] {
+        let error = AbortRule::parse(text).expect_err(text);
+        assert_eq!(error.at.start, at, "{text}: {error}");
+        assert!(error.message.contains(part), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_is_written_is_what_was_meant() {
+    let slo = Slo::parse("GET /a:b?c=1 : p99.9<=1.5 s in 99.5% of 1m").expect("valid");
+    assert_eq!(slo.name.as_deref(), Some("GET /a:b?c=1"));
+    assert_eq!(
+        slo.objective,
+        Objective { figure: Figure::Quantile(0.999), relation: Relation::AtMost, limit: 1.5e9 }
+    );
+    assert_eq!(slo.windows, Some(Windows { share: 0.995, length: Nanos::from_secs(60) }));
+    assert_eq!(slo.to_string(), "GET /a:b?c=1: p99.9 <= 1.5s in 99.5% of 60s");
+    let achieved = Slo::parse("achieved≥1_000/s").expect("valid");
+    assert_eq!(achieved.objective.figure, Figure::AchievedRate);
+    assert_eq!(achieved.to_string(), "achieved >= 1000/s");
+}
+
+proptest! {
+    #[test]
+    fn any_objective_is_read_back(
+        name in proptest::option::of("[A-Za-z][A-Za-z /:]{0,8}[a-z]"),
+        milli_percent in 1u32..99_999,
+        limit_us in 1u64..3_600_000_000,
+        at_most in any::<bool>(),
+        windows in proptest::option::of((1u32..=1_000, 1u64..3_600)),
+    ) {
+        let slo = Slo {
+            name,
+            objective: Objective {
+                figure: Figure::Quantile(format!("{milli_percent}e-5").parse().unwrap()),
+                relation: if at_most { Relation::AtMost } else { Relation::Below },
+                limit: limit_us as f64 * 1e3,
+            },
+            windows: windows.map(|(permille, s)| Windows {
+                share: format!("{permille}e-3").parse().unwrap(),
+                length: Nanos::from_secs(s),
+            }),
+        };
+        let text = slo.to_string();
+        let read = Slo::parse(&text).map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
+        prop_assert!((read.objective.limit - slo.objective.limit).abs() < 1.0, "{}", text);
+        prop_assert_eq!(&read.name, &slo.name);
+        prop_assert_eq!(read.objective.figure, slo.objective.figure);
+        prop_assert_eq!(read.windows, slo.windows);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+        for error in [Slo::parse(&text).err(), AbortRule::parse(&text).err()].into_iter().flatten() {
+            prop_assert!(error.at.start <= error.at.end && error.at.end <= text.len());
+            prop_assert!(text.is_char_boundary(error.at.start) && text.is_char_boundary(error.at.end));
+        }
+    }
+}

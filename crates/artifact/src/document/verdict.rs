@@ -1,0 +1,155 @@
+//! Did the run meet what was asked of it?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a run, known when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objectives {
+    /// Service level objectives in words, as in `--slo`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slos: Vec<String>,
+    /// Rules by which the run is stopped, as in `--abort-on`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort_on: Vec<String>,
+    /// What the exit code is to be when it can't be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_inconclusive: Option<OnInconclusive>,
+}
+
+impl Objectives {
+    /// Nothing was asked.
+    pub fn is_empty(&self) -> bool {
+        self.slos.is_empty() && self.abort_on.is_empty()
+    }
+}
+
+/// What an objective that can't be told counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnInconclusive {
+    /// As met.
+    Pass,
+    /// As missed.
+    Fail,
+}
+
+/// Did the run meet what was asked of it?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The worst of the objectives: one that is missed outweighs one that can't be told.
+    pub status: VerdictStatus,
+    /// What the exit code was to be when it can't be told (`--on-inconclusive`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_inconclusive: Option<OnInconclusive>,
+    /// Each objective, in the order in which they were given.
+    pub slos: Vec<SloResult>,
+}
+
+/// Is an objective met?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictStatus {
+    /// Yes.
+    Pass,
+    /// It can't be told.
+    Inconclusive,
+    /// No.
+    Fail,
+}
+
+/// An objective and what became of it. Values and the limit are in `unit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SloResult {
+    /// The objective in words.
+    pub slo: String,
+    /// Is it met?
+    pub status: VerdictStatus,
+    /// What that rests on, or why it can't be told.
+    pub reason: VerdictReason,
+    /// The same in a sentence with its numbers.
+    pub message: String,
+    /// The request that it speaks of; `null`: all.
+    pub name: Option<String>,
+    /// `p99`, `mean`, `max`, `errors` or `achieved`.
+    pub figure: String,
+    /// Unit of the figure.
+    pub unit: FigureUnit,
+    /// `<`, `<=`, `>` or `>=`.
+    pub relation: String,
+    /// The limit.
+    pub limit: f64,
+    /// The figure over the whole run; `null` when nothing was recorded, and of windows.
+    pub value: Option<f64>,
+    /// The figure is known only to be larger than `value`.
+    pub is_lower_bound: bool,
+    /// Lower end of its 95 % interval; of `achieved`: up to the last completion.
+    pub low: Option<f64>,
+    /// Upper end of its 95 % interval; of `achieved`: over the length of the load.
+    pub high: Option<f64>,
+    /// Arrivals that it rests on.
+    pub samples: u64,
+    /// Windows, if the objective is to hold in windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<WindowResult>,
+}
+
+/// In how many windows an objective held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowResult {
+    /// Length of a window.
+    pub length_ns: u64,
+    /// The share in which it is to hold, 0 to 1.
+    pub share_needed: f64,
+    /// It held.
+    pub good: u64,
+    /// It did not.
+    pub bad: u64,
+    /// Too little was recorded, or is known only to take longer.
+    pub unknown: u64,
+}
+
+/// What an objective's figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureUnit {
+    /// Nanoseconds.
+    Ns,
+    /// 0 to 1.
+    Share,
+    /// Per second.
+    PerS,
+}
+
+/// What a verdict rests on, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictReason {
+    /// The 95 % interval lies on one side of the limit.
+    Interval,
+    /// There is no 95 % interval; this run alone shows it.
+    ThisRun,
+    /// Windows were counted.
+    Windows,
+    /// The run is invalid.
+    NotBelievable,
+    /// The limit lies within the 95 % interval, or within what is not known.
+    Straddles,
+    /// More samples are needed.
+    FewSamples,
+    /// One or few events decide the figure, or the run is too short for them.
+    NoInterval,
+    /// Arrivals known only to take longer may lie on either side.
+    Censored,
+    /// The run has no such figure.
+    NotThere,
+}
+
+/// A run that was stopped by a rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Aborted {
+    /// The rule in words, as in `--abort-on`.
+    pub rule: String,
+    /// When it had held for its time, after t = 0.
+    pub at_ns: u64,
+}

@@ -1,0 +1,252 @@
+//! What is asked of a run, and what became of it.
+
+use super::{Account, Tally};
+use crate::document::{
+    FigureUnit, LoadModel, Rate, SloResult, Target, Validity, ValidityStatus, Verdict, VerdictReason,
+    VerdictStatus, WindowResult,
+};
+use crate::header::RunHeader;
+use std::collections::BTreeMap;
+use unblink_analysis::finding::FindingCode;
+use unblink_analysis::interval::{EndedBy, History};
+use unblink_analysis::slo::{
+    Counts, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Reason, Run, Scope, Slo, Unit,
+    Verdict as Judged, WindowWatch, judge, timed_out,
+};
+use unblink_core::record::{Interval, OperationTracks, Series, Track};
+use unblink_core::time::Nanos;
+
+/// Everything that objectives need beside what every run keeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Objectives {
+    asked: Vec<Asked>,
+    whole: Ratios,
+    operations: BTreeMap<usize, Apart>,
+}
+
+/// One objective.
+#[derive(Clone, Debug)]
+struct Asked {
+    slo: Slo,
+    /// The operation that it speaks of; `None`: all arrivals.
+    operation: Option<usize>,
+    windows: Option<WindowWatch>,
+    outstanding: Option<Outstanding>,
+}
+
+/// An operation of which an objective speaks.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    history: History,
+    ratios: Ratios,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Ratios {
+    errors: RatioHistory,
+    mean: RatioHistory,
+}
+
+impl Ratios {
+    fn add(&mut self, errors: u64, ended: u64, completed: &Track<u64>, censored: &Track<u64>) {
+        self.errors.add(errors as f64, ended as f64);
+        let sum_ns = completed.sum_ns + censored.sum_ns;
+        self.mean.add(sum_ns as f64, (completed.count() + censored.count()) as f64);
+    }
+}
+
+impl Objectives {
+    /// What `header` asks for, from `measured_from` on. Words that are not understood were refused when the run
+    /// began; in a folder that was changed by hand they are passed over.
+    pub(super) fn new(header: &RunHeader, measured_from: Nanos) -> Objectives {
+        let asked = header.objectives.slos.iter().filter_map(|text| {
+            let slo = Slo::parse(text).ok()?;
+            let operation = match &slo.name {
+                Some(name) => operation(&header.operations, &header.targets, name)?,
+                None => None,
+            };
+            let windows =
+                slo.windows.as_ref().map(|windows| WindowWatch::new(slo.objective, windows, measured_from));
+            let is_time = slo.objective.figure.unit() == Unit::Time && slo.objective.figure != Figure::Mean;
+            let outstanding = (windows.is_some() && operation.is_none() && is_time)
+                .then(|| Outstanding::longer_than(Nanos(slo.objective.limit.ceil() as u64)));
+            Some(Asked { slo, operation, windows, outstanding })
+        });
+        let asked: Vec<Asked> = asked.collect();
+        let operations =
+            asked.iter().filter_map(|asked| Some((asked.operation?, Apart::default()))).collect();
+        Objectives { asked, whole: Ratios::default(), operations }
+    }
+
+    /// Takes in the next interval of the measured part.
+    pub(super) fn add(&mut self, interval: &Interval, header: &RunHeader) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (bank, timeout) = (&interval.bank, Nanos(header.load.timeout_ns));
+        let measured = &bank.counters.measured;
+        let (completed, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
+        let errors = measured.failed_total() + measured.timed_out;
+        self.whole.add(errors, measured.ended(), completed, censored);
+        for (&number, apart) in &mut self.operations {
+            let Some(tracks) = bank.operations.get(number) else { continue };
+            let (response, cut) = (&tracks.response, &tracks.censored);
+            // How many of one operation are under way is not recorded.
+            apart.history.add(interval.start, interval.length, 0, response, cut);
+            let errors = tracks.failed + timed_out(cut, timeout);
+            apart.ratios.add(errors, tracks.failed + response.count() + cut.count(), response, cut);
+        }
+        let due = measured.due + bank.counters.warmup.due;
+        let level = interval.gauges.in_flight + interval.gauges.backlog;
+        let load_to = Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns));
+        for asked in &mut self.asked {
+            let stuck =
+                asked.outstanding.as_mut().map(|o| o.add(interval.start, interval.length, due, level));
+            let Some(watch) = &mut asked.windows else { continue };
+            let scope = Scope { operation: asked.operation, timeout };
+            let part = Part::of_interval(&asked.slo.objective, interval, scope);
+            let part = Part { stuck: stuck.unwrap_or(0), ..part };
+            watch.add(interval.start, interval.length, load_to, &part);
+        }
+    }
+}
+
+/// The number of the operation called `name`: `Some(None)` when the run has no other, `None` when there is none.
+/// `operations` are those kept apart, as in the run's header.
+pub fn operation(operations: &[String], targets: &[Target], name: &str) -> Option<Option<usize>> {
+    match operations.iter().position(|operation| operation == name) {
+        Some(number) => Some(Some(number)),
+        None if operations.is_empty() && targets.iter().any(|target| target.name == name) => Some(None),
+        None => None,
+    }
+}
+
+impl Tally {
+    /// Did the run meet what was asked of it? `None`: nothing was asked.
+    pub(super) fn verdict(
+        &self,
+        account: &Account,
+        validity: &Validity,
+        rate: &Rate,
+        (from, to): (Nanos, Nanos),
+    ) -> Option<Verdict> {
+        let objectives = &self.objectives;
+        if objectives.asked.is_empty() {
+            return None;
+        }
+        let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
+        let is_closed = self.header.load.model == LoadModel::Closed;
+        let run = Run {
+            is_believable: validity.status != ValidityStatus::Invalid,
+            is_steady: !is_saturated && (is_closed || self.is_hold()),
+            from,
+            to,
+            ended: if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan },
+            offered_per_s: rate.offered,
+            achieved_per_s: rate.achieved,
+            achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
+        };
+        let result = |asked: &Asked| {
+            let population = self.population(asked, account);
+            let judgement = match (&asked.windows, &asked.slo.windows) {
+                (Some(watch), Some(windows)) => {
+                    judge::judge_windows(windows, watch.counts(), population.counts.arrivals, &run)
+                }
+                _ => judge::judge(&asked.slo.objective, &population, &run),
+            };
+            document(&asked.slo, &judgement)
+        };
+        let slos: Vec<SloResult> = objectives.asked.iter().map(result).collect();
+        let status = slos.iter().map(|slo| slo.status).max()?;
+        Some(Verdict { status, on_inconclusive: self.header.objectives.on_inconclusive, slos })
+    }
+
+    fn population(&self, asked: &Asked, account: &Account) -> Population<'_> {
+        let objectives = &self.objectives;
+        let apart = asked.operation.and_then(|number| {
+            Some((objectives.operations.get(&number)?, self.totals.operations.get(number)?))
+        });
+        if let Some((apart, OperationTracks { response, censored, failed })) = apart {
+            let late = timed_out(censored, Nanos(self.header.load.timeout_ns));
+            let counts = Counts {
+                arrivals: response.count() + censored.count() + failed + account.without_ending,
+                errors: failed + late,
+                open: censored.count() - late + account.without_ending,
+            };
+            return Population {
+                completed: response,
+                censored,
+                // Which operation they belong to is not known.
+                open: account.without_ending,
+                history: &apart.history,
+                counts,
+                errors: &apart.ratios.errors,
+                mean: &apart.ratios.mean,
+            };
+        }
+        let arrivals = &account.arrivals;
+        Population {
+            completed: self.totals.track(Series::Response),
+            censored: self.totals.track(Series::ResponseCensored),
+            open: account.without_ending,
+            history: self.histories.response(),
+            counts: Counts {
+                arrivals: arrivals.scheduled,
+                errors: arrivals.failed + arrivals.timed_out,
+                open: arrivals.unfinished + arrivals.unsent,
+            },
+            errors: &objectives.whole.errors,
+            mean: &objectives.whole.mean,
+        }
+    }
+}
+
+fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
+    let windows = slo.windows.as_ref().zip(judgement.windows.as_ref());
+    let windows = windows.map(|(asked, counts)| WindowResult {
+        length_ns: asked.length.0,
+        share_needed: asked.share,
+        good: counts.good,
+        bad: counts.bad,
+        unknown: counts.unknown,
+    });
+    SloResult {
+        slo: slo.to_string(),
+        status: match judgement.verdict {
+            Judged::Pass => VerdictStatus::Pass,
+            Judged::Inconclusive => VerdictStatus::Inconclusive,
+            Judged::Fail => VerdictStatus::Fail,
+        },
+        reason: reason(judgement.reason),
+        message: judgement.message(slo),
+        name: slo.name.clone(),
+        figure: slo.objective.figure.to_string(),
+        unit: match slo.objective.figure.unit() {
+            Unit::Time => FigureUnit::Ns,
+            Unit::Share => FigureUnit::Share,
+            Unit::Rate => FigureUnit::PerS,
+        },
+        relation: slo.objective.relation.to_string(),
+        limit: slo.objective.limit,
+        value: judgement.value.filter(|_| windows.is_none()),
+        is_lower_bound: judgement.is_lower_bound,
+        low: judgement.low,
+        high: judgement.high,
+        samples: judgement.samples,
+        windows,
+    }
+}
+
+fn reason(reason: Reason) -> VerdictReason {
+    match reason {
+        Reason::Interval => VerdictReason::Interval,
+        Reason::ThisRun => VerdictReason::ThisRun,
+        Reason::Windows => VerdictReason::Windows,
+        Reason::NotBelievable => VerdictReason::NotBelievable,
+        Reason::Straddles => VerdictReason::Straddles,
+        Reason::FewSamples => VerdictReason::FewSamples,
+        Reason::NoInterval => VerdictReason::NoInterval,
+        Reason::Censored => VerdictReason::Censored,
+        Reason::NotThere => VerdictReason::NotThere,
+    }
+}

@@ -1,0 +1,155 @@
+//! A plan becomes flags that stand before the user's own, so that both are read by one parser. A field whose flag
+//! was given, or a flag that says something else in its place, is left out.
+
+use super::fields::{For, Kind};
+use super::file::{FILES, PlanFile, Text};
+use super::requests;
+use super::source::Wrong;
+use anyhow::{Result, bail};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+use std::path::Path;
+use unblink_analysis::slo::Slo;
+
+/// Flags of which those on the one side make those on the other pointless.
+const ALTERNATIVES: [(&[&str], &[&str]); 6] = [
+    (&["rate", "arrivals"], &["closed", "think"]),
+    (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
+    (&["closed"], &["precision", "precision-of", "max-duration"]),
+    (&["body"], &["body-file"]),
+    (&["connect-to"], &["unix-socket"]),
+    (&["server"], &["scenario"]),
+];
+
+/// The plan among the positional arguments of a command line that may be incomplete without it, and the command.
+pub(crate) fn given(cli: &Command, argv: &[OsString]) -> Result<Option<(For, String)>> {
+    let Some(command) = argv.get(1).and_then(|name| For::ALL.into_iter().find(|c| *name == *c.name())) else {
+        return Ok(None);
+    };
+    let Some(matches) = lenient(cli, argv) else { return Ok(None) };
+    let Some((_, sub)) = matches.subcommand() else { return Ok(None) };
+    let id = match command {
+        For::Run => "urls",
+        For::Sim => "plan",
+    };
+    let mut positional =
+        sub.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into_owned());
+    let plans: Vec<String> = match command {
+        For::Run => positional.filter(|name| super::file::is_plan(name)).collect(),
+        For::Sim => positional.next().into_iter().collect(),
+    };
+    match plans.as_slice() {
+        [] => Ok(None),
+        [plan] => Ok(Some((command, plan.clone()))),
+        [_, second, ..] => bail!("a run has one plan, and {second:?} is a second one"),
+    }
+}
+
+/// The command line with the plan's fields in front of the user's flags, and the plan's requests.
+pub(crate) fn joined(
+    cli: &Command,
+    argv: &[OsString],
+    command: For,
+    plan: &PlanFile,
+) -> Result<(Vec<OsString>, Vec<requests::Planned>)> {
+    let matches = lenient(cli, argv);
+    let sub = matches.as_ref().and_then(|matches| matches.subcommand()).map(|(_, sub)| sub);
+    let user = User { command: cli.find_subcommand(command.name()), matches: sub };
+    let mut injected: Vec<OsString> = Vec::new();
+    for given in &plan.given {
+        let field = given.field;
+        if !field.is_for(command) || user.has(&field.name) || user.has_instead_of(&field.name) {
+            continue;
+        }
+        for text in given.values.iter().filter(|text| !is_of_one_request(command, &field.name, &text.raw)) {
+            injected.push(match field.kind {
+                Kind::Switch => format!("--{}", field.name).into(),
+                Kind::One | Kind::Many => {
+                    let mut flag = OsString::from(format!("--{}=", field.name));
+                    flag.push(value(plan, &field.name, text)?);
+                    flag
+                }
+            });
+        }
+    }
+    let urls =
+        user.positional("urls").into_iter().filter(|url| !super::file::is_plan(url)).collect::<Vec<_>>();
+    if let (Some(targets), true) =
+        (plan.values("targets").first(), plan.target.is_some() || !plan.requests.is_empty())
+    {
+        let message = "targets stands beside target or requests: a plan has one or the other";
+        return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
+    }
+    let requests = match command {
+        For::Run if user.has("targets") => Vec::new(),
+        For::Run => requests::of(plan, &urls)?,
+        For::Sim => Vec::new(),
+    };
+    let mut all = argv.to_vec();
+    all.splice(2..2, injected);
+    Ok((all, requests))
+}
+
+/// An objective of one request by its name, which a simulation does not have.
+fn is_of_one_request(command: For, field: &str, raw: &str) -> bool {
+    let is_one = command == For::Sim && field == "slo" && Slo::parse(raw).is_ok_and(|slo| slo.name.is_some());
+    if is_one {
+        crate::output::note(format_args!(
+            "note: a simulation has no request by name, so {raw:?} is left out"
+        ));
+    }
+    is_one
+}
+
+/// The value as the flag is to see it.
+fn value(plan: &PlanFile, name: &str, text: &Text) -> Result<OsString> {
+    if FILES.contains(&name) && text.raw != "-" {
+        return Ok(beside(&plan.path, &text.raw).into_os_string());
+    }
+    if matches!(name, "header" | "body") {
+        return Ok(requests::filled_in(plan, text)?.into());
+    }
+    Ok(text.raw.clone().into())
+}
+
+/// A file that a plan names lies beside the plan.
+pub(crate) fn beside(plan: &Path, name: &str) -> std::path::PathBuf {
+    plan.parent().unwrap_or(Path::new("")).join(name)
+}
+
+/// What can be read of a command line that lacks what the plan has.
+fn lenient(cli: &Command, argv: &[OsString]) -> Option<ArgMatches> {
+    cli.clone().ignore_errors(true).try_get_matches_from(argv).ok()
+}
+
+/// What the user gave.
+struct User<'a> {
+    command: Option<&'a Command>,
+    matches: Option<&'a ArgMatches>,
+}
+
+impl User<'_> {
+    fn has(&self, flag: &str) -> bool {
+        let arguments = self.command.into_iter().flat_map(Command::get_arguments);
+        let id =
+            arguments.into_iter().find(|arg| arg.get_long() == Some(flag)).map(|arg| arg.get_id().as_str());
+        let source = id.zip(self.matches).and_then(|(id, matches)| matches.value_source(id));
+        source == Some(ValueSource::CommandLine)
+    }
+
+    fn has_instead_of(&self, flag: &str) -> bool {
+        let given = |flags: &[&str]| flags.iter().any(|flag| self.has(flag));
+        let instead = ALTERNATIVES.iter().any(|(one, other)| {
+            (one.contains(&flag) && given(other)) || (other.contains(&flag) && given(one))
+        });
+        let urls = self.positional("urls");
+        instead || (flag == "targets" && urls.iter().any(|url| !super::file::is_plan(url)))
+    }
+
+    fn positional(&self, id: &str) -> Vec<String> {
+        let Some(matches) = self.matches else { return Vec::new() };
+        let raw = matches.try_get_raw(id).ok().flatten();
+        raw.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect()
+    }
+}

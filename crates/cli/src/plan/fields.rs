@@ -1,0 +1,160 @@
+//! The fields of a plan: every flag of `run` and `sim` that takes a value is one, in the section that its help names.
+//! So a plan can say what the command line can, in the same words, and a flag always has the field's meaning.
+
+use crate::args::Cli;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use std::error::Error;
+use std::sync::OnceLock;
+
+/// What a plan has no field for: how one looks at a run, not what it is.
+const NO_FIELDS: [&str; 4] = ["json", "quiet", "help", "version"];
+
+/// One field.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// As in the help, in small letters.
+    pub section: String,
+    /// Of the flag, without the dashes.
+    pub name: String,
+    pub kind: Kind,
+    pub help: String,
+    /// What stands for the value in the help.
+    pub value_name: String,
+    pub default: Option<String>,
+    /// The values that there are, where they are few.
+    pub possible: Vec<String>,
+    /// `run` has the flag.
+    pub of_run: bool,
+    /// `sim` has the flag.
+    pub of_sim: bool,
+}
+
+/// How many values a field takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// `true`, or left out.
+    Switch,
+    One,
+    Many,
+}
+
+/// The commands that take a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum For {
+    Run,
+    Sim,
+}
+
+impl For {
+    pub(crate) const ALL: [For; 2] = [For::Run, For::Sim];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            For::Run => "run",
+            For::Sim => "sim",
+        }
+    }
+}
+
+/// Every field, in the order of the help.
+pub(crate) fn all() -> &'static [Field] {
+    static ALL: OnceLock<Vec<Field>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut fields: Vec<Field> = Vec::new();
+        for command in For::ALL {
+            let cli = built();
+            let sub = cli.find_subcommand(command.name()).expect("the command exists");
+            for arg in sub.get_arguments() {
+                let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else { continue };
+                let place = fields.iter().position(|field| field.name == name);
+                let place = place.unwrap_or_else(|| {
+                    fields.push(Field::of(arg, name));
+                    fields.len() - 1
+                });
+                match command {
+                    For::Run => fields[place].of_run = true,
+                    For::Sim => fields[place].of_sim = true,
+                }
+            }
+        }
+        fields
+    })
+}
+
+/// The field of this name.
+pub(crate) fn named(name: &str) -> Option<&'static Field> {
+    all().iter().find(|field| field.name == name)
+}
+
+/// Every section, in the order of the help.
+pub(crate) fn sections() -> Vec<&'static str> {
+    let mut sections: Vec<&str> = Vec::new();
+    for field in all() {
+        if !sections.contains(&field.section.as_str()) {
+            sections.push(&field.section);
+        }
+    }
+    sections
+}
+
+fn built() -> Command {
+    let mut cli = Cli::command();
+    cli.build();
+    cli
+}
+
+impl Field {
+    fn of(arg: &Arg, name: &str) -> Field {
+        let kind = match arg.get_action() {
+            ArgAction::SetTrue => Kind::Switch,
+            ArgAction::Append => Kind::Many,
+            _ => Kind::One,
+        };
+        let value_names = arg.get_value_names().unwrap_or_default();
+        let defaults = arg.get_default_values().iter();
+        let default = defaults.map(|value| value.to_string_lossy().into_owned()).next();
+        Field {
+            section: arg.get_help_heading().unwrap_or("Request").to_lowercase(),
+            name: name.to_string(),
+            kind,
+            help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+            value_name: value_names.first().map(ToString::to_string).unwrap_or_default(),
+            default: default.filter(|value| kind == Kind::One && !value.is_empty()),
+            possible: match kind {
+                Kind::Switch => Vec::new(),
+                _ => arg.get_possible_values().iter().map(|value| value.get_name().to_string()).collect(),
+            },
+            of_run: false,
+            of_sim: false,
+        }
+    }
+
+    /// Does `command` have the flag?
+    pub(crate) fn is_for(&self, command: For) -> bool {
+        match command {
+            For::Run => self.of_run,
+            For::Sim => self.of_sim,
+        }
+    }
+
+    /// What is wrong with `value`, in the words of the flag.
+    pub(crate) fn check(&self, value: &str) -> Result<(), String> {
+        let command = if self.of_run { For::Run } else { For::Sim };
+        let cli = built();
+        let sub = cli.find_subcommand(command.name()).expect("the command exists").clone();
+        let Err(error) = sub.try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
+        else {
+            return Ok(());
+        };
+        match error.kind() {
+            ErrorKind::ValueValidation => {
+                Err(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+            }
+            ErrorKind::InvalidValue if value.is_empty() => Err("the value is empty".into()),
+            ErrorKind::InvalidValue => Err(format!("{value:?} is not one of {}", self.possible.join(", "))),
+            // Flags that it takes or excludes are looked at when all are known.
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A plan to begin with: every field with its help, most of them as comments.
+
+use super::fields::{self, Kind};
+use std::fmt::Write;
+
+/// What stands in the plan without a comment sign.
+const GIVEN: [(&str, &str); 4] =
+    [("rate", "100"), ("duration", "30s"), ("warmup", "5s"), ("slo", "[\"p99 < 200ms\", \"errors < 0.1%\"]")];
+
+const HEAD: &str = "\
+# A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
+#   unblink plan show FILE    what it comes to, with a picture of the load
+#   unblink run FILE          runs it; a flag on the command line overrides the field of its name
+#   unblink sim FILE          simulates it, in virtual time ([world] says what the server does)
+# Values are written as on the command line; ${NAME} in target, url, header and body comes from the environment.
+
+target = \"http://127.0.0.1:8080/\"
+";
+
+const TAIL: &str = "
+# Several requests, sent in turn; an objective may name one: \"cart: p99 < 200ms\".
+# [[requests]]
+# name = \"cart\"
+# url = \"/cart\"
+# method = \"POST\"
+# header = [\"Content-Type: application/json\", \"Authorization: Bearer ${TOKEN}\"]
+# body = '{\"items\": 3}'
+";
+
+/// The text of the plan.
+pub(crate) fn text() -> String {
+    let mut out = HEAD.to_string();
+    for section in fields::sections() {
+        let _ = writeln!(out, "\n[{section}]");
+        for field in fields::all().iter().filter(|field| field.section == section) {
+            for line in folded(&field.help) {
+                let _ = writeln!(out, "# {line}");
+            }
+            let example = match (&field.default, field.kind) {
+                (_, Kind::Switch) => "true".to_string(),
+                (Some(default), Kind::One) => format!("{default:?}"),
+                (_, Kind::Many) => "[]".to_string(),
+                (None, Kind::One) => format!("\"{}\"", field.value_name),
+            };
+            let _ = match GIVEN.iter().find(|(name, _)| *name == field.name) {
+                Some((_, value)) if value.starts_with('[') => writeln!(out, "{} = {value}", field.name),
+                Some((_, value)) => writeln!(out, "{} = \"{value}\"", field.name),
+                None => writeln!(out, "# {} = {example}", field.name),
+            };
+        }
+    }
+    out + TAIL
+}
+
+/// In lines that an editor shows whole.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("one line at least");
+        if last.len() + word.len() > 100 {
+            lines.push(word.to_string());
+        } else {
+            *last = if last.is_empty() { word.to_string() } else { format!("{last} {word}") };
+        }
+    }
+    lines
+}

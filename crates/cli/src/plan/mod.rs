@@ -1,0 +1,190 @@
+//! Plan files: what is on the command line, written down.
+
+pub(crate) mod arguments;
+mod fields;
+pub(crate) mod file;
+mod init;
+mod picture;
+pub(crate) mod requests;
+mod schema;
+mod source;
+mod tree;
+mod write;
+mod yaml;
+
+use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
+use crate::args::{Cli, Command};
+use crate::{exit, output, run, sim};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{CommandFactory, Parser};
+use fields::{For, Kind};
+use file::PlanFile;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use unblink_report::format;
+
+/// The command line, with the fields of the plan that it names, if it names one.
+pub(crate) fn command_line() -> Result<Cli> {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let cli = Cli::command();
+    match arguments::given(&cli, &argv)? {
+        None => Ok(Cli::parse_from(argv)),
+        Some((command, name)) => {
+            if !file::is_plan(&name) {
+                bail!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml");
+            }
+            let plan = file::read(Path::new(&name))?;
+            let place =
+                argv.iter().skip(2).position(|arg| *arg == *name).context("the plan is an argument")?;
+            let mut rest = argv;
+            rest.remove(place + 2);
+            let (all, requests) = arguments::joined(&cli, &rest, command, &plan)?;
+            Ok(with_requests(Cli::parse_from(all), requests))
+        }
+    }
+}
+
+fn with_requests(mut cli: Cli, requests: Vec<requests::Planned>) -> Cli {
+    if let Command::Run(args) = &mut cli.command
+        && !requests.is_empty()
+    {
+        args.urls.clear();
+        args.planned = requests;
+    }
+    cli
+}
+
+/// `unblink plan`.
+pub(crate) fn plan(command: &PlanCommand) -> Result<u8> {
+    match command {
+        PlanCommand::Check(args) => check(args),
+        PlanCommand::Show(args) => show(args),
+        PlanCommand::Schema => output::print(&schema::text()).map(|()| exit::OK),
+    }
+}
+
+/// `unblink init`.
+pub(crate) fn init(args: &InitArgs) -> Result<u8> {
+    let path = &args.file;
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        bail!("{path:?}: the plan is written as TOML, so its name is to end in .toml");
+    }
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = file.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => anyhow!("{path:?} exists and is left alone: name another file"),
+        _ => anyhow!("can't write {path:?}: {error}"),
+    })?;
+    file.write_all(init::text().as_bytes()).with_context(|| format!("can't write {path:?}"))?;
+    output::print(&format!("{} is written. What it comes to: unblink plan show {0}\n", path.display()))?;
+    Ok(exit::OK)
+}
+
+fn check(args: &CheckArgs) -> Result<u8> {
+    for path in &args.files {
+        let plan = read_to_look_at(path)?;
+        let load = checked(&plan)?.summary;
+        output::print(&format::plain(&format!("{} is in order: {load}\n", path.display())))?;
+    }
+    Ok(exit::OK)
+}
+
+fn show(args: &ShowArgs) -> Result<u8> {
+    let plan = read_to_look_at(&args.file)?;
+    let checked = checked(&plan)?;
+    let fields = write::json(&plan, &write::shown);
+    let text = match args.form {
+        Some(Form::Json) => output::to_json(&fields)? + "\n",
+        Some(Form::Yaml) => write::yaml(&fields),
+        Some(Form::Toml) => write::toml(&fields),
+        None => format!("{}\n{}{}", format::plain(&checked.summary), checked.picture, resolved(&plan)),
+    };
+    output::print(&text)?;
+    Ok(exit::OK)
+}
+
+fn read_to_look_at(path: &Path) -> Result<PlanFile> {
+    let name = path.display().to_string();
+    if !file::is_plan(&name) {
+        bail!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml");
+    }
+    Ok(PlanFile { to_look_at: true, ..file::read(path)? })
+}
+
+/// What a plan comes to.
+struct Checked {
+    summary: String,
+    picture: String,
+}
+
+/// Reads the plan as `run` would and, if it has a world, as `sim` would.
+fn checked(plan: &PlanFile) -> Result<Checked> {
+    let has_world = plan.given.iter().any(|given| given.field.section == "world");
+    let has_target = plan.target.is_some() || !plan.requests.is_empty() || !plan.values("targets").is_empty();
+    let mut checked = None;
+    for command in For::ALL {
+        let is_asked = match command {
+            For::Run => has_target || !has_world,
+            For::Sim => has_world,
+        };
+        if !is_asked {
+            continue;
+        }
+        let argv = ["unblink".into(), command.name().into()];
+        let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
+        let cli = Cli::try_parse_from(all).map_err(|error| {
+            let text = error.to_string();
+            let said = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+            anyhow!("{}: {said}", plan.source.name)
+        })?;
+        let cli = with_requests(cli, requests);
+        let (core, summary) = match &cli.command {
+            Command::Run(args) => run::planned(args),
+            Command::Sim(args) => sim::planned(args),
+            _ => bail!("a plan is for run and sim"),
+        }
+        .with_context(|| plan.source.name.clone())?;
+        let picture = match core.schedule() {
+            Some(schedule) => picture::draw(schedule, core.spec().warmup),
+            None => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
+        };
+        checked.get_or_insert(Checked { summary, picture });
+    }
+    checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
+}
+
+/// Every field, those that the plan leaves out as comments with what they are then.
+fn resolved(plan: &PlanFile) -> String {
+    let mut out = String::new();
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    if let Some(target) = &plan.target {
+        out += &format!("\ntarget = {}\n", quoted(&write::shown(file::TARGET, target)));
+    }
+    for section in fields::sections() {
+        let mut lines = String::new();
+        for field in fields::all().iter().filter(|field| field.section == section) {
+            let values: Vec<String> = plan
+                .values(&field.name)
+                .iter()
+                .map(|text| quoted(&write::shown(&field.name, text)))
+                .collect();
+            lines += &match (values.as_slice(), field.kind, &field.default) {
+                ([], _, Some(default)) => format!("# {} = {}\n", field.name, quoted(default)),
+                ([], ..) => continue,
+                (_, Kind::Switch, _) => format!("{} = true\n", field.name),
+                (values, Kind::Many, _) => format!("{} = [{}]\n", field.name, values.join(", ")),
+                ([one, ..], Kind::One, _) => format!("{} = {one}\n", field.name),
+            };
+        }
+        if !lines.is_empty() {
+            out += &format!("\n[{section}]\n{lines}");
+        }
+    }
+    let json = write::json(plan, &write::shown);
+    if let Some(requests) = json.get(file::REQUESTS) {
+        let mut only = serde_json::Map::new();
+        only.insert(file::REQUESTS.into(), requests.clone());
+        out += &format!("\n{}", write::toml(&only.into()));
+    }
+    out
+}

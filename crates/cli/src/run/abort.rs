@@ -1,0 +1,77 @@
+//! `--abort-on`: stops a run that hurts.
+
+use std::sync::Arc;
+use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Scope, Unit};
+use unblink_artifact::document::Aborted;
+use unblink_artifact::header::RunHeader;
+use unblink_artifact::tally::operation_called;
+use unblink_core::record::Interval;
+use unblink_core::time::Nanos;
+use unblink_engine::run::Controls;
+
+/// Looks at each interval of a run.
+pub(super) struct Watch {
+    rules: Vec<Rule>,
+    measured_from: Nanos,
+    load_to: Nanos,
+    controls: Arc<Controls>,
+    /// The rule that stopped the run, once one did.
+    pub(super) aborted: Option<Aborted>,
+}
+
+struct Rule {
+    text: String,
+    watch: AbortWatch,
+    scope: Scope,
+    outstanding: Option<Outstanding>,
+}
+
+impl Watch {
+    /// For the rules of `header`, which were checked when the run was prepared.
+    pub(super) fn new(header: &RunHeader, controls: Arc<Controls>) -> Watch {
+        let timeout = Nanos(header.load.timeout_ns);
+        let rules = header.objectives.abort_on.iter().filter_map(|text| {
+            let rule = AbortRule::parse(text).ok()?;
+            let operation = match &rule.name {
+                Some(name) => operation_called(&header.operations, &header.targets, name)?,
+                None => None,
+            };
+            let condition = &rule.condition;
+            let is_time = condition.figure.unit() == Unit::Time && condition.figure != Figure::Mean;
+            let limit = Nanos(condition.limit.ceil() as u64);
+            Some(Rule {
+                text: text.clone(),
+                watch: AbortWatch::new(&rule),
+                scope: Scope { operation, timeout },
+                outstanding: (is_time && operation.is_none()).then(|| Outstanding::longer_than(limit)),
+            })
+        });
+        Watch {
+            rules: rules.collect(),
+            measured_from: Nanos(header.load.warmup_ns),
+            load_to: Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns)),
+            controls,
+            aborted: None,
+        }
+    }
+
+    /// Looks at the next interval, and stops the run when a rule has held for its time.
+    pub(super) fn look(&mut self, interval: &Interval) {
+        let end = interval.start + interval.length;
+        let counters = &interval.bank.counters;
+        let due = counters.measured.due + counters.warmup.due;
+        let level = interval.gauges.in_flight + interval.gauges.backlog;
+        for rule in &mut self.rules {
+            let outstanding = rule.outstanding.as_mut();
+            let stuck = outstanding.map_or(0, |o| o.add(interval.start, interval.length, due, level));
+            // The warm-up is recorded in no figure, and after the load there is nothing to stop.
+            if self.aborted.is_some() || interval.start < self.measured_from || end > self.load_to {
+                continue;
+            }
+            let part = Part { stuck, ..Part::of_interval(rule.watch.good(), interval, rule.scope) };
+            if rule.watch.look(interval.length, &part) && self.controls.stop() {
+                self.aborted = Some(Aborted { rule: rule.text.clone(), at_ns: end.0 });
+            }
+        }
+    }
+}

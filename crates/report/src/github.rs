@@ -1,0 +1,137 @@
+//! A run for GitHub Actions: a summary in Markdown, and annotations.
+
+use crate::{facts, format};
+use std::fmt::Write;
+use unblink_artifact::document::{RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
+
+/// A short summary: validity, verdict, the account and the percentiles.
+pub fn summary(doc: &RunDocument) -> String {
+    let mut out = format!("### {}\n\n", escape(&facts::target(doc)));
+    let _ = writeln!(out, "{}\n", escape(&doc.load.summary));
+    for line in facts::extent(doc) {
+        let _ = writeln!(out, "*{}*\n", escape(&line));
+    }
+    let _ = writeln!(out, "**{}** {}", facts::validity_word(doc), escape(&facts::validity_sentence(doc)));
+    for finding in doc.validity.findings.iter().filter(|f| f.severity != Severity::Note) {
+        let _ = writeln!(out, "- {} {}", escape(&finding.message), escape(&finding.remedy));
+    }
+    out.push('\n');
+    if let Some(verdict) = &doc.verdict {
+        let sentence = facts::verdict_sentence(doc, verdict);
+        let _ = writeln!(out, "**{}** {}\n", facts::verdict_word(verdict), escape(&sentence));
+        out.push_str("| | objective | found |\n|---|---|---|\n");
+        for slo in &verdict.slos {
+            let (mark, word) = facts::slo_mark(slo);
+            let _ = writeln!(out, "| {mark} {word} | {} | {} |", escape(&slo.slo), escape(&slo.message));
+        }
+        out.push('\n');
+    }
+    out.push_str("| | response time | service time |\n|---|---:|---:|\n");
+    let (shown, _) = facts::shown(&doc.response_time);
+    for quantile in &doc.response_time.quantiles[..shown] {
+        let service = facts::quantile(&doc.service_time, quantile.q);
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            format::quantile_label(quantile.q),
+            escape(&facts::marked(quantile, false)),
+            service.map_or("–".into(), |service| escape(&facts::marked(service, false)))
+        );
+    }
+    let maxima = (facts::max(&doc.response_time), facts::max(&doc.service_time));
+    let _ = writeln!(out, "| max | {} | {} |\n", escape(&maxima.0), escape(&maxima.1));
+    let parts: Vec<String> = facts::account(doc)
+        .into_iter()
+        .filter(|(_, name, n)| *n > 0 || *name == "ok")
+        .map(|(_, name, n)| format!("{} {name}", format::count(n)))
+        .collect();
+    let _ = writeln!(out, "{} scheduled: {}", format::count(doc.arrivals.scheduled), parts.join(", "));
+    out
+}
+
+/// Workflow commands, one a line, for what a reviewer must see.
+pub fn annotations(doc: &RunDocument) -> String {
+    let mut out = String::new();
+    let mut add = |level: &str, title: &str, message: &str| {
+        let _ = writeln!(out, "::{level} title={}::{}", property(title), data(message));
+    };
+    if doc.validity.status == ValidityStatus::Invalid {
+        let why = doc.validity.findings.first().map_or("", |finding| finding.message.as_str());
+        add("error", "unblink: the run is invalid", why);
+    }
+    if let Some(aborted) = facts::aborted(doc) {
+        add("error", "unblink: the run was stopped", &aborted);
+    }
+    for slo in doc.verdict.iter().flat_map(|verdict| &verdict.slos) {
+        let told = |slo: &SloResult| format!("unblink: {}", slo.slo);
+        match slo.status {
+            VerdictStatus::Pass => {}
+            VerdictStatus::Inconclusive => add("warning", &told(slo), &slo.message),
+            VerdictStatus::Fail => add("error", &told(slo), &slo.message),
+        }
+    }
+    out
+}
+
+/// What Markdown or HTML would take for its own.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// As the runner decodes the message of a command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// As the runner decodes a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_summary_in_markdown() {
+        insta::assert_snapshot!("summary-objectives", summary(&fixture::objectives()));
+        insta::assert_snapshot!("summary-saturated", summary(&fixture::saturated()));
+    }
+
+    #[test]
+    fn annotations_are_commands_of_one_line_each() {
+        let found = annotations(&fixture::objectives());
+        let lines: Vec<&str> = found.lines().collect();
+        assert_eq!(lines.len(), 2, "{found}");
+        assert!(lines[0].starts_with("::error title=unblink%3A p99 < 200ms::p99 is"), "{found}");
+        assert!(lines[1].starts_with("::warning title=unblink%3A errors < 0.1%25::"), "{found}");
+        assert!(found.contains("95\u{a0}%25"), "a per cent sign would be an escape: {found}");
+        assert_eq!(annotations(&fixture::stall()), "");
+        assert!(
+            annotations(&fixture::saturated()).starts_with("::error title=unblink%3A the run is invalid::")
+        );
+    }
+
+    #[test]
+    fn nothing_leaves_its_cell() {
+        let mut doc = fixture::objectives();
+        doc.verdict.as_mut().unwrap().slos[0].slo = "a|b<i>\nc: p99 < 1ms".into();
+        let text = summary(&doc);
+        assert!(text.contains("a\\|b&lt;i&gt; c: p99 &lt; 1ms"), "{text}");
+    }
+}
