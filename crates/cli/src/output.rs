@@ -115,7 +115,13 @@ impl Exports {
     /// Texts that were asked for, each of which may go to standard output instead of into a file.
     fn files(&self) -> impl Iterator<Item = &Path> {
         let summary = self.summary.as_ref().filter(|_| !self.is_for_github());
-        let files = [self.csv.as_ref(), self.csv_percentiles.as_ref(), self.hgrm.as_ref(), self.junit.as_ref(), summary];
+        let files = [
+            self.csv.as_ref(),
+            self.csv_percentiles.as_ref(),
+            self.hgrm.as_ref(),
+            self.junit.as_ref(),
+            summary,
+        ];
         files.into_iter().flatten().map(PathBuf::as_path)
     }
 

@@ -114,7 +114,9 @@ pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> J
             let survival = Survival::with_open(population.completed, population.censored, population.open);
             let answer = run
                 .is_steady
-                .then(|| answers(population.history, run.from, run.to, &survival, &[q], run.ended).first().copied())
+                .then(|| {
+                    answers(population.history, run.from, run.to, &survival, &[q], run.ended).first().copied()
+                })
                 .flatten();
             quantile(objective, q, &survival, answer, run.ended)
         }

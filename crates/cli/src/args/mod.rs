@@ -31,7 +31,7 @@ pub(crate) enum Command {
     /// See in a minute what a closed-loop tool hides: a stalling server, measured both ways
     Demo(DemoArgs),
     /// Rebuild the report of a run from its folder
-    Report(ReportArgs),
+    Report(Box<ReportArgs>),
     /// Run a load in virtual time against a server that you describe
     Sim(Box<sim::SimArgs>),
     /// See what every kind of load tool would report of one server, and what users feel
