@@ -6,7 +6,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build demo test lint check-oracle
+.PHONY: help setup build demo test lint check-oracle bench
 
 help: ## what there is to run (this list)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -37,3 +37,8 @@ test: lint ## everything that CI runs
 
 check-oracle: build ## measured percentiles beside the exact ones, 18 minutes (ORACLE='--runs 1 stall': less)
 	cargo run --release --locked --quiet --package unblink --example check_oracle -- $(TARGET)/release/unblink $(ORACLE)
+
+bench: build ## unblink beside other load generators, 15 minutes (BENCH='throughput --rounds 3': less)
+	@tools/setup test
+	cargo build --release --locked --package unblink-bench
+	$(TARGET)/release/unblink-bench run --unblink $(TARGET)/release/unblink --output $(TARGET)/bench $(BENCH)

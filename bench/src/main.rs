@@ -5,98 +5,39 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod args;
 mod clock;
 mod descriptors;
+mod deviation;
+mod document;
+mod figures;
+mod generator;
+mod nginx;
 mod pace;
+mod part;
+mod play;
+mod process;
 mod raw;
 mod responder;
+mod results;
+mod session;
+mod stall;
 mod stamps;
+mod table;
+mod target;
 
-use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
-use std::net::SocketAddr;
-use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use anyhow::{Context, Result, bail};
+use args::{Cli, Command};
+use clap::Parser;
+use generator::{Field, PEERS, Tool};
+use part::PARTS;
+use results::Results;
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
-
-#[derive(Parser)]
-#[command(name = "unblink-bench", about = "unblink beside other load generators, on one machine, in turn")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// A minimal server that notes when each request came and when its answer left
-    ///
-    /// It prints its address first. When standard input ends it prints what happened, as JSON.
-    Respond(Respond),
-    /// A closed loop that neither parses nor records: the ceiling of throughput
-    Raw(Raw),
-    /// A loop that sleeps and spins until each arrival is due: the reference of pacing
-    Pace(PaceArgs),
-}
-
-#[derive(Args)]
-struct Respond {
-    /// On 127.0.0.1; 0 takes any that is free
-    #[arg(long, default_value_t = 0)]
-    port: u16,
-    /// Never sleep, so that arrivals are stamped at once
-    #[arg(long)]
-    busy: bool,
-    /// Close each connection after one answer
-    #[arg(long)]
-    close: bool,
-    /// Bytes of the answer's body
-    #[arg(long, default_value_t = 6)]
-    size: usize,
-    /// Answer nothing from the first to the second number of seconds after the first request
-    #[arg(long, value_name = "FROM..TO", value_parser = stall)]
-    stall: Option<(Duration, Duration)>,
-    /// Write the time of each arrival and answer to this file: pairs of 64-bit little-endian ns
-    #[arg(long, value_name = "FILE")]
-    stamps: Option<PathBuf>,
-    /// How many requests can be stamped
-    #[arg(long, default_value_t = 2_000_000)]
-    room: usize,
-}
-
-#[derive(Args)]
-struct Raw {
-    /// Where to send
-    to: SocketAddr,
-    /// Connections kept alive
-    #[arg(short, long, default_value_t = 64)]
-    connections: usize,
-    /// Seconds
-    #[arg(short, long, default_value = "5", value_parser = seconds)]
-    duration: Duration,
-}
-
-#[derive(Args)]
-struct PaceArgs {
-    /// Where to send
-    to: SocketAddr,
-    /// Arrivals per second
-    #[arg(short = 'R', long)]
-    rate: NonZeroU64,
-    /// Connections kept alive
-    #[arg(short, long, default_value = "64")]
-    connections: NonZeroUsize,
-    /// Seconds
-    #[arg(short, long, default_value = "5", value_parser = seconds)]
-    duration: Duration,
-    /// The last µs before each arrival are spun
-    #[arg(long, default_value_t = 30)]
-    spin: u64,
-}
 
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
@@ -104,9 +45,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<()> {
+fn run(command: Command) -> Result<ExitCode> {
     descriptors::raise_limit();
     match command {
+        Command::Run(args) => return measure_all(args),
+        Command::Table(args) => tables(&args)?,
+        Command::Peers(args) => print_field(&generator::find(&args.unblink)?),
         Command::Respond(args) => {
             let responder = responder::Responder::bind(responder::Options {
                 port: args.port,
@@ -120,7 +64,7 @@ fn run(command: Command) -> Result<()> {
             println!("{}", responder.address());
             println!("{}", serde_json::to_string(&responder.run()?)?);
         }
-        Command::Raw(args) => println!("{}", raw::run(args.to, args.connections, args.duration)?),
+        Command::Raw(args) => println!("{}", raw::run(args.to, args.connections.get(), args.duration)?),
         Command::Pace(args) => {
             let pace = pace::Pace {
                 rate_per_s: args.rate.get(),
@@ -130,18 +74,78 @@ fn run(command: Command) -> Result<()> {
             };
             println!("{}", pace::run(args.to, pace)?);
         }
+        Command::Measure { usage, words } => process::measure(&usage, &words)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Exit code 1: a run of unblink itself failed.
+fn measure_all(args: args::Run) -> Result<ExitCode> {
+    if args.client_cpu == args.server_cpu {
+        bail!("client and server need a processor each: --client-cpu and --server-cpu name the same");
+    }
+    let known: Vec<String> =
+        PEERS.iter().map(|(tool, _)| *tool).chain(generator::OURS).map(Tool::name).collect();
+    if let Some(unknown) = args.only.iter().find(|name| !known.contains(name)) {
+        bail!("no tool is called `{unknown}`: {}", known.join(", "));
+    }
+    let field = generator::find(&args.unblink.unblink)?;
+    print_field(&field);
+    std::fs::create_dir_all(&args.output)
+        .with_context(|| format!("cannot make {}", args.output.display()))?;
+    let session = session::Session {
+        field,
+        processors: play::Processors { client: args.client_cpu, server: args.server_cpu },
+        rounds: args.rounds,
+        seconds: args.seconds,
+        only: args.only,
+        resume: args.resume,
+        folder: args.output,
+    };
+    let parts = if args.parts.is_empty() { PARTS.to_vec() } else { args.parts };
+    let mut all = Vec::new();
+    for part in parts {
+        all.push(session.play(part, &mut |line| eprintln!("{line}"))?);
+    }
+    print!("{}", table::full(&all));
+    let own_failed = |run: &results::Run| run.failure.is_some() && run.tool.starts_with("unblink");
+    let failed = all.iter().flat_map(|results| &results.runs).any(own_failed);
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn print_field(field: &Field) {
+    for generator in &field.present {
+        eprintln!("{:<15} {}", generator.tool.name(), generator.version);
+    }
+    for (tool, install) in &field.missing {
+        eprintln!("{:<15} missing ({install})", tool.name());
+    }
+}
+
+fn tables(args: &args::Table) -> Result<()> {
+    let all = read_all(&args.folder)?;
+    if args.into.is_empty() {
+        print!("{}", if args.short { table::short(&all) } else { table::full(&all) });
+    }
+    for path in &args.into {
+        let name = path.display();
+        let document = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let table = |name: &str| match name {
+            "full" => Some(table::full(&all)),
+            "short" => Some(table::short(&all)),
+            _ => None,
+        };
+        let filled = document::fill(&document, table).with_context(|| format!("{name} is left as it is"))?;
+        std::fs::write(path, filled).with_context(|| format!("cannot write {name}"))?;
     }
     Ok(())
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let text = text.trim_end_matches('s');
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number of seconds"))?;
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
-}
-
-fn stall(text: &str) -> Result<(Duration, Duration), String> {
-    let (from, to) = text.split_once("..").ok_or("say it as FROM..TO, such as 3..4")?;
-    let (from, to) = (seconds(from)?, seconds(to)?);
-    if from < to { Ok((from, to)) } else { Err("a stall ends after it begins".into()) }
+fn read_all(folder: &Path) -> Result<Vec<Results>> {
+    let read = PARTS.iter().map(|&part| Results::read(folder, part));
+    let all: Vec<Results> = read.filter_map(Result::transpose).collect::<Result<_>>()?;
+    if all.is_empty() {
+        bail!("there are no results in {}; measure first: make bench", folder.display());
+    }
+    Ok(all)
 }

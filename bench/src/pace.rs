@@ -6,7 +6,7 @@ use crate::raw::{ask, connect};
 use anyhow::{Context, Result, bail};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -47,8 +47,20 @@ pub(crate) fn run(to: SocketAddr, pace: Pace) -> Result<u64> {
         }
         ask(stream)?;
     }
-    sleep_until(now_ns() + SECOND_NS / 10);
+    for stream in streams {
+        finish(stream)?;
+    }
     Ok(arrivals)
+}
+
+/// Reads what is still to come. To close a connection with unread answers would reset it, and the server would lose
+/// the requests that it has not read yet.
+fn finish(mut stream: TcpStream) -> Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.shutdown(Shutdown::Write)?;
+    std::io::copy(&mut stream, &mut std::io::sink()).context("the last answers do not come")?;
+    Ok(())
 }
 
 fn drain(stream: &TcpStream, buffer: &mut [u8]) -> Result<()> {

@@ -1,7 +1,5 @@
 //! When each request came to the responder and when its answer left, in memory while the load runs, then as a file.
 
-#![allow(dead_code)] // what reads the file comes with the harness
-
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::Path;

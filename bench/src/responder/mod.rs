@@ -30,6 +30,8 @@ const STDIN: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
 /// After a stall, answers between two looks at the sockets: what arrives meanwhile is to be stamped on time.
 const RELEASED_AT_ONCE: usize = 16;
+/// At the end, what has come already is still answered, in so many turns at the most.
+const LAST_TURNS: u32 = 1000;
 /// The kernel cuts this down to `net.core.somaxconn`.
 const BACKLOG: i32 = 16_384;
 /// Resolution of [`Summary::requests_per_tick`], in ns.
@@ -137,7 +139,8 @@ impl Responder {
         let mut buffer = vec![0; 64 * 1024];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // The end of a stall is met to the microsecond by looking all the time.
-        let timeout = (self.options.busy || self.options.stall.is_some()).then_some(&at_once);
+        let mut timeout = (self.options.busy || self.options.stall.is_some()).then_some(&at_once);
+        let mut turns_left: Option<u32> = None;
         loop {
             events.clear();
             match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout) {
@@ -148,7 +151,10 @@ impl Responder {
                 // Copied, since the kernel's struct is packed.
                 let (token, flags) = (event.data.u64(), event.flags);
                 match token {
-                    STDIN => return self.finish(),
+                    STDIN => {
+                        epoll::delete(&self.epoll, std::io::stdin().as_fd())?;
+                        (timeout, turns_left) = (Some(&at_once), Some(LAST_TURNS));
+                    }
                     LISTENER => self.accept()?,
                     _ => self.serve(token, flags, &mut buffer),
                 }
@@ -156,6 +162,12 @@ impl Responder {
             if !self.held.is_empty() {
                 self.release();
             }
+            turns_left = match turns_left {
+                Some(0) => return self.finish(),
+                Some(_) if events.is_empty() => return self.finish(),
+                Some(n) => Some(n - 1),
+                None => None,
+            };
         }
     }
 
@@ -171,7 +183,8 @@ impl Responder {
     }
 
     fn adopt(&mut self, socket: OwnedFd) -> Result<()> {
-        sockopt::set_tcp_nodelay(&socket, true)?;
+        // Fails only on a socket that is already dead.
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, connection: None });
             (self.slots.len() - 1) as u32

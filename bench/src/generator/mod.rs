@@ -1,0 +1,124 @@
+//! The load generators that are held against each other: how each is found, and how it is told what to do.
+
+mod arguments;
+pub(crate) mod report;
+mod version;
+
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+pub(crate) use arguments::Job;
+
+/// A generator that can take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// With a pacing mode, where the binary has modes; `None` is its default.
+    Unblink(Option<&'static str>),
+    /// The ceiling of throughput.
+    Raw,
+    /// The reference of pacing.
+    Pace,
+    Wrk,
+    Wrk2,
+    Ab,
+    Hey,
+    H2load,
+    Bombardier,
+    Oha,
+    Vegeta,
+    K6,
+    Fortio,
+}
+
+/// Other people's tools, in the order of the tables, with the command that installs each.
+pub(crate) const PEERS: [(Tool, &str); 10] = [
+    (Tool::Wrk, "apt-get install wrk"),
+    (Tool::Wrk2, "build it: https://github.com/giltene/wrk2; its `wrk` as `wrk2` on the PATH"),
+    (Tool::Ab, "apt-get install apache2-utils"),
+    (Tool::H2load, "apt-get install nghttp2-client"),
+    (Tool::Hey, "go install github.com/rakyll/hey@v0.1.4"),
+    (Tool::Bombardier, "go install github.com/codesenberg/bombardier@v1.2.6"),
+    (Tool::Vegeta, "go install github.com/tsenart/vegeta/v12@v12.12.0"),
+    (Tool::Fortio, "go install fortio.org/fortio@v1.68.2"),
+    (Tool::K6, "go install go.k6.io/k6@v1.3.0"),
+    (Tool::Oha, "cargo install oha --locked"),
+];
+
+/// unblink and the references.
+pub(crate) const OURS: [Tool; 3] = [Tool::Unblink(None), Tool::Raw, Tool::Pace];
+
+impl Tool {
+    /// As tables have it.
+    pub(crate) fn name(self) -> String {
+        let name = match self {
+            Tool::Unblink(Some(mode)) => return format!("unblink {mode}"),
+            Tool::Unblink(None) => "unblink",
+            Tool::Raw => "raw loop",
+            Tool::Pace => "sleep and spin",
+            Tool::Wrk => "wrk",
+            Tool::Wrk2 => "wrk2",
+            Tool::Ab => "ab",
+            Tool::Hey => "hey",
+            Tool::H2load => "h2load",
+            Tool::Bombardier => "bombardier",
+            Tool::Oha => "oha",
+            Tool::Vegeta => "vegeta",
+            Tool::K6 => "k6",
+            Tool::Fortio => "fortio",
+        };
+        name.to_string()
+    }
+}
+
+/// A tool that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Generator {
+    pub tool: Tool,
+    pub program: PathBuf,
+    /// As it says of itself; empty when it says nothing.
+    pub version: String,
+}
+
+/// Who takes part, and who is missing.
+pub(crate) struct Field {
+    pub present: Vec<Generator>,
+    /// With the command that installs it.
+    pub missing: Vec<(Tool, &'static str)>,
+    /// Whether `unblink run` knows pacing modes.
+    pub has_pacing: bool,
+}
+
+/// Looks for everybody: `unblink` where it is said to be, ours in this binary, peers on the PATH.
+pub(crate) fn find(unblink: &Path) -> Result<Field> {
+    let ours = std::env::current_exe()?;
+    let own_version = version::of(Tool::Unblink(None), unblink)?;
+    let mut field = Field {
+        present: vec![
+            Generator { tool: Tool::Unblink(None), program: unblink.to_path_buf(), version: own_version },
+            Generator { tool: Tool::Raw, program: ours.clone(), version: String::new() },
+            Generator { tool: Tool::Pace, program: ours, version: String::new() },
+        ],
+        missing: Vec::new(),
+        has_pacing: version::says(unblink, &["run", "--help"])?.contains("--pacing"),
+    };
+    for (tool, install) in PEERS {
+        match on_path(&tool.name()) {
+            Some(program) if is_it(tool, &program)? => {
+                let version = version::of(tool, &program)?;
+                field.present.push(Generator { tool, program, version });
+            }
+            _ => field.missing.push((tool, install)),
+        }
+    }
+    Ok(field)
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+/// Debian has a game called bombardier; whoever else has a name of these is taken for what it is called.
+fn is_it(tool: Tool, program: &Path) -> Result<bool> {
+    Ok(tool != Tool::Bombardier || version::says(program, &["--help"])?.contains("benchmarking"))
+}

@@ -1,0 +1,244 @@
+//! Results as Markdown.
+
+use crate::figures::{Spread, three_digits};
+use crate::part::Part;
+use crate::results::{Results, Run};
+use std::fmt::Write;
+
+/// Whom the others are compared with.
+const OURS: &str = "unblink";
+
+/// A figure of a run, and how a table shows it.
+struct Column {
+    title: &'static str,
+    value: fn(&Run) -> Option<f64>,
+    /// Followed by a column with unblink's figure divided by this one, both from the same round.
+    compared: bool,
+}
+
+const ANSWERS: Column = Column { title: "requests/s", value: |run| run.answers_per_s, compared: true };
+const CPU: Column = Column { title: "CPU s per million", value: Run::cpu_s_per_million, compared: true };
+const MEMORY: Column =
+    Column { title: "memory, MB", value: |run| Some(run.memory_bytes_max as f64 / 1e6), compared: false };
+const RATE: Column = Column { title: "requests/s", value: |run| run.answers_per_s, compared: false };
+const SERVER: Column =
+    Column { title: "server busy, %", value: |run| Some(run.server_busy_share? * 100.0), compared: false };
+const OFF_P50: Column =
+    Column { title: "off by, p50, µs", value: |run| us(run.deviation?.p50_ns), compared: false };
+const OFF_P99: Column = Column { title: "p99, µs", value: |run| us(run.deviation?.p99_ns), compared: false };
+const OFF_P99_9: Column =
+    Column { title: "p99.9, µs", value: |run| us(run.deviation?.p99_9_ns), compared: false };
+const ANSWERED: Column =
+    Column { title: "answered", value: |run| Some(run.requests as f64), compared: false };
+const P95: Column = Column { title: "p95, ms", value: |run| ms(run.reported?.p95_ns?), compared: false };
+const P99: Column = Column { title: "p99, ms", value: |run| ms(run.reported?.p99_ns?), compared: false };
+const P99_9: Column =
+    Column { title: "p99.9, ms", value: |run| ms(run.reported?.p99_9_ns?), compared: false };
+const P99_OFF: Column = Column {
+    title: "p99 off the exact one, %",
+    value: |run| percent_off(run.reported?.p99_ns?, run.exact?.p99_ns),
+    compared: false,
+};
+const P99_9_OFF: Column = Column {
+    title: "p99.9 off, %",
+    value: |run| percent_off(run.reported?.p99_9_ns?, run.exact?.p99_9_ns),
+    compared: false,
+};
+const P99_OFF_SERVER: Column = Column {
+    title: "p99 off the server's clock, %",
+    value: |run| percent_off(run.reported?.p99_ns?, run.by_server?.p99_ns),
+    compared: false,
+};
+const P99_9_OFF_SERVER: Column = Column {
+    title: "p99.9 off it, %",
+    value: |run| percent_off(run.reported?.p99_9_ns?, run.by_server?.p99_9_ns),
+    compared: false,
+};
+
+fn us(ns: u64) -> Option<f64> {
+    Some(ns as f64 / 1e3)
+}
+
+fn ms(ns: u64) -> Option<f64> {
+    Some(ns as f64 / 1e6)
+}
+
+fn percent_off(reported_ns: u64, exact_ns: u64) -> Option<f64> {
+    (exact_ns > 0).then(|| (reported_ns as f64 / exact_ns as f64 - 1.0) * 100.0)
+}
+
+fn columns(part: Part) -> &'static [Column] {
+    match part {
+        Part::Throughput => &[ANSWERS, CPU, MEMORY, SERVER],
+        Part::Connect | Part::Large => &[ANSWERS, CPU, MEMORY, SERVER],
+        Part::Tls | Part::Handshake => &[ANSWERS, CPU, MEMORY],
+        Part::Pacing => &[OFF_P50, OFF_P99, OFF_P99_9, CPU, RATE, MEMORY],
+        Part::Stall => {
+            &[ANSWERED, P95, P99, P99_9, P99_OFF, P99_9_OFF, P99_OFF_SERVER, P99_9_OFF_SERVER, MEMORY]
+        }
+    }
+}
+
+fn heading(part: Part) -> &'static str {
+    match part {
+        Part::Throughput => "Closed loop, 64 connections kept alive",
+        Part::Pacing => "Where arrivals lie",
+        Part::Stall => "The server answers nothing for a second",
+        Part::Connect => "Closed loop, a connection for each request",
+        Part::Tls => "TLS, 64 connections kept alive, nginx",
+        Part::Handshake => "TLS, a handshake for each request, nginx",
+        Part::Large => "Closed loop, answers of 1 MB",
+    }
+}
+
+/// Everything, part by part.
+pub(crate) fn full(all: &[Results]) -> String {
+    let mut text = String::new();
+    if let Some(first) = all.first() {
+        let machine = &first.machine;
+        let _ = writeln!(text, "{}, {} processors, {}.", machine.cpu, machine.cores, machine.kernel);
+        let _ = writeln!(text, "Versions: {}.", versions(all).join(", "));
+    }
+    for results in all {
+        let _ = write!(text, "\n### {}\n\n", heading(results.part));
+        let _ = writeln!(
+            text,
+            "`make bench BENCH={}`: {} s in each of {} rounds{}.",
+            results.part.name(),
+            results.seconds,
+            results.rounds_done,
+            if results.rounds_done < results.rounds { ", stopped early" } else { "" }
+        );
+        for rate in results.part.rates() {
+            let runs: Vec<&Run> = results.runs.iter().filter(|run| run.rate_per_s == rate).collect();
+            text.push('\n');
+            if let Some(rate) = rate {
+                let _ = writeln!(text, "{}/s{}:\n", three_digits(rate as f64), exact(&runs));
+            }
+            text += &table(columns(results.part), &runs);
+        }
+        for missing in &results.missing {
+            let _ = write!(text, "\n{} is missing ({}).", missing.tool, missing.install);
+        }
+        if !results.missing.is_empty() {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// ` (exact p95 1.2, …)`, where there is an exact value.
+fn exact(runs: &[&Run]) -> String {
+    let Some(exact) = runs.iter().find_map(|run| run.exact) else { return String::new() };
+    let [p95, p99, p99_9] =
+        [exact.p95_ns, exact.p99_ns, exact.p99_9_ns].map(|ns| three_digits(ns as f64 / 1e6));
+    format!(", {} arrivals, exact p95 {p95}, p99 {p99}, p99.9 {p99_9} ms", with_thousands(exact.arrivals))
+}
+
+fn with_thousands(n: u64) -> String {
+    // Numbers of arrivals are round: three digits show them whole.
+    three_digits(n as f64)
+}
+
+fn versions(all: &[Results]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for version in all.iter().flat_map(|results| &results.tools).filter(|v| !v.version.is_empty()) {
+        let text = format!("{} {}", version.tool.split(' ').next().unwrap_or_default(), version.version);
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// Tools in the order in which they first played.
+fn tools<'a>(runs: &[&'a Run]) -> Vec<&'a str> {
+    let mut tools = Vec::new();
+    for run in runs {
+        if !tools.contains(&run.tool.as_str()) {
+            tools.push(run.tool.as_str());
+        }
+    }
+    tools
+}
+
+fn table(columns: &[Column], runs: &[&Run]) -> String {
+    let titles = columns.iter().flat_map(|column| {
+        let ratio = column.compared.then(|| format!("{OURS} ÷ it"));
+        std::iter::once(column.title.to_string()).chain(ratio)
+    });
+    let titles: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
+    let mut text = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
+    for tool in tools(runs) {
+        let mut cells = vec![tool.to_string()];
+        for column in columns {
+            let spread = Spread::of(values(runs, tool, column).into_iter().map(|(_, value)| value));
+            cells.push(spread.map_or("–".to_string(), |spread| spread.text()));
+            if column.compared {
+                cells.push(ratio(runs, tool, column).map_or("–".to_string(), |ratio| ratio.text()));
+            }
+        }
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    for tool in tools(runs) {
+        let failures: Vec<_> = runs.iter().filter(|run| run.tool == tool && run.failure.is_some()).collect();
+        if let Some(reason) = failures.first().and_then(|run| run.failure.as_deref()) {
+            let of = runs.iter().filter(|run| run.tool == tool).count();
+            let _ = writeln!(text, "\n{tool} failed in {} of {of} rounds: {reason}", failures.len());
+        }
+    }
+    text
+}
+
+/// The figure of `tool` in each round that has it.
+fn values(runs: &[&Run], tool: &str, column: &Column) -> Vec<(u32, f64)> {
+    let of_tool = runs.iter().filter(|run| run.tool == tool && run.failure.is_none());
+    of_tool.filter_map(|run| Some((run.round, (column.value)(run)?))).collect()
+}
+
+/// unblink's figure divided by this tool's, in the rounds that have both.
+fn ratio(runs: &[&Run], tool: &str, column: &Column) -> Option<Spread> {
+    if tool == OURS {
+        return None;
+    }
+    let ours = values(runs, OURS, column);
+    let pairs = values(runs, tool, column).into_iter().filter_map(|(round, value)| {
+        let (_, own) = ours.iter().find(|(other, _)| *other == round)?;
+        (value > 0.0).then(|| own / value)
+    });
+    Spread::of(pairs)
+}
+
+/// The figures that most people ask for first, one line for each tool.
+pub(crate) fn short(all: &[Results]) -> String {
+    let runs = |part: Part, rate: Option<u64>| -> Vec<&Run> {
+        let of_part = all.iter().filter(|results| results.part == part).flat_map(|results| &results.runs);
+        of_part.filter(|run| run.rate_per_s == rate).collect()
+    };
+    let (closed, paced, stalled) =
+        (runs(Part::Throughput, None), runs(Part::Pacing, Some(10_000)), runs(Part::Stall, Some(10_000)));
+    let mut text = String::from(
+        "| | requests/s, closed loop | CPU s per million | arrivals at 10,000/s off by, p50, p99 | p99 in a 1 s stall at 10,000/s, off the exact one | memory in it |\n|---|---|---|---|---|---|\n",
+    );
+    let everybody: Vec<&Run> = [closed.as_slice(), &paced, &stalled].concat();
+    for tool in tools(&everybody) {
+        let median = |runs: &[&Run], column: &Column| {
+            Spread::of(values(runs, tool, column).into_iter().map(|(_, value)| value))
+                .map(|spread| spread.median)
+        };
+        let cell = |value: Option<f64>, unit: &str| value.map_or("–".into(), |v| three_digits(v) + unit);
+        let (p50, p99) = (median(&paced, &OFF_P50), median(&paced, &OFF_P99));
+        let off = match p50 {
+            Some(p50) => format!("{}, {}", three_digits(p50), cell(p99, " µs")),
+            None => "–".to_string(),
+        };
+        let stall = median(&stalled, &P99_OFF).map_or("–".into(), |percent| format!("{percent:+.1} %"));
+        let memory = cell(median(&stalled, &MEMORY), " MB");
+        let (rate, cpu) = (cell(median(&closed, &ANSWERS), ""), cell(median(&closed, &CPU), ""));
+        let _ = writeln!(text, "| {tool} | {rate} | {cpu} | {off} | {stall} | {memory} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
