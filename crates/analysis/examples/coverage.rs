@@ -4,7 +4,7 @@
 //! `cargo run --release -p unblink-analysis --example coverage -- [RUNS [CELL [dispatcher]]]`.
 //!
 //! RUNS is the number of seeded runs for each cell, 2,000 unless given; CELL a part of a cell's name. The queues are
-//! simulated by recursion; with `dispatcher` by the real dispatcher and recorder, which takes many times as long.
+//! simulated by recursion; with `dispatcher` by the real dispatcher and recorder, which takes four times as long.
 
 #[path = "coverage/recursion.rs"]
 mod recursion;

@@ -1,4 +1,4 @@
-//! The same queues without dispatcher and recorder, many times as fast: first come, first served, so each answer
+//! The same queues without dispatcher and recorder, four times as fast: first come, first served, so each answer
 //! follows from those before it (D. V. Lindley, 1952; J. Kiefer, J. Wolfowitz, 1955).
 
 use crate::Cell;
