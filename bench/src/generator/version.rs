@@ -35,11 +35,13 @@ pub(crate) fn says(program: &Path, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-/// The first word that has a dot between two digits: `[epoll]` has none, `nghttp2/1.64.0` and `4.1.0-4` have.
+/// The first word that has a dot between two digits: `[epoll]` has none, `nghttp2/1.64.0` and `4.1.0-4` have. Of a Go
+/// program, `go1.26.8` is the version of Go.
 fn number_in(text: &str) -> Option<String> {
     let is_number = |word: &&str| {
         let bytes = word.as_bytes();
-        bytes.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit())
+        !word.starts_with("go1.")
+            && bytes.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit())
     };
     let word = text.split_whitespace().find(is_number)?;
     let word = word.rsplit('/').find(is_number)?;
@@ -79,6 +81,8 @@ mod tests {
         ] {
             assert_eq!(number_in(text).as_deref(), Some(version), "{text}");
         }
+        assert_eq!(number_in("Version: \nCommit: \nRuntime: go1.26.8 linux/amd64\n"), None);
+        assert_eq!(number_in("bombardier version unspecified linux/amd64"), None);
         assert_eq!(number_in("Usage: hey [options...] <url>"), None);
     }
 
