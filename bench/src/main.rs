@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod claims;
 mod clock;
 mod descriptors;
 mod deviation;
@@ -20,6 +21,7 @@ mod process;
 mod raw;
 mod responder;
 mod results;
+mod rounds;
 mod session;
 mod stall;
 mod stamps;

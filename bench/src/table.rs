@@ -1,8 +1,10 @@
 //! Results as Markdown.
 
+use crate::claims::{self, percent_off};
 use crate::figures::{Spread, three_digits};
 use crate::part::Part;
 use crate::results::{Results, Run};
+use crate::rounds::{Figure, ratio, runs, spread, tools};
 use std::fmt::Write;
 
 /// Whom the others are compared with.
@@ -11,7 +13,7 @@ const OURS: &str = "unblink";
 /// A figure of a run, and how a table shows it.
 struct Column {
     title: &'static str,
-    value: fn(&Run) -> Option<f64>,
+    value: Figure,
     /// Followed by a column with unblink's figure divided by this one, both from the same round.
     compared: bool,
 }
@@ -63,10 +65,6 @@ fn ms(ns: u64) -> Option<f64> {
     Some(ns as f64 / 1e6)
 }
 
-fn percent_off(reported_ns: u64, exact_ns: u64) -> Option<f64> {
-    (exact_ns > 0).then(|| (reported_ns as f64 / exact_ns as f64 - 1.0) * 100.0)
-}
-
 fn columns(part: Part) -> &'static [Column] {
     match part {
         Part::Throughput => &[ANSWERS, CPU, MEMORY, SERVER],
@@ -98,6 +96,17 @@ pub(crate) fn full(all: &[Results]) -> String {
         let machine = &first.machine;
         let _ = writeln!(text, "{}, {} processors, {}.", machine.cpu, machine.cores, machine.kernel);
         let _ = writeln!(text, "Versions: {}.", versions(all).join(", "));
+    }
+    let claims = claims::table(all);
+    if !claims.is_empty() {
+        let _ = write!(text, "\n### What unblink claims\n\n{claims}");
+    }
+    let better = claims::better_elsewhere(all);
+    if !better.is_empty() {
+        let _ = write!(
+            text,
+            "\n### Where another tool is better\n\nIts figure divided by unblink's.\n\n{better}"
+        );
     }
     for results in all {
         let _ = write!(text, "\n### {}\n\n", heading(results.part));
@@ -151,17 +160,6 @@ fn versions(all: &[Results]) -> Vec<String> {
     found
 }
 
-/// Tools in the order in which they first played.
-fn tools<'a>(runs: &[&'a Run]) -> Vec<&'a str> {
-    let mut tools = Vec::new();
-    for run in runs {
-        if !tools.contains(&run.tool.as_str()) {
-            tools.push(run.tool.as_str());
-        }
-    }
-    tools
-}
-
 fn table(columns: &[Column], runs: &[&Run]) -> String {
     let titles = columns.iter().flat_map(|column| {
         let ratio = column.compared.then(|| format!("{OURS} ÷ it"));
@@ -172,10 +170,9 @@ fn table(columns: &[Column], runs: &[&Run]) -> String {
     for tool in tools(runs) {
         let mut cells = vec![tool.to_string()];
         for column in columns {
-            let spread = Spread::of(values(runs, tool, column).into_iter().map(|(_, value)| value));
-            cells.push(spread.map_or("–".to_string(), |spread| spread.text()));
+            cells.push(cell(spread(runs, tool, column.value)));
             if column.compared {
-                cells.push(ratio(runs, tool, column).map_or("–".to_string(), |ratio| ratio.text()));
+                cells.push(cell(if tool == OURS { None } else { ratio(runs, OURS, tool, column.value) }));
             }
         }
         let _ = writeln!(text, "| {} |", cells.join(" | "));
@@ -190,42 +187,21 @@ fn table(columns: &[Column], runs: &[&Run]) -> String {
     text
 }
 
-/// The figure of `tool` in each round that has it.
-fn values(runs: &[&Run], tool: &str, column: &Column) -> Vec<(u32, f64)> {
-    let of_tool = runs.iter().filter(|run| run.tool == tool && run.failure.is_none());
-    of_tool.filter_map(|run| Some((run.round, (column.value)(run)?))).collect()
-}
-
-/// unblink's figure divided by this tool's, in the rounds that have both.
-fn ratio(runs: &[&Run], tool: &str, column: &Column) -> Option<Spread> {
-    if tool == OURS {
-        return None;
-    }
-    let ours = values(runs, OURS, column);
-    let pairs = values(runs, tool, column).into_iter().filter_map(|(round, value)| {
-        let (_, own) = ours.iter().find(|(other, _)| *other == round)?;
-        (value > 0.0).then(|| own / value)
-    });
-    Spread::of(pairs)
+fn cell(spread: Option<Spread>) -> String {
+    spread.map_or("–".to_string(), |spread| spread.text())
 }
 
 /// The figures that most people ask for first, one line for each tool.
 pub(crate) fn short(all: &[Results]) -> String {
-    let runs = |part: Part, rate: Option<u64>| -> Vec<&Run> {
-        let of_part = all.iter().filter(|results| results.part == part).flat_map(|results| &results.runs);
-        of_part.filter(|run| run.rate_per_s == rate).collect()
-    };
-    let (closed, paced, stalled) =
-        (runs(Part::Throughput, None), runs(Part::Pacing, Some(10_000)), runs(Part::Stall, Some(10_000)));
+    let closed = runs(all, Part::Throughput, None);
+    let paced = runs(all, Part::Pacing, Some(10_000));
+    let stalled = runs(all, Part::Stall, Some(10_000));
     let mut text = String::from(
         "| | requests/s, closed loop | CPU s per million | arrivals at 10,000/s off by, p50, p99 | p99 in a 1 s stall at 10,000/s, off the exact one | memory in it |\n|---|---|---|---|---|---|\n",
     );
     let everybody: Vec<&Run> = [closed.as_slice(), &paced, &stalled].concat();
     for tool in tools(&everybody) {
-        let median = |runs: &[&Run], column: &Column| {
-            Spread::of(values(runs, tool, column).into_iter().map(|(_, value)| value))
-                .map(|spread| spread.median)
-        };
+        let median = |runs: &[&Run], column: &Column| Some(spread(runs, tool, column.value)?.median);
         let cell = |value: Option<f64>, unit: &str| value.map_or("–".into(), |v| three_digits(v) + unit);
         let (p50, p99) = (median(&paced, &OFF_P50), median(&paced, &OFF_P99));
         let off = match p50 {
