@@ -1,4 +1,4 @@
-//! The one clock of the bench: `CLOCK_MONOTONIC`, which every process of a run shares.
+//! The clocks of the bench: `CLOCK_MONOTONIC`, which every process of a run shares, and processor time.
 
 use rustix::io::Errno;
 use rustix::thread::clock_nanosleep_absolute;
@@ -10,8 +10,18 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 /// ns since the machine started.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    // Counts from the machine's start: never negative.
+    read_ns(ClockId::Monotonic)
+}
+
+/// Processor time of this process until now, in ns.
+pub(crate) fn own_cpu_ns() -> u64 {
+    read_ns(ClockId::ProcessCPUTime)
+}
+
+#[inline]
+fn read_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    // Both count from the start of something: never negative.
     now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
 }
 

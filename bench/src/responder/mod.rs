@@ -6,7 +6,7 @@
 mod connection;
 mod framer;
 
-use crate::clock::{SECOND_NS, now_ns};
+use crate::clock::{now_ns, own_cpu_ns};
 use crate::stamps::Stamps;
 use anyhow::{Context, Result};
 use connection::{Connection, Over};
@@ -298,8 +298,7 @@ impl Responder {
         if let (Some(stamps), Some(path)) = (&self.stamps, &self.options.stamps) {
             stamps.write(path)?;
         }
-        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        self.summary.cpu_ns = used.tv_sec as u64 * SECOND_NS + used.tv_nsec as u64;
+        self.summary.cpu_ns = own_cpu_ns();
         Ok(self.summary)
     }
 }
