@@ -1,11 +1,11 @@
-//! Exit codes: 0 pass, 1 an objective missed, 2 usage, 3 run invalid or inconclusive, 130 interrupted. 130 comes
-//! before 3, and 3 before 1: no verdict without validity.
+//! Exit codes: 0 pass, 1 an objective missed or a regression, 2 usage, 3 run invalid or inconclusive, 130 interrupted.
+//! 130 comes before 3, and 3 before 1: no verdict without validity.
 
 use unblink_artifact::document::{OnInconclusive, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
 
 /// Everything is as it should be.
 pub(crate) const OK: u8 = 0;
-/// An objective is missed, or the run was stopped because it hurt.
+/// An objective is missed, the run was stopped because it hurt, or the candidate is slower than the baseline.
 pub(crate) const FAILED: u8 = 1;
 /// Wrong usage, or nothing could be started.
 pub(crate) const USAGE: u8 = 2;

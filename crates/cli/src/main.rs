@@ -5,6 +5,7 @@
 
 mod args;
 mod clock;
+mod compare;
 mod config;
 mod demo;
 mod environment;
@@ -38,6 +39,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Demo(args) => demo::demo(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),

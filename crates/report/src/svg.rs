@@ -1,6 +1,7 @@
 //! The pictures of a run, for the page and as files of their own.
 
 mod axis;
+mod bands;
 mod bars;
 pub(crate) mod canvas;
 mod heat;
@@ -12,6 +13,7 @@ use crate::facts::{self, Title};
 use canvas::{Canvas, Size, escape};
 pub(crate) use panels::Panel;
 use std::fmt::Write;
+use unblink_artifact::compare::CompareDocument;
 use unblink_artifact::document::{LoadModel, RunDocument};
 
 /// Colours of the visual language, light and dark by the reader's preference.
@@ -127,6 +129,18 @@ fn spectrum_picture(
 ) -> Picture {
     let mut picture = sized("spectrum", scope, title, legend, true, |canvas| spectrum::draw(canvas, lines));
     let named: Vec<_> = lines.iter().map(|line| (line.name, line.class, &line.points)).collect();
+    picture.lines = serde_json::to_string(&named).ok();
+    picture
+}
+
+/// Baseline and candidate in one picture, each with the band of its runs.
+pub(crate) fn bands(title: Title, doc: &CompareDocument) -> Picture {
+    let legend = vec![("baseline", "baseline"), ("candidate", "candidate")];
+    let mut picture = sized("bands", "compare", title, legend, true, |canvas| bands::draw(canvas, doc));
+    let sides = [("baseline", &doc.baseline.spectrum), ("candidate", &doc.candidate.spectrum)];
+    let named = sides.map(|(name, points)| {
+        (name, name, points.iter().map(|p| (p.q, p.middle_ns)).collect::<Vec<(f64, u64)>>())
+    });
     picture.lines = serde_json::to_string(&named).ok();
     picture
 }

@@ -185,12 +185,21 @@ fn is_same(a: &Path, b: &Path) -> bool {
     real(a).is_some_and(|real_a| Some(real_a) == real(b))
 }
 
-/// What the loads of two runs differ in, seeds and threads aside.
+/// What two runs differ in beside their targets.
 fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
+    let connections = |run: &RunDocument| match run.connections.mode.as_str() {
+        "fixed" => format!("{} connections", run.connections.limit),
+        _ => "connections as needed".to_string(),
+    };
+    let pairs = [("is", real(a), real(b)), ("has", connections(a), connections(b))];
+    load_difference(&a.load, &b.load).or_else(|| in_words(pairs))
+}
+
+/// What two loads differ in, seeds and threads aside.
+pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
     let model = |load: &Load| format!("{:?}", load.model).to_lowercase();
     let time = |ns: u64| format!("{} s", ns as f64 / 1e9);
     let warmup = |load: &Load| if load.warmup_auto { "auto".to_string() } else { time(load.warmup_ns) };
-    let (x, y) = (&a.load, &b.load);
     let shape = |load: &Load| match (load.users, load.phases.as_slice()) {
         (Some(users), _) => format!("{users} users thinking {}", time(load.think_ns.unwrap_or(0))),
         (None, phases) => {
@@ -205,12 +214,7 @@ fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
             )
         }
     };
-    let connections = |run: &RunDocument| match run.connections.mode.as_str() {
-        "fixed" => format!("{} connections", run.connections.limit),
-        _ => "connections as needed".to_string(),
-    };
     let pairs = [
-        ("is", real(a), real(b)),
         ("has a load that is", model(x), model(y)),
         ("was offered", shape(x), shape(y)),
         ("was measured for", time(x.duration_ns), time(y.duration_ns)),
@@ -218,8 +222,11 @@ fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
         ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
         ("has a limit of requests of", format!("{:?}", x.requests_max), format!("{:?}", y.requests_max)),
         ("ends at a precision of", format!("{:?}", x.precision), format!("{:?}", y.precision)),
-        ("has", connections(a), connections(b)),
     ];
+    in_words(pairs)
+}
+
+fn in_words<const N: usize>(pairs: [(&str, String, String); N]) -> Option<String> {
     let differs = pairs.into_iter().find(|(_, a, b)| a != b);
     differs.map(|(verb, a, b)| format!("the first {verb} {}, the other {verb} {}", a.trim(), b.trim()))
 }

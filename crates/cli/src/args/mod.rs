@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
+pub(crate) mod compare;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod objectives;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// See in a minute what a closed-loop tool hides: a stalling server, measured both ways
     Demo(DemoArgs),
+    /// Is a target slower than another, or a run than those before it?
+    Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
     /// Run a load in virtual time against a server that you describe

@@ -51,6 +51,13 @@ pub(crate) struct PrecisionArgs {
     pub max_duration: Nanos,
 }
 
+impl PrecisionArgs {
+    /// The run lasts as long as it is told to.
+    pub(crate) fn none() -> PrecisionArgs {
+        PrecisionArgs { precision: None, precision_of: 0.99, max_duration: Nanos::ZERO }
+    }
+}
+
 /// `5%`, as a share of 1; more than 0 and less than 100 %.
 fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim_end();
@@ -63,7 +70,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// `p99` as 0.99; one of those that every table prints.
-fn percentile(text: &str) -> Result<f64, String> {
+pub(super) fn percentile(text: &str) -> Result<f64, String> {
     let names = QUANTILES.map(unblink_report::format::quantile_label);
     let place = names.iter().position(|name| name == text);
     place.map(|i| QUANTILES[i]).ok_or_else(|| {

@@ -153,7 +153,8 @@ fn ending(
     }
 }
 
-fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
+/// Asks each target once.
+pub(crate) fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PREFLIGHT_PATIENCE);
     for (number, target) in targets.iter().enumerate().take(PREFLIGHTS_MAX) {
         preflight(job, number, patience).with_context(|| {

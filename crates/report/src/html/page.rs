@@ -24,16 +24,25 @@ impl Page {
     /// Embeds a document, so that the page carries its numbers.
     pub(crate) fn document(&mut self, name: &str, doc: &RunDocument) {
         // Only a map with other keys than strings could fail, and a document has none.
-        let json = serde_json::to_string(doc).unwrap_or_else(|_| "null".into());
+        self.json(name, &serde_json::to_string(doc).unwrap_or_else(|_| "null".into()));
+    }
+
+    /// The same of any document.
+    pub(crate) fn json(&mut self, name: &str, json: &str) {
         let _ = writeln!(
             self.documents,
             "<script type=\"application/json\" id=\"document-{name}\" data-document=\"{name}\">{}</script>",
-            inert(&json)
+            inert(json)
         );
     }
 
     /// The whole page; the footer says where and with what the run was made.
     pub(crate) fn finish(self, doc: &RunDocument) -> String {
+        self.finish_with(&doc.command, &made_by(doc))
+    }
+
+    /// The same for what is not one run: the command, and the footer's other paragraphs.
+    pub(crate) fn finish_with(self, command: &[String], made_by: &str) -> String {
         let mut out = String::with_capacity(self.body.len() + self.documents.len() + 40_000);
         let _ = write!(
             out,
@@ -44,7 +53,12 @@ impl Page {
             escape(&self.title),
             self.body
         );
-        footer(&mut out, doc);
+        let command: Vec<String> = command.iter().map(|word| shell_word(word)).collect();
+        let _ = write!(
+            out,
+            "<footer><p class=\"command\"><code>{}</code></p>{made_by}</footer>",
+            super::breakable(&command.join(" "))
+        );
         out.push_str(&self.documents);
         let units: Vec<String> = crate::format::UNITS
             .iter()
@@ -59,14 +73,12 @@ impl Page {
     }
 }
 
-fn footer(out: &mut String, doc: &RunDocument) {
+/// Where and with what a run was made.
+fn made_by(doc: &RunDocument) -> String {
     let e = &doc.environment;
-    let command: Vec<String> = doc.command.iter().map(|word| shell_word(word)).collect();
-    let _ = write!(
-        out,
-        "<footer><p class=\"command\"><code>{}</code></p><p>{} · {} · {} · {} · {}</p>\
-         <p>Made by {} {}. The page holds its whole run document ({}) as JSON.</p></footer>",
-        super::breakable(&command.join(" ")),
+    format!(
+        "<p>{} · {} · {} · {} · {}</p>\
+         <p>Made by {} {}. The page holds its whole run document ({}) as JSON.</p>",
         escape(&e.kernel),
         escape(&e.cpu),
         plural(u64::from(e.cores), "core", "cores"),
@@ -75,7 +87,7 @@ fn footer(out: &mut String, doc: &RunDocument) {
         escape(&doc.tool.name),
         escape(&doc.tool.version),
         escape(&doc.schema),
-    );
+    )
 }
 
 /// Quoted for a POSIX shell where it needs to be.

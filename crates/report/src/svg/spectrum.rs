@@ -140,7 +140,7 @@ fn band_ends(distribution: &Distribution) -> Vec<(f64, f64, f64, f64)> {
     quantiles.skip_while(Option::is_none).map_while(|ends| ends).collect()
 }
 
-fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
+pub(super) fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64) {
     let mut labels = vec![(0.0, "0\u{a0}%".to_string()), (tail(0.5), "50\u{a0}%".into())];
     for nines in 1..=9 {
         let label =
@@ -235,7 +235,7 @@ impl Labels<'_> {
 }
 
 /// Position of a quantile: log₁₀ 1/(1−q).
-fn tail(q: f64) -> f64 {
+pub(super) fn tail(q: f64) -> f64 {
     if q >= 1.0 { f64::MAX } else { -(1.0 - q.max(0.0)).log10() }
 }
 

@@ -1,0 +1,113 @@
+//! `unblink compare`: its flags.
+
+use super::load::LoadArgs;
+use super::steady;
+use super::target::TargetArgs;
+use super::value;
+use clap::Args;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+EXAMPLES
+  unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s
+  unblink compare main/ branch/ --percentile p95   each holds the folders of 5 runs or more
+  unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
+  unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s --resume DIR
+
+EXIT STATUS
+  0 no regression, or one run each   1 regression   2 wrong usage
+  3 no verdict   130 interrupted";
+
+/// Two targets are measured in turn (ABBA), with the load of `unblink run`, or saved runs are read. One percentile
+/// decides; a difference counts when chance can't explain it and when it is large enough.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(crate) struct CompareArgs {
+    /// The baseline: a URL, the folder of a run, or a folder that holds such folders
+    #[arg(value_name = "BASE")]
+    pub baseline: String,
+
+    /// The candidate, of the same kind
+    #[arg(value_name = "CANDIDATE", required_unless_present = "a_a")]
+    pub candidate: Option<String>,
+
+    /// Compare BASE with itself: how much do equal targets differ here?
+    #[arg(long, conflicts_with = "candidate")]
+    pub a_a: bool,
+
+    /// Runs of each target: 5 to 10, or 1 for evidence that decides nothing
+    #[arg(long, value_name = "COUNT", default_value_t = 5, allow_hyphen_values = true, value_parser = runs)]
+    pub runs: u32,
+
+    /// The percentile of response time that decides
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = steady::percentile)]
+    pub percentile: f64,
+
+    /// A smaller relative difference is no regression
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true, value_parser = effect)]
+    pub min_effect: f64,
+
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub target: TargetArgs,
+
+    /// Folder for the runs and the report [default: unblink-compares/<time> here; for saved runs: none]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Go on with an interrupted comparison: repeat what is missing or invalid in its folder
+    #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Output")]
+    pub resume: Option<PathBuf>,
+
+    /// Print the document as JSON instead of the text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// No live line while the runs go on
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// As many as can give a verdict, or one.
+fn runs(text: &str) -> Result<u32, String> {
+    match value::positive(text)? {
+        runs @ (1 | 5..=10) => Ok(runs),
+        2..=4 => Err(format!(
+            "{text} + {text} runs can't tell a regression from chance: of 4 + 4, chance alone deals out the most \
+             extreme split in 2 of 70 cases; take 5 to 10, or 1 for evidence that decides nothing"
+        )),
+        _ => Err(format!("{text} runs are more than can be dealt out in every way: take 10 at the most")),
+    }
+}
+
+/// `5%`, as a share of 1; 0 counts every difference.
+fn effect(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),
+        Ok(_) => Err(format!("{text:?} is out of range: 0% to 1000%, such as 5%")),
+        Err(_) => Err(format!("{text:?} is not a relative difference: expected a percentage, such as 5%")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_runs() {
+        assert_eq!((runs("5"), runs("10"), runs("1")), (Ok(5), Ok(10), Ok(1)));
+        assert!(runs("4").unwrap_err().contains("2 of 70"));
+        assert!(runs("11").is_err() && runs("0").is_err() && runs("-1").is_err() && runs("x").is_err());
+    }
+
+    #[test]
+    fn least_effects() {
+        assert_eq!((effect("5%"), effect("0"), effect("2.5 %")), (Ok(0.05), Ok(0.0), Ok(0.025)));
+        for bad in ["-1%", "NaN", "inf", "", "%", "5x"] {
+            assert!(effect(bad).is_err(), "{bad}");
+        }
+    }
+}

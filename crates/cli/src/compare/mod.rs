@@ -1,0 +1,127 @@
+//! `unblink compare`: a baseline and a candidate, measured in turn or read from their folders.
+
+mod live;
+
+use crate::args::compare::CompareArgs;
+use crate::{exit, output, secrets};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
+use unblink_artifact::document::Tool;
+
+/// The page beside the runs.
+const PAGE: &str = "compare.html";
+/// The document beside the runs.
+const DOCUMENT: &str = "compare.json";
+
+/// Compares and reports. Gives the exit code.
+pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
+    let base = Place::of(&args.baseline)?;
+    let candidate = args.candidate.as_deref().map(Place::of).transpose()?;
+    match (base, candidate) {
+        (Place::Url(base), None) => measured(args, base, base),
+        (Place::Url(base), Some(Place::Url(candidate))) => measured(args, base, candidate),
+        (Place::Folder(base), None) => {
+            let all = compare::run_folders(base)?;
+            let (first, second) = live::dealt_out(&all);
+            saved(args, first, second)
+        }
+        (Place::Folder(base), Some(Place::Folder(candidate))) => {
+            saved(args, compare::run_folders(base)?, compare::run_folders(candidate)?)
+        }
+        _ => bail!(
+            "one side is a URL, the other a folder: runs that are not measured in turn can't tell a change of the \
+             target from one of the machine; give two URLs, or record both sides and give two folders"
+        ),
+    }
+}
+
+/// What one side is.
+enum Place<'a> {
+    Url(&'a str),
+    Folder(&'a Path),
+}
+
+impl Place<'_> {
+    fn of(text: &str) -> Result<Place<'_>> {
+        if text.contains("://") {
+            return Ok(Place::Url(text));
+        }
+        if !Path::new(text).is_dir() {
+            bail!("{text:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder");
+        }
+        Ok(Place::Folder(Path::new(text)))
+    }
+}
+
+/// Two targets, measured in turn.
+fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
+    let root = match (&args.resume, &args.output) {
+        (Some(folder), _) | (None, Some(folder)) => folder.clone(),
+        (None, None) => output::new_folder("unblink-compares"),
+    };
+    let Some((baseline, candidate)) = live::measure(args, [base, candidate], &root)? else {
+        return Ok(exit::INTERRUPTED);
+    };
+    let document = compared(args, baseline, candidate)?;
+    present(args, &document, Some(&root))
+}
+
+/// Runs that are there already.
+fn saved(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>) -> Result<u8> {
+    let load = &args.load;
+    let is_loaded =
+        load.rate.is_some() || load.closed.is_some() || load.duration.is_some() || load.requests.is_some();
+    if is_loaded || args.resume.is_some() {
+        bail!("these runs are recorded already: leave out -R, --closed, -d, -n and --resume");
+    }
+    let document = compared(args, baseline, candidate)?;
+    if let Some(folder) = &args.output {
+        std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
+    }
+    present(args, &document, args.output.as_deref())
+}
+
+fn compared(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>) -> Result<CompareDocument> {
+    let document = compare::compare(&CompareSpec {
+        baseline,
+        candidate,
+        quantile: args.percentile,
+        effect_min: args.min_effect,
+        a_a: args.a_a,
+        tool: Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        command: secrets::mask_command(std::env::args()),
+    })?;
+    Ok(document)
+}
+
+fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>) -> Result<u8> {
+    let json = output::to_json(document)? + "\n";
+    if let Some(folder) = folder {
+        output::write_beside(&folder.join(DOCUMENT), &json);
+        output::write_beside(&folder.join(PAGE), &unblink_report::compare::html(document));
+    }
+    match args.json {
+        true => output::print(&json)?,
+        false => output::print(&unblink_report::compare::terminal(document, &output::style()))?,
+    }
+    if let Some(folder) = folder {
+        let text = format!("Page  {}", folder.join(PAGE).display());
+        match args.json {
+            true => output::note(format_args!("{text}")),
+            false => output::print(&format!("\n{text}\n"))?,
+        }
+    }
+    Ok(code(document))
+}
+
+/// A noise floor that raises an alarm is one on which no verdict can stand.
+fn code(document: &CompareDocument) -> u8 {
+    match (document.outcome, document.reason) {
+        (Outcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => exit::OK,
+        (Outcome::NoVerdict, _) => exit::INVALID,
+        (Outcome::Regression | Outcome::Improvement, _) if document.a_a => exit::INVALID,
+        (Outcome::Regression, _) => exit::FAILED,
+        (Outcome::Improvement | Outcome::NoRegression, _) => exit::OK,
+    }
+}

@@ -1,0 +1,133 @@
+//! A comparison as a page: the answer, both spectra, the table, every run.
+
+use super::words::{self, Tone};
+use crate::format;
+use crate::html::{self, Page};
+use crate::svg::canvas::escape;
+use std::fmt::Write;
+use unblink_artifact::compare::{CompareDocument, Side};
+
+pub(super) fn render(doc: &CompareDocument) -> String {
+    let mut page = Page::new(&format!("{}: {}", words::verdict(doc), words::target(&doc.candidate)));
+    page.json("compare", &serde_json::to_string(doc).unwrap_or_else(|_| "null".into()));
+    let out = &mut page.body;
+    if doc.simulated {
+        out.push_str("<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>");
+    }
+    let _ = write!(
+        out,
+        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h1>{}</h1>",
+        escape(&doc.tool.name),
+        escape(&doc.tool.version),
+        if doc.a_a { "the noise floor" } else { "comparison" },
+        if doc.a_a {
+            "One target, compared with itself"
+        } else {
+            "Is the candidate slower than the baseline?"
+        },
+    );
+    for (name, side) in [("Baseline", &doc.baseline), ("Candidate", &doc.candidate)] {
+        let _ = write!(
+            out,
+            "<p class=\"load\"><b>{name}</b> {} <span class=\"means\">· {}</span></p>",
+            html::breakable(&words::target(side)),
+            escape(&words::runs(side))
+        );
+    }
+    let _ = write!(out, "<p class=\"means\">{}</p></header>", escape(&doc.load.summary));
+    verdict(out, doc);
+    out.push_str("<section class=\"pictures\">");
+    html::figure(out, &super::picture(doc), "compare", 2);
+    out.push_str("</section><section class=\"tables\">");
+    lines(out, doc);
+    for (name, side) in [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)] {
+        runs(out, doc, name, side);
+    }
+    out.push_str("</section>");
+    let made = format!("<p>Made by {} {}. ", escape(&doc.tool.name), escape(&doc.tool.version));
+    let holds = format!("The page holds its whole document ({}) as JSON.</p>", escape(&doc.schema));
+    page.finish_with(&doc.command, &(made + &holds))
+}
+
+fn verdict(out: &mut String, doc: &CompareDocument) {
+    let (class, icon) = match words::tone(doc) {
+        Tone::Good => ("valid", "✓"),
+        Tone::Doubt => ("degraded", "!"),
+        Tone::Bad => ("invalid", "✕"),
+    };
+    let _ = write!(
+        out,
+        "<section class=\"verdict {class}\"><h2><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h2>\
+         <p class=\"sentence\">{}</p>",
+        words::verdict(doc),
+        escape(&format::hold_figures(&words::sentence(doc)))
+    );
+    for note in words::notes(doc) {
+        let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&format::hold_figures(&note)));
+    }
+    for (side, run, why) in words::left_out(doc) {
+        let _ = write!(
+            out,
+            "<article class=\"finding degrades\"><p class=\"message\">Left out: {side}, {}</p><p>{}</p></article>",
+            html::breakable(&run.folder),
+            escape(&format::hold_figures(why))
+        );
+    }
+    out.push_str("</section>");
+}
+
+fn lines(out: &mut String, doc: &CompareDocument) {
+    if doc.lines.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section class=\"block wide-block\"><h2>Side by side</h2><div class=\"scroll\"><table class=\"sides\"><thead>\
+         <tr><th></th><th scope=\"col\" class=\"n\">baseline</th><th scope=\"col\" class=\"n\">candidate</th>\
+         <th scope=\"col\" class=\"n\">change</th><th scope=\"col\" class=\"n\">95\u{a0}% interval</th></tr></thead><tbody>",
+    );
+    for line in &doc.lines {
+        let key = if line.decides { " class=\"key-row\"" } else { "" };
+        let _ = write!(
+            out,
+            "<tr{key}><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td></tr>",
+            words::name(line),
+            escape(&words::value(line, false)),
+            escape(&words::value(line, true)),
+            escape(&words::change(line)),
+            escape(&words::interval(line)),
+        );
+    }
+    let _ = write!(
+        out,
+        "</tbody></table></div><p class=\"foot\">{}.</p></section>",
+        escape(&words::about_intervals(doc))
+    );
+}
+
+fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
+    let _ = write!(
+        out,
+        "<section class=\"block\"><h2>{name}</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th>\
+         <th scope=\"col\">began</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">achieved</th>\
+         <th scope=\"col\" class=\"n\">errors</th></tr></thead><tbody>",
+        format::quantile_label(doc.rule.quantile)
+    );
+    for run in &side.runs {
+        let bound = if run.censored { ">\u{a0}" } else { "" };
+        let value = run.value_ns.map_or("–".into(), |ns| format!("{bound}{}", format::duration(ns)));
+        let out_class = if run.left_out.is_some() { " class=\"zero\"" } else { "" };
+        let _ = write!(
+            out,
+            "<tr{out_class}><th scope=\"row\" class=\"name\">{}{}</th><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            html::breakable(&run.folder),
+            if run.left_out.is_some() { " (left out)" } else { "" },
+            escape(&run.started_at.replace('T', " ").replace('Z', " UTC")),
+            escape(&value),
+            escape(&format::rate(run.achieved_per_s)),
+            escape(&format::percent(run.error_share)),
+        );
+    }
+    out.push_str("</tbody></table></div></section>");
+}

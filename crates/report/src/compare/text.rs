@@ -1,0 +1,64 @@
+//! A comparison in a terminal.
+
+use super::words::{self, Tone};
+use crate::terminal::Style;
+use crate::terminal::text::{Align, Paint, Screen, Span};
+use unblink_artifact::compare::CompareDocument;
+
+pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if doc.simulated {
+        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+        screen.blank();
+    }
+    let paint = match words::tone(doc) {
+        Tone::Good => Paint::Good,
+        Tone::Doubt => Paint::Finding,
+        Tone::Bad => Paint::Bad,
+    };
+    screen.line(&[(paint, words::verdict(doc).into())]);
+    screen.paragraph(0, Paint::Plain, &words::sentence(doc));
+    screen.blank();
+    for (name, side) in [("baseline ", &doc.baseline), ("candidate", &doc.candidate)] {
+        screen.labelled(Paint::Bold, name, &format!("{}, {}", words::target(side), words::runs(side)));
+    }
+    screen.labelled(Paint::Bold, "load     ", &doc.load.summary);
+    table(&mut screen, doc);
+    let notes = words::notes(doc);
+    if !notes.is_empty() {
+        screen.blank();
+    }
+    for note in notes {
+        screen.marked(0, Paint::Dim, "·", &note);
+    }
+    let left_out = words::left_out(doc);
+    if !left_out.is_empty() {
+        screen.heading("Runs left out", "");
+        for (side, run, why) in left_out {
+            screen.marked(2, Paint::Finding, "!", &format!("{side}, {}: {why}", run.folder));
+        }
+    }
+    screen.finish()
+}
+
+fn table(screen: &mut Screen, doc: &CompareDocument) {
+    if doc.lines.is_empty() {
+        return;
+    }
+    screen.heading("Response time and rates", &words::about_intervals(doc));
+    let header = ["", "baseline", "candidate", "change", "95 % interval"];
+    let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
+    for line in &doc.lines {
+        let paint = if line.decides { Paint::Bold } else { Paint::Plain };
+        let mark = if line.decides { "▸ " } else { "  " };
+        rows.push(vec![
+            (paint, format!("{mark}{}", words::name(line))),
+            (paint, words::value(line, false)),
+            (paint, words::value(line, true)),
+            (paint, words::change(line)),
+            (paint, words::interval(line)),
+        ]);
+    }
+    let right = Align::Right;
+    screen.table(&[Align::Left, right, right, right, right], &rows);
+}

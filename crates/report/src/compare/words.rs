@@ -1,0 +1,281 @@
+//! What a comparison says, in sentences that terminal and page share.
+
+use crate::facts::Title;
+use crate::format;
+use unblink_artifact::compare::{
+    CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Side,
+};
+
+/// The answer in capitals.
+pub(super) fn verdict(doc: &CompareDocument) -> &'static str {
+    match (doc.outcome, doc.reason) {
+        (Outcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => "WITHIN-RUN EVIDENCE ONLY",
+        (Outcome::NoVerdict, _) => "NO VERDICT",
+        _ if doc.a_a && is_alarm(doc) => "FALSE ALARM",
+        _ if doc.a_a => "NOISE FLOOR",
+        (Outcome::Regression, _) => "REGRESSION",
+        (Outcome::Improvement, _) => "NO REGRESSION",
+        (Outcome::NoRegression, _) => "NO REGRESSION",
+    }
+}
+
+/// How the answer is to be felt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tone {
+    Good,
+    Doubt,
+    Bad,
+}
+
+pub(super) fn tone(doc: &CompareDocument) -> Tone {
+    match doc.outcome {
+        Outcome::NoVerdict => Tone::Doubt,
+        _ if doc.a_a => {
+            if is_alarm(doc) {
+                Tone::Doubt
+            } else {
+                Tone::Good
+            }
+        }
+        Outcome::Regression => Tone::Bad,
+        Outcome::Improvement | Outcome::NoRegression => Tone::Good,
+    }
+}
+
+fn is_alarm(doc: &CompareDocument) -> bool {
+    matches!(doc.outcome, Outcome::Regression | Outcome::Improvement)
+}
+
+/// The answer in a sentence.
+pub(super) fn sentence(doc: &CompareDocument) -> String {
+    let p = format::quantile_label(doc.rule.quantile);
+    let line = doc.lines.iter().find(|line| line.decides);
+    let change = line.and_then(|line| line.change);
+    let moved = |change: f64| {
+        let word = if change >= 0.0 { "slower" } else { "faster" };
+        format!("{p} is {} {word}{}", format::percent(change.abs()), values(line))
+    };
+    let exceeds_level = doc.p_value.is_none_or(|p| p > doc.rule.alarm_level);
+    match (doc.outcome, change) {
+        (Outcome::NoVerdict, _) => why(doc, &p),
+        (_, Some(change)) if doc.a_a && is_alarm(doc) => format!(
+            "Two halves of runs of the same target differ: {}. Runs here are not alike enough to compare; this happens \
+             by chance in one of {}.",
+            moved(change),
+            format::count((1.0 / doc.rule.alarm_level).round() as u64)
+        ),
+        (_, Some(_)) if doc.a_a => match doc.smallest_findable {
+            Some(smallest) => format!(
+                "Comparisons like this one find a slow-down of {p} by {} in four of five cases; what is smaller \
+                 drowns in the noise.",
+                format::percent(smallest)
+            ),
+            None => "Runs of the same target do not differ more than by chance.".into(),
+        },
+        (Outcome::Regression, None) => format!("{p} is slower{}.", values(line)),
+        (Outcome::Regression, Some(change)) => format!("{}.", moved(change)),
+        (Outcome::Improvement, Some(change)) => format!("{}.", moved(change)),
+        (_, Some(change)) if exceeds_level => {
+            format!("{}, which chance explains.", moved(change))
+        }
+        (_, Some(change)) => format!(
+            "{}: more than chance, and less than the {} that count.",
+            moved(change),
+            format::percent(doc.rule.effect_min)
+        ),
+        (_, None) => format!("{p} is not slower."),
+    }
+}
+
+fn values(line: Option<&Line>) -> String {
+    let Some(line) = line else { return String::new() };
+    let (baseline, candidate) = (value(line, false), value(line, true));
+    format!(" ({baseline} before, {candidate} now)")
+}
+
+fn why(doc: &CompareDocument, p: &str) -> String {
+    let least = doc.rule.runs_min;
+    match doc.reason {
+        Some(NoVerdictReason::WithinRunOnly) => format!(
+            "One run each shows how much each varies within itself, and nothing of how much runs differ: no build \
+             should fail on it. A verdict takes {least} runs of each."
+        ),
+        Some(NoVerdictReason::TooFewRuns) => {
+            let (base, cand) = (counting(&doc.baseline), counting(&doc.candidate));
+            format!(
+                "{base} + {cand} runs that can be believed are too few: {least} + {least} are needed. Of 4 + 4, chance \
+                 alone deals out the most extreme split in 2 of 70 cases, 2.9\u{a0}%, so that no data could reach \
+                 {}.",
+                format::percent(doc.rule.alarm_level)
+            )
+        }
+        Some(NoVerdictReason::TooManyRuns) => {
+            "So many runs can be dealt out in more ways than can be looked at: take 10 + 10 at the most."
+                .into()
+        }
+        Some(NoVerdictReason::BaselineUnknown) => format!(
+            "{p} of a baseline run is not known: too many of its arrivals have no answer. Take a lower percentile, or a \
+             longer timeout."
+        ),
+        Some(NoVerdictReason::CandidateUnknown) => format!(
+            "{p} of a candidate run lies beyond what is known, and what is known is not slower. Take a lower percentile, \
+             or a longer timeout."
+        ),
+        Some(NoVerdictReason::FailuresDiffer) => format!(
+            "One side fails more, and what failed enters no percentile: {p} speaks for other arrivals on each side. See \
+             the errors first."
+        ),
+        None => "Nothing can be said.".into(),
+    }
+}
+
+/// Runs of a side that count.
+pub(super) fn counting(side: &Side) -> usize {
+    side.runs.iter().filter(|run| run.left_out.is_none()).count()
+}
+
+/// What must be known beside the answer, a sentence each.
+pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
+    let p = format::quantile_label(doc.rule.quantile);
+    let mut notes = Vec::new();
+    if let (Some(value), Some(splits)) = (doc.p_value, doc.splits) {
+        notes.push(format!(
+            "Dealt out by chance, the runs would differ this much in {} of cases (all {} ways were looked at); above {} \
+             that is no finding. Less than {} counts as none.",
+            format::percent(value),
+            format::count(splits),
+            format::percent(doc.rule.alarm_level),
+            format::percent(doc.rule.effect_min),
+        ));
+    }
+    if let Some(sd) = doc.noise_sd {
+        let mut note = format!(
+            "Runs of one side differ by {} in {p} (standard deviation)",
+            format::percent(sd.exp_m1())
+        );
+        if let Some(smallest) = doc.smallest_findable.filter(|_| !doc.a_a || is_alarm(doc)) {
+            note += &format!(
+                ": so many runs with so much noise find a slow-down by {} in four of five cases",
+                format::percent(smallest)
+            );
+        }
+        notes.push(note + ".");
+    }
+    if doc.one_after_the_other {
+        notes.push(
+            "One side was measured after the other: whatever changed on the machines in between looks like a change of \
+             the target. Two URLs are measured in turn."
+                .into(),
+        );
+    }
+    notes
+}
+
+/// What the last columns hold.
+pub(super) fn about_intervals(doc: &CompareDocument) -> String {
+    match doc.reason {
+        Some(NoVerdictReason::WithinRunOnly) => "95\u{a0}%: from the time within the two runs alone".into(),
+        _ => format!(
+            "95\u{a0}%, by runs and time within them; {} decides, the others are shown",
+            match doc.rule.quantile {
+                q => format::quantile_label(q),
+            }
+        ),
+    }
+}
+
+/// What a side requested.
+pub(super) fn target(side: &Side) -> String {
+    match side.targets.as_slice() {
+        [] => "no target".into(),
+        [one] => format!("{} {}", one.method, one.url),
+        [one, rest @ ..] => format!("{} {} and {} more in turn", one.method, one.url, rest.len()),
+    }
+}
+
+/// How many of its runs count.
+pub(super) fn runs(side: &Side) -> String {
+    let (all, counting) = (side.runs.len(), counting(side));
+    match all == counting {
+        true => format::plural(all as u64, "run", "runs"),
+        false => format!("{counting} of {}", format::plural(all as u64, "run", "runs")),
+    }
+}
+
+/// Runs that don't count: (side, run, why).
+pub(super) fn left_out(doc: &CompareDocument) -> Vec<(&'static str, &ComparedRun, &str)> {
+    let of = |name, side: &'_ Side| -> Vec<(&'static str, usize)> {
+        (0..side.runs.len()).map(|i| (name, i)).collect()
+    };
+    let sides = [("baseline", &doc.baseline), ("candidate", &doc.candidate)];
+    sides
+        .into_iter()
+        .flat_map(|(name, side)| of(name, side).into_iter().map(move |(name, i)| (name, &side.runs[i])))
+        .filter_map(|(name, run)| Some((name, run, run.left_out.as_deref()?)))
+        .collect()
+}
+
+/// A line's name.
+pub(super) fn name(line: &Line) -> String {
+    match line.quantity {
+        Quantity::Percentile => format::quantile_label(line.quantile.unwrap_or_default()),
+        Quantity::Throughput => "throughput".into(),
+        Quantity::Errors => "errors".into(),
+    }
+}
+
+/// A line's figure on one side.
+pub(super) fn value(line: &Line, candidate: bool) -> String {
+    let (value, censored) = match candidate {
+        false => (line.baseline, line.baseline_censored),
+        true => (line.candidate, line.candidate_censored),
+    };
+    let Some(value) = value else { return "–".into() };
+    let text = match line.quantity {
+        Quantity::Percentile => format::duration(value.round() as u64),
+        Quantity::Throughput => format::rate(value),
+        Quantity::Errors => format::percent(value),
+    };
+    if censored { format!(">\u{a0}{text}") } else { text }
+}
+
+/// The change with its sign.
+pub(super) fn change(line: &Line) -> String {
+    line.change.map_or("–".into(), signed)
+}
+
+/// The interval of the change.
+pub(super) fn interval(line: &Line) -> String {
+    match (line.low, line.high) {
+        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        _ => "–".into(),
+    }
+}
+
+fn signed(share: f64) -> String {
+    // Less than the histogram's resolution is nothing.
+    if share.abs() < 0.000_05 {
+        return format::percent(0.0);
+    }
+    let percent = share * 100.0;
+    let decimals = if percent.abs() >= 99.95 {
+        0
+    } else if percent.abs() >= 9.995 {
+        1
+    } else {
+        2
+    };
+    let sign = if share > 0.0 { '+' } else { '−' };
+    format!("{sign}{:.decimals$}\u{a0}%", percent.abs())
+}
+
+/// The picture's words.
+pub(super) fn title(doc: &CompareDocument) -> Title {
+    let finding = match (doc.outcome, doc.a_a) {
+        (Outcome::NoVerdict, _) | (_, true) => "Both sides, run by run".to_string(),
+        _ => sentence(doc).trim_end_matches('.').to_string(),
+    };
+    let plotted = "Share of arrivals (the tail stretched) against the time they took. Lines: the mean of the runs. Bands: \
+                   from the fastest to the slowest run.";
+    Title { finding, plotted: plotted.into() }
+}
