@@ -1,6 +1,13 @@
-//! Writes the committed JSON Schema anew: `cargo run -p unblink-artifact --example schema`.
+//! Writes the committed JSON Schemas anew: `cargo run -p unblink-artifact --example schema`.
+
+use std::path::Path;
+use unblink_artifact::schema;
 
 fn main() -> std::io::Result<()> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/unblink.run-1.schema.json");
-    std::fs::write(path, unblink_artifact::schema::json_schema_text())
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/schema"));
+    let schemas = [
+        (schema::RUN_SCHEMA_FILE, schema::json_schema()),
+        (schema::COMPARE_SCHEMA_FILE, schema::compare_schema()),
+    ];
+    schemas.iter().try_for_each(|(name, value)| std::fs::write(folder.join(name), schema::schema_text(value)))
 }

@@ -9,17 +9,21 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use support::{RATE, ending, header, run, tally};
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::{FolderWriter, HLOG_FILE};
-use unblink_artifact::schema::{json_schema, json_schema_text};
+use unblink_artifact::schema::{self, json_schema};
 use unblink_core::record::Series;
 
 #[test]
-fn the_committed_schema_is_the_generated_one() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/unblink.run-1.schema.json");
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        committed == json_schema_text(),
-        "the document's types have changed; write the schema anew with: cargo run -p unblink-artifact --example schema"
-    );
+fn the_committed_schemas_are_the_generated_ones() {
+    for (name, value) in
+        [(schema::RUN_SCHEMA_FILE, json_schema()), (schema::COMPARE_SCHEMA_FILE, schema::compare_schema())]
+    {
+        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/schema/{}"), name);
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            committed == schema::schema_text(&value),
+            "{name}: the types have changed; write it anew with: cargo run -p unblink-artifact --example schema"
+        );
+    }
 }
 
 #[test]

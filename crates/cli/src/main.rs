@@ -22,8 +22,9 @@ mod secrets;
 mod signals;
 mod sim;
 
-use args::{Cli, Command};
+use args::{Cli, Command, SchemaOf};
 use std::process::ExitCode;
+use unblink_artifact::schema;
 
 fn main() -> ExitCode {
     match plan::command_line().and_then(|cli| execute(&cli)) {
@@ -46,7 +47,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
-        Command::Schema => print_schema(),
+        Command::Schema { document } => print_schema(*document),
     }
 }
 
@@ -63,7 +64,11 @@ fn explain_error(error: &anyhow::Error) -> String {
     text
 }
 
-fn print_schema() -> anyhow::Result<u8> {
-    output::print(&unblink_artifact::schema::json_schema_text())?;
+fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
+    let value = match document {
+        SchemaOf::Run => schema::json_schema(),
+        SchemaOf::Compare => schema::compare_schema(),
+    };
+    output::print(&schema::schema_text(&value))?;
     Ok(exit::OK)
 }

@@ -2,7 +2,7 @@
 //! gallery -- OUTDIR`. Run documents named after it are written, too.
 
 use std::{env, fs, io, path::Path};
-use unblink_report::{csv, demo, fixture, html, svg, terminal};
+use unblink_report::{compare, csv, demo, fixture, html, svg, terminal};
 
 fn main() -> io::Result<()> {
     let out = env::args().nth(1).unwrap_or_else(|| "gallery".into());
@@ -25,6 +25,10 @@ fn main() -> io::Result<()> {
         fs::write(out.join(format!("{name}.ansi")), terminal::render(&doc, &color))?;
         fs::write(out.join(format!("{name}-series.csv")), csv::series(&doc))?;
         fs::write(out.join(format!("{name}-percentiles.csv")), csv::percentiles(&doc))?;
+    }
+    for (name, doc) in fixture::compare::all() {
+        fs::write(out.join(format!("compare-{name}.html")), compare::html(&doc))?;
+        fs::write(out.join(format!("compare-{name}.svg")), compare::svg(&doc))?;
     }
     let story = fixture::demo();
     fs::write(out.join("demo.html"), demo::html(&story))?;

@@ -26,3 +26,25 @@ pub fn svg(doc: &CompareDocument) -> String {
 fn picture(doc: &CompareDocument) -> Picture {
     svg::bands(words::title(doc), doc)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::compare;
+
+    #[test]
+    fn every_answer_comes_first_and_fits() {
+        for (name, doc) in compare::all() {
+            for width in [60, 80] {
+                let text = terminal(&doc, &Style { width, color: false });
+                assert!(
+                    text.lines().all(|line| line.chars().count() <= usize::from(width)),
+                    "{name}:\n{text}"
+                );
+                let first = text.lines().next().unwrap_or_default();
+                assert!(!first.is_empty() && first.to_uppercase() == first, "{name}:\n{text}");
+            }
+            insta::assert_snapshot!(format!("{name}-80"), terminal(&doc, &Style::default()));
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //! it favours few lines over speed; nothing else in this crate computes a statistic.
 
 mod build;
+pub mod compare;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};

@@ -1,13 +1,15 @@
 //! Everything that is written is well-formed, holds nothing that a document could smuggle in, and loads
 //! nothing from anywhere.
 
-use unblink_report::{demo, fixture, html, svg};
+use unblink_report::{compare, demo, fixture, html, svg};
 
 #[test]
 fn pages_are_well_formed_and_load_nothing() {
     let mut pages: Vec<(String, String)> =
         fixture::all().into_iter().map(|(name, doc)| (name.to_string(), html::render(&doc))).collect();
     pages.push(("demo".into(), demo::html(&fixture::demo())));
+    let compared = fixture::compare::all();
+    pages.extend(compared.iter().map(|(name, doc)| (format!("compare-{name}"), compare::html(doc))));
     for (name, page) in pages {
         let body = page.strip_prefix("<!doctype html>\n").expect("a doctype");
         well_formed(&name, body);
@@ -46,6 +48,16 @@ fn pictures_are_well_formed_with_a_title_in_light_and_dark() {
                 "{name}-{stem}: a number is missing"
             );
         }
+    }
+}
+
+#[test]
+fn comparisons_stay_text_too() {
+    for (name, doc) in fixture::compare::all() {
+        let (page, picture) = (compare::html(&doc), compare::svg(&doc));
+        well_formed(name, &picture);
+        assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'), "{name}");
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{name}");
     }
 }
 

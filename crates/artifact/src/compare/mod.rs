@@ -128,7 +128,8 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         None => (Outcome::NoVerdict, Some(NoVerdictReason::TooFewRuns)),
     };
     // One each that are left of several are not what was asked for.
-    if reason == Some(NoVerdictReason::WithinRunOnly) && all.len() > 2 {
+    let complete = all.iter().filter(|run| run.document.status == RunStatus::Complete).count();
+    if reason == Some(NoVerdictReason::WithinRunOnly) && complete > 2 {
         reason = Some(NoVerdictReason::TooFewRuns);
     }
     let lines = found.iter().flat_map(|found| found.lines.iter().zip(0..));

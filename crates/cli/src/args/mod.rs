@@ -47,8 +47,21 @@ pub(crate) enum Command {
     /// The misbehaving server, whose truth is known
     #[command(subcommand)]
     Lab(lab::LabCommand),
-    /// Print the JSON Schema of the run document
-    Schema,
+    /// Print the JSON Schema of a document
+    Schema {
+        /// Which document
+        #[arg(value_enum, default_value_t = SchemaOf::Run)]
+        document: SchemaOf,
+    },
+}
+
+/// Documents that have a schema.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SchemaOf {
+    /// Of a run: `run --json`
+    Run,
+    /// Of a comparison: `compare --json`
+    Compare,
 }
 
 const DEMO_HELP: &str = "\

@@ -86,7 +86,7 @@ fn lines(out: &mut String, doc: &CompareDocument) {
          <th scope=\"col\" class=\"n\">change</th><th scope=\"col\" class=\"n\">95\u{a0}% interval</th></tr></thead><tbody>",
     );
     for line in &doc.lines {
-        let key = if line.decides { " class=\"key-row\"" } else { "" };
+        let key = if line.decides { " class=\"decides\"" } else { "" };
         let _ = write!(
             out,
             "<tr{key}><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
@@ -109,7 +109,7 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
     let _ = write!(
         out,
         "<section class=\"block\"><h2>{name}</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th>\
-         <th scope=\"col\">began</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">achieved</th>\
+         <th scope=\"col\">began (UTC)</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">achieved</th>\
          <th scope=\"col\" class=\"n\">errors</th></tr></thead><tbody>",
         format::quantile_label(doc.rule.quantile)
     );
@@ -119,15 +119,21 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
         let out_class = if run.left_out.is_some() { " class=\"zero\"" } else { "" };
         let _ = write!(
             out,
-            "<tr{out_class}><th scope=\"row\" class=\"name\">{}{}</th><td>{}</td><td class=\"n\">{}</td>\
+            "<tr{out_class}><th scope=\"row\" class=\"name\">{}{}</th><td class=\"began\">{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             html::breakable(&run.folder),
             if run.left_out.is_some() { " (left out)" } else { "" },
-            escape(&run.started_at.replace('T', " ").replace('Z', " UTC")),
+            escape(&began(&run.started_at)),
             escape(&value),
             escape(&format::rate(run.achieved_per_s)),
             escape(&format::percent(run.error_share)),
         );
     }
     out.push_str("</tbody></table></div></section>");
+}
+
+/// `2026-11-20 09:15:00`, where the document holds RFC 3339.
+fn began(started_at: &str) -> String {
+    let whole_seconds = started_at.split(['.', 'Z']).next().unwrap_or(started_at);
+    whole_seconds.replace('T', " ")
 }

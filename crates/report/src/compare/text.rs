@@ -45,7 +45,7 @@ fn table(screen: &mut Screen, doc: &CompareDocument) {
     if doc.lines.is_empty() {
         return;
     }
-    screen.heading("Response time and rates", &words::about_intervals(doc));
+    screen.blank();
     let header = ["", "baseline", "candidate", "change", "95 % interval"];
     let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
     for line in &doc.lines {
@@ -61,4 +61,5 @@ fn table(screen: &mut Screen, doc: &CompareDocument) {
     }
     let right = Align::Right;
     screen.table(&[Align::Left, right, right, right, right], &rows);
+    screen.paragraph(2, Paint::Dim, &format!("{}.", words::about_intervals(doc)));
 }

@@ -174,12 +174,12 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
 /// What the last columns hold.
 pub(super) fn about_intervals(doc: &CompareDocument) -> String {
     match doc.reason {
-        Some(NoVerdictReason::WithinRunOnly) => "95\u{a0}%: from the time within the two runs alone".into(),
+        Some(NoVerdictReason::WithinRunOnly) => {
+            "The intervals rest on the time within the two runs alone".into()
+        }
         _ => format!(
-            "95\u{a0}%, by runs and time within them; {} decides, the others are shown",
-            match doc.rule.quantile {
-                q => format::quantile_label(q),
-            }
+            "{} decides; the other lines are shown, with intervals from runs and the time within them",
+            format::quantile_label(doc.rule.quantile)
         ),
     }
 }

@@ -6,6 +6,8 @@ use super::spectrum::{tail, x_axis};
 use crate::format;
 use unblink_artifact::compare::{BandPoint, CompareDocument};
 
+/// The very fastest arrivals would take half of the picture: the scale begins where this share is.
+const SHARE_LOWEST: f64 = 0.1;
 /// Room that labels of the deciding percentile keep from each other.
 const LABEL_HEIGHT: f64 = 16.0;
 
@@ -14,8 +16,8 @@ pub(crate) fn draw(canvas: &mut Canvas, doc: &CompareDocument) {
     let plot = Plot::of(canvas, 62.0);
     let sides = [("baseline", &doc.baseline.spectrum), ("candidate", &doc.candidate.spectrum)];
     let points = || sides.iter().flat_map(|(_, points)| points.iter());
-    let (Some(low), Some(high)) = (points().map(|p| p.low_ns).min(), points().map(|p| p.high_ns).max())
-    else {
+    let shown = || points().filter(|p| p.q >= SHARE_LOWEST);
+    let (Some(low), Some(high)) = (shown().map(|p| p.low_ns).min(), shown().map(|p| p.high_ns).max()) else {
         plot.message(canvas, "No response time is known.");
         return;
     };

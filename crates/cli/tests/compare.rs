@@ -1,0 +1,166 @@
+//! `unblink compare`: saved runs of simulated servers, and the real binary against real servers.
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::lab::Lab;
+use support::{Place, Said, Started};
+
+/// Records runs `from..to` of a simulated server below `side`.
+fn simulate(place: &Place, side: &str, runs: std::ops::Range<u64>, server: &str, load: &[&str]) {
+    for run in runs {
+        let (seed, folder) = (run.to_string(), format!("{side}/{run}"));
+        let args = [&["sim", "--seed", &seed, "--server", server, "-o", &folder, "--json"], load].concat();
+        let said = place.call(&args);
+        assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
+    }
+}
+
+const LOAD: [&str; 6] = ["-R", "200", "-d", "6s", "--arrivals", "poisson"];
+
+#[track_caller]
+fn document(said: &Said) -> Value {
+    let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    let schema = unblink_artifact::schema::compare_schema();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    document
+}
+
+#[test]
+fn saved_runs_are_compared() {
+    let place = Place::new();
+    simulate(&place, "a", 1..6, "service=lognormal(5ms,0.5)", &LOAD);
+    simulate(&place, "b", 11..16, "service=lognormal(7ms,0.5)", &LOAD);
+    simulate(&place, "c", 21..26, "service=lognormal(5ms,0.5)", &LOAD);
+
+    let slower = place.call(&["compare", "a", "b", "--json"]);
+    let found = document(&slower);
+    assert_eq!((slower.code(), &found["outcome"]), (Some(1), &"regression".into()), "{slower:?}");
+    assert!((found["p_value"].as_f64().expect("a test") - 2.0 / 252.0).abs() < 1e-12);
+    let decides =
+        found["lines"].as_array().expect("lines").iter().find(|l| l["decides"] == true).expect("p99");
+    let change = decides["change"].as_f64().expect("known");
+    assert!((0.2..0.6).contains(&change), "7 of 5 ms is 40 % more: {decides}");
+    assert!(found["smallest_findable"].as_f64().expect("known") > 0.05);
+    assert_eq!(found["one_after_the_other"], false, "simulated runs don't care");
+
+    let faster = place.call(&["compare", "b", "a", "--json"]);
+    assert_eq!((faster.code(), &document(&faster)["outcome"]), (Some(0), &"improvement".into()));
+    let same = place.call(&["compare", "a", "c", "-o", "out"]);
+    assert_eq!(same.code(), Some(0), "{same:?}");
+    assert!(same.stdout.starts_with("SIMULATED") && same.stdout.contains("\nNO REGRESSION\n"), "{same:?}");
+    assert!(same.stdout.lines().all(|line| line.chars().count() <= 80), "{same:?}");
+    assert!(place.text("out/compare.html").starts_with("<!doctype html>"));
+    let kept: Value = serde_json::from_str(&place.text("out/compare.json")).expect("JSON");
+    assert_eq!(kept["outcome"], "no_regression");
+    // A least effect above what was found.
+    assert_eq!(place.call(&["compare", "a", "b", "--min-effect", "100%"]).code(), Some(0));
+}
+
+#[test]
+fn too_little_gives_no_verdict() {
+    let place = Place::new();
+    simulate(&place, "a", 1..6, "service=5ms", &LOAD);
+    simulate(&place, "b", 11..15, "service=9ms", &LOAD);
+    // The fifth run of the candidate can't be believed.
+    simulate(&place, "b", 15..16, "service=9ms error=1/1", &LOAD);
+    let said = place.call(&["compare", "a", "b", "--json"]);
+    let found = document(&said);
+    assert_eq!(
+        (said.code(), &found["outcome"], &found["reason"]),
+        (Some(3), &"no_verdict".into(), &"too_few_runs".into())
+    );
+    let why = found["candidate"]["runs"][4]["left_out"].as_str().expect("left out");
+    assert!(why.starts_with("invalid: "), "{why}");
+    let text = place.call(&["compare", "a", "b"]).stdout;
+    assert!(text.contains("NO VERDICT\n5 + 4 runs") && text.contains("candidate, b/15: invalid: "), "{text}");
+
+    let one = place.call(&["compare", "a/1", "b/11", "--json"]);
+    let found = document(&one);
+    assert_eq!((one.code(), &found["reason"]), (Some(0), &"within_run_only".into()));
+    let floor = place.call(&["compare", "--a-a", "a", "--json"]);
+    assert_eq!((floor.code(), &document(&floor)["a_a"]), (Some(3), &true.into()), "3 + 2 are too few");
+}
+
+#[test]
+fn what_can_not_be_compared_is_refused() {
+    let place = Place::new();
+    simulate(&place, "a", 1..3, "service=5ms", &LOAD);
+    simulate(&place, "other", 1..2, "service=5ms", &["-R", "300", "-d", "6s", "--arrivals", "poisson"]);
+    place.file("empty/note.txt", "");
+    place.call(&["compare", "a", "other"]).refused(&["200/s poisson", "300/s poisson", "same load"]);
+    place.call(&["compare", "a", "a/1"]).refused(&["stands on both sides"]);
+    place.call(&["compare", "a", "empty"]).refused(&["holds no run"]);
+    place.call(&["compare", "a", "nowhere"]).refused(&["neither a URL"]);
+    place.call(&["compare", "a", "http://127.0.0.1:1/"]).refused(&["one side is a URL"]);
+    place.call(&["compare", "a", "other", "-R", "10"]).refused(&["recorded already"]);
+    place.call(&["compare", "http://127.0.0.1:1/", "http://127.0.0.1:1/"]).refused(&["how much load?"]);
+    let few =
+        place.call(&["compare", "http://127.0.0.1:1/", "http://127.0.0.1:1/", "-R", "1", "--runs", "4"]);
+    assert!(few.code() == Some(2) && few.stderr.contains("2 of 70"), "{few:?}");
+}
+
+#[test]
+fn two_targets_are_measured_in_turn() {
+    let place = Place::new();
+    let (fast, slow) =
+        (Lab::serve(&place, &["--baseline", "20ms"]), Lab::serve(&place, &["--baseline", "220ms"]));
+    let load = ["-R", "50", "-d", "300ms", "--percentile", "p50"];
+    let all = [&["compare", &fast.url, &slow.url, "--json", "-o", "out"], &load[..]].concat();
+    let said = place.call(&all);
+    let found = document(&said);
+    let mut order: Vec<(String, char)> = Vec::new();
+    for side in ["baseline", "candidate"] {
+        let runs = found[side]["runs"].as_array().expect("runs");
+        assert_eq!(runs.len(), 5, "{said:?}");
+        let began = |run: &Value| {
+            (
+                run["started_at"].as_str().expect("a time").to_string(),
+                if side == "baseline" { 'A' } else { 'B' },
+            )
+        };
+        order.extend(runs.iter().map(began));
+    }
+    order.sort();
+    assert_eq!(order.iter().map(|(_, side)| side).collect::<String>(), "ABBAABBAAB");
+    // The candidate works ten times as long. Only runs that can't be believed can hide that.
+    match found["outcome"].as_str() {
+        Some("regression") => assert_eq!(said.code(), Some(1)),
+        _ => assert_eq!((said.code(), &found["reason"]), (Some(3), &"too_few_runs".into()), "{said:?}"),
+    }
+    assert!(place.text("out/compare.html").contains("Is the candidate slower"));
+    assert!(place.path().join("out/baseline/1/report.html").is_file());
+}
+
+#[test]
+fn an_interrupted_comparison_goes_on() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--baseline", "200ms"]);
+    let args = ["compare", &lab.url, &lab.url, "--runs", "1", "-R", "20", "-d", "2s", "--json"];
+    let mut first = Started::spawn(&mut place.command(&[&args[..], &["-o", "out"]].concat()));
+    let record = place.path().join("out/candidate/1/intervals.jsonl");
+    for _ in 0..4_000 {
+        if record.exists() || !first.is_running() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    first.signal(Signal::INT);
+    let said = first.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert!(said.stderr.contains("--resume out"), "{said:?}");
+    place
+        .call(&[&args[..5], &["-R", "30", "-d", "2s", "--resume", "out"]].concat())
+        .refused(&["another load"]);
+    let said = place.call(&[&args[..], &["--resume", "out"]].concat());
+    let found = document(&said);
+    // Whether the runs can be believed is up to the machine; what can't is repeated, too.
+    assert!(matches!(said.code(), Some(0 | 3)), "{said:?}");
+    let runs = |side: &str| found[side]["runs"].as_array().expect("runs").clone();
+    assert_eq!(runs("candidate").len(), 2, "{said:?}");
+    assert_eq!(runs("candidate")[0]["left_out"], "it was interrupted");
+    assert!(runs("baseline").len() == 1 || !runs("baseline")[0]["left_out"].is_null(), "{said:?}");
+}
