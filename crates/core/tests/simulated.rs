@@ -1,4 +1,4 @@
-//! The real dispatcher and recorder against a simulated server: the published figures, from oracle.py.
+//! The simulated world itself: what a seed decides, and what a generator that is late leads to.
 
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -31,83 +31,7 @@ fn open(per_s: u64, seconds: u64) -> LoadSpec {
     LoadSpec::Open { phases, process: Process::Even }
 }
 
-fn totals(load: LoadSpec, pool: Pool, server: ServerSpec) -> Bank<u64> {
-    let mut totals = Bank::new(1);
-    let mut end = Nanos::ZERO;
-    simulate(&plan(load, pool), &WorldSpec::new(server), |interval| {
-        assert_eq!(interval.start, end);
-        end = interval.start + interval.length;
-        totals.add(&interval.bank);
-    });
-    totals
-}
-
-/// Percentiles in ms at 0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999.
-fn check(bank: &Bank<u64>, series: Series, n: u64, expected: [f64; 7]) {
-    let track = bank.track(series);
-    assert_eq!(track.count(), n);
-    for (q, want) in [0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999].into_iter().zip(expected) {
-        let got = track.histogram.value_at_quantile(q) as f64 / 1e6;
-        assert!((got - want).abs() <= want * 0.001 + 0.001, "p{}: {got} ms, expected {want} ms", q * 100.0);
-    }
-}
-
 const AUTO: Pool = Pool::Auto { max: 20_000 };
-
-fn constant() -> ServerSpec {
-    ServerSpec::new(Service::Constant(ms(10)))
-}
-
-fn stall() -> ServerSpec {
-    ServerSpec { shut: vec![Windows::once(ms(30_000), ms(1000))], ..constant() }
-}
-
-#[test]
-fn a_stall_is_felt_as_the_oracle_says() {
-    let bank = totals(open(1000, 60), AUTO, stall());
-    check(&bank, Series::Response, 60_000, [10.0, 10.0, 10.0, 10.0, 410.0, 950.0, 1004.0]);
-}
-
-#[test]
-fn a_pool_queues_during_a_stall() {
-    let bank = totals(open(1000, 60), Pool::Fixed { n: 50 }, stall());
-    check(&bank, Series::Response, 60_000, [10.0, 10.0, 10.0, 45.0, 525.0, 960.0, 1004.0]);
-    check(&bank, Series::Service, 60_000, [10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 1004.0]);
-}
-
-#[test]
-fn one_server_with_pauses() {
-    let server = ServerSpec {
-        slots: Some(1),
-        every_nth: Some((ms(200), 500)),
-        ..ServerSpec::new(Service::Constant(ms(1)))
-    };
-    let bank = totals(open(450, 30), AUTO, server);
-    check(&bank, Series::Response, 13_500, [1.0, 137.667, 169.444, 187.778, 193.889, 200.0, 200.0]);
-}
-
-#[test]
-fn a_closed_population_coordinates() {
-    let load = LoadSpec::Closed { users: 10, think: Nanos::ZERO, duration: Nanos::from_secs(60) };
-    // oracle.py, whose floating-point sums count 59,010, says the same percentiles.
-    check(
-        &totals(load, AUTO, stall()),
-        Series::Response,
-        59_000,
-        [10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 1005.0],
-    );
-}
-
-#[test]
-fn a_ramp_and_a_cap() {
-    let service = Service::Ramp { from: ms(10), to: ms(100), start: ms(20_000), end: ms(50_000) };
-    let bank = totals(open(1000, 60), AUTO, ServerSpec::new(service));
-    check(&bank, Series::Response, 60_000, [39.997, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
-    let capped = ServerSpec { slots: Some(5), ..constant() };
-    let bank = totals(open(1000, 60), Pool::Auto { max: 60_000 }, capped);
-    let expected = [30_005.0, 54_005.0, 57_005.0, 58_805.0, 59_405.0, 59_945.0, 60_000.0];
-    check(&bank, Series::Response, 60_000, expected);
-}
 
 #[test]
 fn the_same_seed_gives_the_same_run() {

@@ -12,29 +12,20 @@ impl<L: Load> Dispatch<L> {
         now.since(arrival.intended) > self.policy.timeout
     }
 
-    /// `flight` failed of `kind`, unless it had taken too long already: then it is timed out, whatever else
-    /// befell it before anyone looked.
-    pub(super) fn fail(
+    /// `flight` ended without an answer: it failed, or (without a kind) the run ended first. If it had taken too
+    /// long already it is timed out, whatever else befell it before anyone looked.
+    pub(super) fn end_unanswered(
         &self,
         flight: &Flight,
         slot: u32,
-        kind: FailureKind,
+        failed: Option<FailureKind>,
         now: Instant,
         rec: &mut Recorder,
     ) {
-        if self.is_late(&flight.arrival, now) {
-            rec.timed_out(flight, slot, 0, now);
-        } else {
-            rec.failed(flight, slot, kind, 0, now);
-        }
-    }
-
-    /// The run ended while `flight` was open; the same holds.
-    pub(super) fn cut_off(&self, flight: &Flight, slot: u32, now: Instant, rec: &mut Recorder) {
-        if self.is_late(&flight.arrival, now) {
-            rec.timed_out(flight, slot, 0, now);
-        } else {
-            rec.cut_off(flight, slot, now);
+        match failed {
+            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, slot, 0, now),
+            Some(kind) => rec.failed(flight, slot, kind, 0, now),
+            None => rec.cut_off(flight, slot, now),
         }
     }
 

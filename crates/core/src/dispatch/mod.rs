@@ -207,7 +207,7 @@ impl<L: Load> Dispatch<L> {
             let slot = self.flights.head;
             let flight = self.end_flight(slot, now);
             rec.counters().connections.closed_on_timeout += u64::from(self.is_late(&flight.arrival, now));
-            self.cut_off(&flight, slot, now, rec);
+            self.end_unanswered(&flight, slot, None, now, rec);
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
             self.slab.release(slot);
         }
@@ -218,7 +218,7 @@ impl<L: Load> Dispatch<L> {
         }
         while let Some(flight) = self.take_waiting() {
             self.user_ended(now);
-            self.cut_off(&flight, 0, now, rec);
+            self.end_unanswered(&flight, 0, None, now, rec);
         }
         self.finished = true;
     }
@@ -271,7 +271,7 @@ impl<L: Load> Dispatch<L> {
         self.expire_waiting(now, rec);
         if let Some(flight) = self.take_waiting() {
             self.user_ended(now);
-            self.fail(&flight, 0, kind, now, rec);
+            self.end_unanswered(&flight, 0, Some(kind), now, rec);
         }
     }
 
@@ -323,7 +323,7 @@ impl<L: Load> Dispatch<L> {
                     self.resend.push_back(Flight { resent: true, ..flight });
                 } else {
                     self.user_ended(now);
-                    self.fail(&flight, id.slot, closing.kind, now, rec);
+                    self.end_unanswered(&flight, id.slot, Some(closing.kind), now, rec);
                 }
             }
             State::Opening => self.connect_failed(id, closing.kind, now, rec),

@@ -225,8 +225,6 @@ pub struct Answer {
     pub failure: Option<FailureKind>,
     /// HTTP status or the like; 0 without one.
     pub status: u16,
-    /// Head and body.
-    pub bytes: u64,
     /// When the first byte was read.
     pub first_byte: Instant,
     /// The connection may carry another request.
@@ -356,7 +354,6 @@ impl Recorder {
 
     /// A whole answer was read at `now`: `ok`, failed, or too late.
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) {
-        self.bank.counters.bytes_received += answer.bytes;
         let measured = self.is_measured(&flight.arrival);
         if measured && (100..600).contains(&answer.status) {
             self.bank.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += 1;

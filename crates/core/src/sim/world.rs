@@ -13,9 +13,6 @@ use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Size of an answer, head and body.
-const ANSWER_BYTES: u64 = 100;
-
 /// What offers load to the world.
 pub(super) trait Client {
     /// When it wants to act at the latest.
@@ -262,7 +259,7 @@ fn seen(what: What, now: Instant) -> Event {
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
         What::Answer(conn, status) => {
             let failure = FailureKind::of_status(status);
-            let answer = Answer { failure, status, bytes: ANSWER_BYTES, first_byte: now, reusable: true };
+            let answer = Answer { failure, status, first_byte: now, reusable: true };
             Event::Answered(conn, answer)
         }
         What::Request(_) => Event::Tick,

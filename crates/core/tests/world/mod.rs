@@ -1,7 +1,5 @@
-//! A small virtual server and network around the real dispatcher and recorder, on virtual time.
-
-// Each test file uses its own part of this module.
-#![allow(dead_code)]
+//! A small virtual server and network around the real dispatcher and recorder, on virtual time; written apart from
+//! `core::sim`, so that the two do not share a misreading.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -154,13 +152,7 @@ impl World {
             }
             Happening::Answer(id, status, reusable) => Event::Answered(
                 id,
-                Answer {
-                    failure: FailureKind::of_status(status),
-                    status,
-                    bytes: 100,
-                    first_byte: now,
-                    reusable,
-                },
+                Answer { failure: FailureKind::of_status(status), status, first_byte: now, reusable },
             ),
         }
     }
