@@ -1,10 +1,12 @@
 //! `unblink.run/1`: everything that a run has to say, as one JSON document.
 
 mod arrivals;
+mod connections;
 mod steady;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
+pub use connections::{Connections, MachineLimit};
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use verdict::{
     Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
@@ -71,7 +73,8 @@ pub struct RunDocument {
     pub failures: BTreeMap<String, u64>,
     /// Answers by status.
     pub statuses: BTreeMap<String, u64>,
-    /// Bytes of answers' heads and bodies.
+    /// Bytes that were read of answers' heads and bodies, those of answers that failed or came too late included;
+    /// of TLS what it carried.
     pub bytes_received: u64,
     /// Intended start to last byte: what a user feels. `ok` arrivals, with the censored as lower bounds.
     pub response_time: Distribution,
@@ -301,37 +304,6 @@ pub struct Rate {
     pub achieved: f64,
 }
 
-/// Connections over the whole run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Connections {
-    /// `auto` or `fixed`.
-    pub mode: String,
-    /// Limit asked for (auto) or number asked for (fixed).
-    pub limit: u64,
-    /// Most that were usable at once.
-    pub peak: u64,
-    /// Attempts to open one.
-    pub attempted: u64,
-    /// Attempts that led to a usable connection.
-    pub opened: u64,
-    /// Attempts that failed.
-    pub failed: u64,
-    /// Attempts refused by the target.
-    pub refused: u64,
-    /// Opened beyond the peak: connections that replaced others.
-    pub reconnects: u64,
-    /// Usable connections that ended by the target's doing, or after an answer that closes.
-    pub closed_by_target: u64,
-    /// Closed because their request timed out.
-    pub closed_on_timeout: u64,
-    /// Requests sent a second time because a reused connection had died.
-    pub resent: u64,
-    /// Attempts that this machine could not make: no descriptor, no port.
-    pub local_limit: u64,
-    /// Usable connections by address of the target.
-    pub by_address: BTreeMap<String, u64>,
-}
-
 /// A distribution of durations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
@@ -343,9 +315,12 @@ pub struct Distribution {
     pub censored: u64,
     /// Exact mean; `null` when anything is censored or nothing is there.
     pub mean: Option<f64>,
-    /// Exact maximum of the known; `null` when there is none. With `censored` > 0 the true one may be
-    /// larger.
+    /// Exact maximum; `null` when nothing is there. A lower bound when `max_censored`: the largest of the known and
+    /// of the ages of the censored.
     pub max: Option<u64>,
+    /// Something is censored, so that the true maximum may be larger than `max`.
+    #[serde(default)]
+    pub max_censored: bool,
     /// Nearest-rank quantiles, by Kaplan–Meier where anything is censored. Empty when nothing is there.
     pub quantiles: Vec<Quantile>,
 }

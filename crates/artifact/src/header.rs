@@ -1,6 +1,6 @@
 //! What is known about a run when it starts.
 
-use crate::document::{Environment, Load, Objectives, Target, Tool};
+use crate::document::{Environment, Load, MachineLimit, Objectives, Target, Tool};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct RunHeader {
     /// What is asked of the run.
     #[serde(default, skip_serializing_if = "Objectives::is_empty")]
     pub objectives: Objectives,
+    /// Requests that a page needs, if the report is to say what such pages feel (`--fanout`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fanout: Option<u32>,
     /// What was simulated, if the run is not real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedWorld>,
@@ -42,6 +45,9 @@ pub struct ConnectionPlan {
     pub mode: ConnectionMode,
     /// Limit (auto) or number (fixed), over all workers.
     pub limit: u64,
+    /// What this machine lacks for a higher limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<MachineLimit>,
 }
 
 impl ConnectionPlan {
@@ -51,7 +57,7 @@ impl ConnectionPlan {
             Pool::Auto { max } => (ConnectionMode::Auto, max),
             Pool::Fixed { n } => (ConnectionMode::Fixed, n),
         };
-        ConnectionPlan { mode, limit: u64::from(limit) }
+        ConnectionPlan { mode, limit: u64::from(limit), limited_by: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::compare::CompareDocument;
 use crate::document::RunDocument;
+use crate::folder::RunningDocument;
 use schemars::JsonSchema;
 
 /// Name of the run document's schema.
@@ -9,9 +10,20 @@ pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
 /// Name of the comparison's schema.
 pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
 
-/// The JSON Schema (draft 2020-12) of [`RunDocument`], generated from its types.
+/// What `run.json` holds, and `--json` prints: the run document, or, as long as the run goes on and when it was killed,
+/// what it is to do.
+// Only the shape is asked for.
+#[allow(dead_code)]
+#[derive(JsonSchema)]
+#[serde(untagged)]
+enum RunFile {
+    Ended(Box<RunDocument>),
+    Running(Box<RunningDocument>),
+}
+
+/// The JSON Schema (draft 2020-12) of what `run.json` may hold, generated from its types.
 pub fn json_schema() -> serde_json::Value {
-    schema_of::<RunDocument>(RUN_SCHEMA_FILE)
+    schema_of::<RunFile>(RUN_SCHEMA_FILE)
 }
 
 /// That of [`CompareDocument`].

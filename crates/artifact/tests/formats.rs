@@ -40,6 +40,15 @@ fn documents_keep_to_the_schema() {
     check(&tally(&header(20, 3), &run(3, 20, 3)).document(&ending(20, 3)));
     check(&tally(&header(20, 0), &[]).document(&ending(20, 0)));
 
+    // Before there is a document, and for good when the run was killed.
+    let dir = tempfile::tempdir().expect("a folder");
+    FolderWriter::create(dir.path(), &header(20, 3)).expect("a new folder");
+    let text = std::fs::read_to_string(dir.path().join("run.json")).expect("run.json");
+    let mut running: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(validator.is_valid(&running), "{running}");
+    running["header"]["load"]["threads"] = "many".into();
+    assert!(!validator.is_valid(&running), "the schema tells right from wrong");
+
     let mut json =
         serde_json::to_value(tally(&header(2, 0), &run(3, 2, 0)).document(&ending(2, 0))).expect("JSON");
     json["arrivals"]["scheduled"] = "many".into();

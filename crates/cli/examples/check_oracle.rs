@@ -166,17 +166,20 @@ fn sample(options: &Options, case: &Case) -> Result<Sample, Failure> {
 
 /// What `unblink sim` says of the same load.
 fn simulated(options: &Options, case: &Case) -> Result<Vec<u64>, Failure> {
-    let folder = TempFolder::new()?;
-    let (users, rate, length) = (USERS.to_string(), RATE_PER_S.to_string(), format!("{}s", options.seconds));
+    let (users, rate) = (USERS.to_string(), RATE_PER_S.to_string());
     let load = if case.closed { ["--closed", &users] } else { ["-R", &rate] };
+    quantiles(&simulate(options, case.scenario, &load)?)
+}
+
+fn simulate(options: &Options, scenario: &str, load: &[&str]) -> Result<serde_json::Value, Failure> {
+    let folder = TempFolder::new()?;
     let output = Command::new(&options.unblink)
-        .args(["sim", "--scenario", case.scenario, "--json", "-d", &length])
+        .args(["sim", "--scenario", scenario, "--json", "-d", &format!("{}s", options.seconds)])
         .args(load)
         .arg("-o")
         .arg(folder.0.join("sim"))
         .output()?;
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    quantiles(&document)
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 fn quantiles(document: &serde_json::Value) -> Result<Vec<u64>, Failure> {
@@ -186,13 +189,20 @@ fn quantiles(document: &serde_json::Value) -> Result<Vec<u64>, Failure> {
     QUANTILES.iter().map(|&q| value(q).ok_or("a quantile is missing".into())).collect()
 }
 
-/// Cap 5 with a timeout of 5 s: no latency can be quoted.
+/// Cap 5 with a timeout of 5 s: no latency can be quoted, of the real run nor of the simulated one.
 fn saturation(options: &Options) -> Result<bool, Failure> {
+    const TIMEOUT: [&str; 2] = ["--timeout", "5s"];
     let folder = TempFolder::new()?;
     let lab = Lab::start(&options.unblink, "saturation", &folder.0.join("truth.csv"))?;
     let rate = RATE_PER_S.to_string();
-    let document = run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, "--timeout", "5s"])?;
+    let document = run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, TIMEOUT[0], TIMEOUT[1]])?;
     lab.stop()?;
+    let simulated = simulate(options, "saturation", &[&["-R", &rate], &TIMEOUT[..]].concat())?;
+    let holds = [("unblink run", &document), ("unblink sim", &simulated)].map(|(of, d)| is_saturated(of, d));
+    Ok(holds == [true, true])
+}
+
+fn is_saturated(of: &str, document: &serde_json::Value) -> bool {
     let p50 = &document["response_time"]["quantiles"][0];
     let saturated = document["validity"]["findings"]
         .as_array()
@@ -202,13 +212,15 @@ fn saturation(options: &Options) -> Result<bool, Failure> {
         && p50["censored"] == true
         && p50["value"] == 5_000_000_000u64;
     println!(
-        "saturation    {} with finding \"saturated\": {saturated}; p50 {} {} ms {}",
+        "saturation    {of}: {} with finding \"saturated\": {saturated}; {} of {} ok; p50 {} {} ms {}",
         document["validity"]["status"],
+        document["arrivals"]["ok"],
+        document["arrivals"]["scheduled"],
         if p50["censored"] == true { ">" } else { "=" },
         p50["value"].as_u64().unwrap_or(0) / 1_000_000,
         if holds { "" } else { "!" },
     );
-    Ok(holds)
+    holds
 }
 
 fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<serde_json::Value, Failure> {

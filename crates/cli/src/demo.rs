@@ -99,7 +99,8 @@ fn measure(
     let duration = format!("{}s", length.seconds);
     let command = ["unblink", "run", &url, "--duration", &duration].into_iter().chain(load.iter().copied());
     let Command::Run(args) = Cli::try_parse_from(command)?.command else { bail!("not a run") };
-    let prepared = run::prepare(&args)?;
+    // The user's config file protects targets elsewhere; this one was started for the purpose.
+    let prepared = run::prepare_under(&args, None)?;
     let (document, _) = run::execute(prepared, folder, false, false, interruptions)?;
     server.stop()?;
     let page = unblink_report::html::render(&document);

@@ -93,10 +93,11 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
     let exact = RefCell::new(Exact::new(&truth, planned));
     let (document, _) = truth.run_watched(Watching(&exact), |_| {});
     let exact = exact.into_inner().finish(document.response_time.count.min(planned));
-    let users = described.scenario.map_or(USERS, |scenario| scenario.users);
+    let users = described.scenario.as_ref().map_or(USERS, |scenario| scenario.users);
     let mut rows = Vec::new();
     for client in clients(users) {
-        let by_count = client.text.starts_with("closed") && described.scenario.is_some_and(|s| s.by_count);
+        let by_count =
+            client.text.starts_with("closed") && described.scenario.as_ref().is_some_and(|s| s.by_count);
         let load = match by_count && load.requests.is_none() {
             true => LoadArgs { requests: Some(planned), duration: None, ..load.clone() },
             false => load.clone(),
@@ -110,7 +111,7 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
         rows.push(Row { name: client.name.into(), client: text.into(), does: client.does.into(), run });
     }
     let explain = Explain {
-        scenario: described.scenario.map(|scenario| scenario.name.to_string()),
+        scenario: described.scenario.as_ref().map(|scenario| scenario.name.to_string()),
         server: described.server.clone(),
         planned,
         exact_ns: exact,

@@ -22,11 +22,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     };
     config.truth_log = args.truth.clone();
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
-    config.tls = match (args.tls, args.cert.clone().zip(args.key.clone())) {
-        (_, Some((certificates, key))) => Some(Tls::Files { certificates, key }),
-        (true, None) => Some(Tls::SelfSigned),
-        (false, None) => None,
-    };
+    config.tls = tls(args)?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let server = Server::bind(config)?;
     if let Some(path) = &args.write_cert {
@@ -47,6 +43,23 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let summary = server.run()?;
     print_summary(&summary, args)?;
     Ok(exit::OK)
+}
+
+fn tls(args: &ServeArgs) -> Result<Option<Tls>> {
+    if args.write_cert.is_some() && !args.tls {
+        bail!("--write-cert writes the certificate that --tls makes: add --tls");
+    }
+    Ok(match (&args.cert, &args.key) {
+        (Some(_), Some(_)) if args.tls => {
+            bail!("--tls makes a certificate, --cert and --key bring one: leave --tls out, or both of them")
+        }
+        (Some(certificates), Some(key)) => {
+            Some(Tls::Files { certificates: certificates.clone(), key: key.clone() })
+        }
+        (Some(_), None) => bail!("--cert needs the key of that certificate: add --key FILE (PEM)"),
+        (None, Some(_)) => bail!("--key needs the certificate that it belongs to: add --cert FILE (PEM)"),
+        (None, None) => args.tls.then_some(Tls::SelfSigned),
+    })
 }
 
 fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {

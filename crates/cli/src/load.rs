@@ -2,7 +2,6 @@
 
 use crate::args::load::{Arrivals, LoadArgs};
 use crate::args::value::Shape;
-use crate::config;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
 use unblink_core::plan::{LoadSpec, Plan};
@@ -11,11 +10,6 @@ use unblink_core::time::Nanos;
 use unblink_report::format;
 
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
-
-/// No plan may offer more: the smaller of the flag and the user's config file.
-pub(crate) fn rate_cap(args: &LoadArgs) -> Result<Option<Rate>> {
-    Ok([args.max_rate, config::max_rate()?].into_iter().flatten().min())
-}
 
 /// What offers the load.
 pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
@@ -36,6 +30,10 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
             let duration = args.duration.unwrap_or(default);
             Ok(LoadSpec::Closed { users, think: args.think.unwrap_or(Nanos::ZERO), duration })
         }
+        (Some(_), None) if args.think.is_some() => bail!(
+            "--think is for users who wait (--closed USERS); with -R the schedule alone says when requests start: \
+             leave --think out"
+        ),
         (Some(shape), None) => {
             let endless = args.requests.is_some() && args.duration.is_none();
             if endless && !matches!(shape, Shape::Hold(_)) {

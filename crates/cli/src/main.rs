@@ -23,6 +23,9 @@ mod signals;
 mod sim;
 
 use args::{Cli, Command, SchemaOf};
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use unblink_artifact::schema;
 
@@ -48,6 +51,27 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
         Command::Schema { document } => print_schema(*document),
+    }
+}
+
+/// The command line as clap reads it; ends the process where it can't be read.
+pub(crate) fn parse(argv: Vec<OsString>) -> Cli {
+    Cli::try_parse_from(argv).unwrap_or_else(|error| refuse(&error))
+}
+
+/// Ends the process. Two flags that exclude each other get a sentence that says so; the rest is clap's to say.
+fn refuse(error: &clap::Error) -> ! {
+    let flags = |kind| match error.get(kind) {
+        Some(ContextValue::String(flag)) => Some(flag.clone()),
+        Some(ContextValue::Strings(flags)) => Some(flags.join(" and ")),
+        _ => None,
+    };
+    match (error.kind(), flags(ContextKind::InvalidArg), flags(ContextKind::PriorArg)) {
+        (ErrorKind::ArgumentConflict, Some(one), Some(other)) if one != other => {
+            output::note(format_args!("error: {one} and {other} exclude each other: leave one of them out"));
+            std::process::exit(exit::USAGE.into())
+        }
+        _ => error.exit(),
     }
 }
 

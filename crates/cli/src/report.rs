@@ -19,9 +19,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         true => args.dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         false => &args.dir,
     };
-    let (tally, ending) = replay(dir, args.from, args.to)?;
-    let mut document = tally.document(&ending);
-    document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
+    let (mut tally, ending) = replay(dir, args.from, args.to)?;
+    if let Some(requests) = args.exports.fanout {
+        tally.set_fanout(requests);
+    }
+    let document = tally.document(&ending);
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }

@@ -32,7 +32,7 @@ fn flip_one_switch() {
     let all: Value = serde_json::from_str(&said.stdout).expect("JSON");
     let (users, closed) = (client(&all, "users"), client(&all, "closed"));
     assert_eq!((&users["samples"], &closed["samples"]), (&13_500.into(), &13_500.into()));
-    // oracle.py, to the nanosecond of whole schedules.
+    // The reference model, to the nanosecond of whole schedules.
     assert!((ms(users, "p90_ns") - 137.667).abs() < 0.001 && (ms(users, "p99_ns") - 193.889).abs() < 0.001);
     assert!((ms(closed, "p90_ns") - 1.0).abs() < 0.001 && (ms(closed, "p99_ns") - 1.0).abs() < 0.001);
 }

@@ -152,6 +152,10 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     wait_for_intervals(&place, &mut child, 2);
     child.signal(Signal::KILL);
     assert_eq!(child.wait().code(), None);
+    let running = place.run_json();
+    assert_eq!(running["status"], "running");
+    let schema = serde_json::from_str(&place.call(&["schema"]).stdout).expect("JSON");
+    assert!(jsonschema::is_valid(&schema, &running), "{running}");
     let seen = server.seen().len() as u64;
     let run = place.call(&["report", "out", "--json"]).run();
     run.assert_accounts();

@@ -64,6 +64,19 @@ fn documents_are_valid_whatever_happened() {
     }
 }
 
+/// In the folder, on the page and in the text, and again from the folder alone.
+#[test]
+fn pages_of_several_requests_are_in_every_form() {
+    let (server, place) = (healthy(), Place::new());
+    let run = place.measure(&[&server.url(), "-R", "200", "-d", "1100ms", "--fanout", "10"]);
+    assert_eq!(run.count("/fanout/requests"), 10);
+    assert_eq!(place.run_json(), run.document);
+    let words = |n: u32| format!("Half of the pages that need {n} requests");
+    assert!(place.text("out/report.html").contains(&words(10)));
+    assert!(place.call(&["report", "out"]).stdout.contains(&words(10)));
+    assert!(place.call(&["report", "out", "--fanout", "20"]).stdout.contains(&words(20)));
+}
+
 #[test]
 fn the_fields_that_were_promised() {
     let (server, place) = (healthy(), Place::new());

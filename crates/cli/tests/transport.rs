@@ -47,6 +47,33 @@ fn tls_with_and_without_trust() {
     run(&place, &url, &["--cacert", "other.pem", "--no-preflight"]).assert_all_failed("tls");
 }
 
+/// Valid for localhost, marked as an authority's own, as `openssl req -x509` makes them.
+fn authority(place: &Place, name: &str, not_after: i32) -> Lab {
+    let mut params = rcgen::CertificateParams::new(["localhost".to_string()]).expect("a name");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params.not_after = rcgen::date_time_ymd(not_after, 1, 1);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let (cert, key_file) = (format!("{name}.pem"), format!("{name}.key"));
+    place.file(&cert, certificate.pem());
+    place.file(&key_file, key.serialize_pem());
+    Lab::serve(place, &["--scenario", "healthy", "--baseline", "0", "--cert", &cert, "--key", &key_file])
+}
+
+#[test]
+fn an_authority_that_serves_itself_is_trusted_when_it_is_named() {
+    let place = Place::new();
+    let (lab, other) = (authority(&place, "ca", 2100), authority(&place, "other", 2100));
+    let expired = authority(&place, "expired", 2001);
+    let url = |lab: &Lab| format!("https://localhost:{}/", lab.port());
+    refused(&place, &url(&lab), &["--cacert", "other.pem"], &["certificate"]);
+    refused(&place, &url(&other), &["--cacert", "ca.pem"], &["certificate"]);
+    refused(&place, &url(&expired), &["--cacert", "expired.pem"], &["xpired"]);
+    // Its name is checked as well.
+    refused(&place, &lab.url, &["--cacert", "ca.pem"], &["another name"]);
+    run(&place, &url(&lab), &["--cacert", "ca.pem"]).assert_all("ok");
+}
+
 #[test]
 fn tls_by_address() {
     let (lab_place, place) = (Place::new(), Place::new());

@@ -101,6 +101,21 @@ fn lengths() {
 fn load_models() {
     run(&[URL]).refused(&["-R RATE", "--closed USERS"]);
     run(&[URL, "-R", "10", "--closed", "5"]).refused(&["-R and --closed exclude each other"]);
+    run(&[URL, "-R", "10", "--think", "1s"]).refused(&["--think is for users who wait", "leave --think out"]);
+    let precise = |more: &[&str]| run(&[&[URL, "-R", "10"], more].concat());
+    precise(&["--max-duration", "1m"]).refused(&["--max-duration belong to --precision", "--precision 5%"]);
+    precise(&["--precision-of", "p50"]).refused(&["--precision-of", "belong to --precision"]);
+    let secure = |more: &[&str]| run(&[&["https://localhost/", "-R", "10"], more].concat());
+    secure(&["--cert", "a.pem"]).refused(&["--cert needs", "--key FILE"]);
+    secure(&["--key", "a.pem"]).refused(&["--key needs", "--cert FILE"]);
+    secure(&["-k", "--cacert", "a.pem"]).refused(&["-k accepts any certificate", "leave one of them out"]);
+    for (one, other) in [
+        (["--body", "x"], ["--body-file", "x"]),
+        (["--unix-socket", "x"], ["--connect-to", "a:1:b:2"]),
+        (["--precision", "5%"], ["-n", "10"]),
+    ] {
+        precise(&[one, other].concat()).refused(&[one[0], "exclude each other: leave one of them out"]);
+    }
     run(&[URL, "--closed", "0"]).refused(&["0 would do nothing"]);
     run(&[URL, "--closed", "5", "-d", "0"]).refused(&["the duration is 0"]);
     run(&[URL, "--closed", "2", "-t", "3"]).refused(&["2 users", "3 threads"]);
@@ -245,6 +260,10 @@ fn caps_on_the_rate() {
         // The command line may tighten it, never loosen it.
         on(&["-R", "101", "--max-rate", "1000"]).refused(&["cap of 100/s"]);
         on(&["-R", "51", "--max-rate", "50"]).refused(&["cap of 50/s"]);
+        // The file caps what is sent, and a simulation sends nothing.
+        let sim = ["sim", "-R", "101", "-d", "1s", "--server", "service=1ms"];
+        assert_eq!(place.call(&sim).code(), Some(0));
+        place.call(&[&sim[..], &["--max-rate", "100"]].concat()).refused(&["cap of 100/s"]);
     }
 }
 

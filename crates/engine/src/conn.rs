@@ -78,6 +78,8 @@ pub(crate) struct Conn {
     in_flight: bool,
     first_byte: Option<Instant>,
     matched: usize,
+    /// Bytes of answers that nobody has counted yet.
+    bytes_read: u64,
     peer_closed: bool,
     /// It is in the worker's list of connections to read on.
     pub(crate) is_unread: bool,
@@ -110,6 +112,7 @@ impl Conn {
             in_flight: false,
             first_byte: None,
             matched: 0,
+            bytes_read: 0,
             peer_closed: false,
             is_unread: false,
         })
@@ -134,6 +137,11 @@ impl Conn {
         if kind == CloseKind::Abort || !self.peer_closed {
             let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
         }
+    }
+
+    /// Bytes of answers that were read since the last call, after TLS.
+    pub(crate) fn take_bytes_read(&mut self) -> u64 {
+        std::mem::take(&mut self.bytes_read)
     }
 
     /// The peer's side was reported closed.
@@ -256,6 +264,7 @@ impl Conn {
             return Reading::Ended(Closing { kind, answered: true });
         }
         self.first_byte.get_or_insert(now);
+        self.bytes_read += bytes.len() as u64;
         let matched = &mut self.matched;
         let fed = match &job.expect.contains {
             None => self.parser.feed(bytes, &mut |_: &[u8]| {}),
@@ -354,7 +363,6 @@ impl Conn {
         Reading::Answered(Answer {
             failure: self.judge(job, &response),
             status: response.status,
-            bytes: response.head_bytes + response.body_bytes,
             first_byte: self.first_byte.unwrap_or(now),
             reusable: response.reusable
                 && all_taken

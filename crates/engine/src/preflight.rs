@@ -76,10 +76,11 @@ fn hint(violation: ProtocolError, first_line: &Option<String>) -> &'static str {
 fn tls_hint(source: &io::Error) -> &'static str {
     match source.to_string() {
         s if s.contains("CaUsedAsEndEntity") => {
-            ": the target presents a certificate that is marked as an authority's own; make it with \
-             basicConstraints=CA:FALSE (openssl req -x509 -addext), or accept any with -k"
+            ": the target presents a certificate that is marked as an authority's own; trust that very \
+             certificate with --cacert FILE, make it with basicConstraints=CA:FALSE (openssl req -x509 -addext), or \
+             accept any with -k"
         }
-        s if s.contains("NotValidForName") => {
+        s if s.contains("NotValidForName") || s.contains("not valid for name") => {
             ": the certificate is for another name than the URL's (-k accepts any)"
         }
         s if s.contains("certificate") => " (--cacert FILE trusts its issuer, -k accepts any)",

@@ -1,11 +1,12 @@
 //! TLS by rustls: configuration, and one connection's records in and out.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,10 +68,15 @@ pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
     let verifier: Arc<dyn ServerCertVerifier> = if options.insecure {
         Arc::new(AnyCertificate(provider))
     } else {
-        let roots = Arc::new(roots(options.ca_file.as_deref())?);
-        WebPkiServerVerifier::builder_with_provider(roots, provider)
+        let given = match &options.ca_file {
+            Some(path) => certificates(path, "trusted certificates")?,
+            None => Vec::new(),
+        };
+        let roots = Arc::new(roots(options.ca_file.as_deref(), &given)?);
+        let issued = WebPkiServerVerifier::builder_with_provider(roots, provider)
             .build()
-            .map_err(|e| TlsError::Setup(e.to_string()))?
+            .map_err(|e| TlsError::Setup(e.to_string()))?;
+        Arc::new(Trusted { issued, given })
     };
     let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
     let mut config = match &options.client {
@@ -86,12 +92,12 @@ pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
     Ok(TlsTarget { config: Arc::new(config), name })
 }
 
-fn roots(file: Option<&Path>) -> Result<RootCertStore, TlsError> {
+fn roots(file: Option<&Path>, given: &[CertificateDer<'static>]) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     let source = match file {
         Some(path) => {
-            for certificate in certificates(path, "trusted certificates")? {
-                roots.add(certificate).map_err(|e| TlsError::Pem {
+            for certificate in given {
+                roots.add(certificate.clone()).map_err(|e| TlsError::Pem {
                     what: "trusted certificates",
                     path: path.to_path_buf(),
                     reason: e.to_string(),
@@ -118,6 +124,67 @@ fn certificates(path: &Path, what: &'static str) -> Result<Vec<CertificateDer<'s
 
 fn pem_error(what: &'static str, path: &Path, e: rustls::pki_types::pem::Error) -> TlsError {
     TlsError::Pem { what, path: path.to_path_buf(), reason: e.to_string() }
+}
+
+/// Trusts what the given authorities, or the system's, have issued; and of the given certificates each one itself, when
+/// the server presents it byte for byte.
+///
+/// `openssl req -x509` marks what it makes as an authority's own, and webpki refuses an authority's certificate as a
+/// server's. Who gives that very certificate as trusted means it; OpenSSL's clients see it the same way.
+#[derive(Debug)]
+struct Trusted {
+    issued: Arc<WebPkiServerVerifier>,
+    given: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Trusted {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified =
+            self.issued.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            // Told after its dates have been checked and before its name is; tests hold both.
+            Err(error) if is_authority_as_server(&error) && self.given.iter().any(|c| c == end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.issued.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.issued.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.issued.supported_verify_schemes()
+    }
+}
+
+/// rustls hands webpki's own error on without its type.
+fn is_authority_as_server(error: &rustls::Error) -> bool {
+    matches!(error, rustls::Error::InvalidCertificate(CertificateError::Other(why))
+        if why.to_string() == "CaUsedAsEndEntity")
 }
 
 /// Accepts any certificate for any name; the handshake's signatures must still be right.

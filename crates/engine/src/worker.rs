@@ -375,6 +375,9 @@ impl<L: Load> Worker<L> {
             }
         }
         let (reading, now) = conn.ready(&self.job, &mut self.buffers, self.pacer.watch());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.counters().bytes_received += conn.take_bytes_read();
+        }
         match reading {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),

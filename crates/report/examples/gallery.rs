@@ -2,7 +2,7 @@
 //! gallery -- OUTDIR`. Run documents named after it are written, too.
 
 use std::{env, fs, io, path::Path};
-use unblink_report::{compare, csv, demo, fixture, html, svg, terminal};
+use unblink_report::{compare, csv, demo, explain, fixture, html, svg, terminal};
 
 fn main() -> io::Result<()> {
     let out = env::args().nth(1).unwrap_or_else(|| "gallery".into());
@@ -36,6 +36,14 @@ fn main() -> io::Result<()> {
         fs::write(
             out.join(format!("demo-{width}.txt")),
             demo::terminal(&story, &terminal::Style { width, color: false }),
+        )?;
+    }
+    let lesson = fixture::explain();
+    fs::write(out.join("explain.html"), explain::html(&lesson))?;
+    for width in [60, 80, 120] {
+        fs::write(
+            out.join(format!("explain-{width}.txt")),
+            explain::terminal(&lesson, &terminal::Style { width, color: false }),
         )?;
     }
     Ok(())

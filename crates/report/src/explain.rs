@@ -242,3 +242,40 @@ pub fn html(explain: &Explain) -> String {
 pub fn svg(explain: &Explain) -> String {
     picture(explain).file()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn every_client_in_a_terminal() {
+        let explain = fixture::explain();
+        for width in [60, 80] {
+            let text = terminal(&explain, &Style { width, color: false });
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+            insta::assert_snapshot!(format!("explain-{width}"), text);
+        }
+    }
+
+    /// The words alone, a line for each element: pictures have tests of their own.
+    #[test]
+    fn every_client_on_a_page() {
+        let page = html(&fixture::explain());
+        let (_, body) = page.split_once("<main>").expect("a page");
+        let (body, _) = body.split_once("</main>").expect("its end");
+        let mut words = String::new();
+        for piece in body.split("<svg").enumerate().filter_map(|(i, piece)| match i {
+            0 => Some(piece),
+            _ => piece.split_once("</svg>").map(|(_, rest)| rest),
+        }) {
+            for text in piece.split('<').map(|tag| tag.split_once('>').map_or(tag, |(_, text)| text)) {
+                if !text.trim().is_empty() && !text.starts_with('{') && !text.starts_with('[') {
+                    words += text.trim();
+                    words += "\n";
+                }
+            }
+        }
+        insta::assert_snapshot!("explain-page", words);
+    }
+}

@@ -13,7 +13,9 @@ mod verdict;
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
 pub(crate) use intervals::{extremes, interval, without_interval};
-pub(crate) use outcome::{account_finding, generator, is_censored, none_ok, not_sent, nothing, of_answered};
+pub(crate) use outcome::{
+    account_finding, answered_within, generator, is_censored, none_ok, not_sent, nothing, of_answered,
+};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
@@ -21,7 +23,7 @@ pub(crate) use verdict::{aborted, slo_line, slo_mark, verdict_sentence, verdict_
 
 use crate::format::{self, plural};
 use unblink_artifact::document::{
-    Distribution, LoadModel, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
+    Distribution, LoadModel, MachineLimit, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
 };
 
 /// Below this, response and service time are the same to a reader.
@@ -44,9 +46,16 @@ pub(crate) fn target(doc: &RunDocument) -> String {
 /// How the load was offered, in one line: connections, threads, timeout.
 pub(crate) fn means(doc: &RunDocument) -> String {
     let pool = &doc.connections;
-    let connections = match pool.mode.as_str() {
-        "fixed" => plural(pool.limit, "connection", "connections"),
-        _ => format!("connections as needed (at most {})", format::count(pool.limit)),
+    let limit = format::count(pool.limit);
+    let connections = match (pool.mode.as_str(), pool.limited_by) {
+        ("fixed", _) => plural(pool.limit, "connection", "connections"),
+        (_, None) => format!("connections as needed (at most {limit})"),
+        (_, Some(MachineLimit::FileDescriptors)) => {
+            format!("connections as needed (at most {limit}, by ulimit\u{a0}-n)")
+        }
+        (_, Some(MachineLimit::LocalPorts)) => {
+            format!("connections as needed (at most {limit}, by local ports)")
+        }
     };
     let threads = match doc.load.threads {
         1 => "1\u{a0}thread".to_string(),
@@ -332,19 +341,16 @@ pub(crate) fn part_max(d: &Distribution) -> String {
 
 /// A quantile as it must be printed: `10.1 ms`, `> 5 s`.
 pub(crate) fn value(quantile: &Quantile) -> String {
-    let value = format::duration(quantile.value);
-    if quantile.censored { format!("> {value}") } else { value }
+    if quantile.censored { format::above(quantile.value) } else { format::duration(quantile.value) }
 }
 
-/// The maximum as far as it is known. Where something is censored, the truth lies above.
+/// The maximum: `1.01 s`; where something is censored `> 5 s`, or `≥ 5 s` while every printed percentile is known.
 pub(crate) fn max(d: &Distribution) -> String {
-    let bound = d.quantiles.iter().filter(|q| q.censored).map(|q| q.value).max();
-    match (d.max, bound) {
-        (Some(max), None) if d.censored == 0 => format::duration(max),
-        (Some(max), None) => format!("≥ {}", format::duration(max)),
-        (Some(max), Some(bound)) => format!("> {}", format::duration(bound.max(max))),
-        (None, Some(bound)) => format!("> {}", format::duration(bound)),
-        (None, None) => "–".into(),
+    let Some(max) = d.max else { return "–".into() };
+    match d.max_censored {
+        false => format::duration(max),
+        true if d.quantiles.iter().any(|quantile| quantile.censored) => format::above(max),
+        true => format::above(max).replacen('>', "≥", 1),
     }
 }
 
@@ -459,6 +465,14 @@ mod tests {
         doc.connections.mode = "fixed".into();
         doc.connections.limit = 1;
         assert!(means(&doc).starts_with("1 connection ·"), "{}", means(&doc));
+        doc.connections.mode = "auto".into();
+        doc.connections.limit = 12_690;
+        doc.connections.limited_by = Some(MachineLimit::LocalPorts);
+        let line = format::plain(&means(&doc));
+        assert!(
+            line.starts_with("connections as needed (at most 12 690, by local ports) · 1 thread"),
+            "{line}"
+        );
     }
 
     #[test]
@@ -472,6 +486,10 @@ mod tests {
     #[test]
     fn a_maximum_beyond_the_known_is_a_bound() {
         assert_eq!(format::plain(&max(&fixture::saturated().response_time)), "> 5 s");
+        let mut few = fixture::saturated().response_time;
+        few.quantiles.iter_mut().for_each(|quantile| quantile.censored = false);
+        few.max = Some(5_000_900_000);
+        assert_eq!(format::plain(&max(&few)), "≥ 5 s", "no percentile is one of them");
         assert_eq!(max(&fixture::empty().response_time), "–");
     }
 }

@@ -5,9 +5,11 @@
 
 mod build;
 pub mod compare;
+mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
+pub use simulated::{explain, simulated};
 use std::collections::BTreeMap;
 use unblink_artifact::document::*;
 
@@ -182,6 +184,10 @@ pub fn failures() -> RunDocument {
         ("200".into(), doc.arrivals.ok),
         ("503".into(), doc.failures.get("status_5xx").copied().unwrap_or(0)),
     ]);
+    let ok = doc.arrivals.ok as f64 / (doc.arrivals.ok + doc.arrivals.failed) as f64;
+    for quantile in &mut doc.response_time.quantiles {
+        quantile.answered_within = Some(quantile.q * ok);
+    }
     doc.phases.tls = doc.phases.connect.clone();
     for quantile in &mut doc.phases.tls.quantiles {
         quantile.value *= 6;
@@ -424,6 +430,7 @@ pub fn intervals() -> RunDocument {
 pub fn all() -> Vec<(&'static str, RunDocument)> {
     vec![
         ("stall", stall()),
+        ("simulated", simulated()),
         ("intervals", intervals()),
         ("objectives", objectives()),
         ("closed", stall_closed()),

@@ -30,6 +30,15 @@ pub fn duration(ns: u64) -> String {
     unreachable!("the last unit has no bound")
 }
 
+/// Longer than a duration: `> 5 s`. A bound says no more than it must, so it has no zeros at its end.
+pub fn above(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(UNIT) {
+        Some((number, unit)) => format!("> {}{UNIT}{unit}", trim(number)),
+        None => format!("> {text}"),
+    }
+}
+
 /// From one duration to another; a unit that both have stands once: `405–415 ms`, `980 µs–1.02 ms`.
 pub(crate) fn between(low_ns: u64, high_ns: u64) -> String {
     let (low, high) = (duration(low_ns), duration(high_ns));

@@ -152,6 +152,23 @@ mod tests {
     }
 
     #[test]
+    fn a_simulated_run_says_so_before_anything_else() {
+        let page = render(&fixture::simulated());
+        let (_, body) = page.split_once("<main>").expect("a page");
+        let (banner, _) = body.split_once("<header>").expect("a header");
+        insta::assert_snapshot!("simulated-banner", banner);
+        assert!(!render(&fixture::stall()).contains("SIMULATED"));
+    }
+
+    #[test]
+    fn pages_of_several_requests_and_failures_have_their_words() {
+        let page = render(&fixture::simulated());
+        assert!(page.contains("Half of the pages that need 100 requests take"));
+        let page = render(&fixture::failures());
+        assert!(page.contains("Of all arrivals, the failed included, "));
+    }
+
+    #[test]
     fn a_part_stands_in_the_header() {
         let page = render(&fixture::two_pauses());
         assert!(page.contains("<p class=\"part\">Part from 0\u{a0}s to 10\u{a0}s, whole intervals</p>"));

@@ -128,6 +128,10 @@ mod tests {
             "saturated-60",
             render(&fixture::saturated(), &Style { width: 60, color: false })
         );
+        insta::assert_snapshot!(
+            "simulated-60",
+            render(&fixture::simulated(), &Style { width: 60, color: false })
+        );
     }
 
     #[test]

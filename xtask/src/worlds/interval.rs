@@ -41,7 +41,6 @@ impl Tally {
     }
 
     pub(super) fn answered(&mut self, measured: bool, answer: &Answer) {
-        self.counters.bytes_received += answer.bytes;
         self.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += u64::from(measured);
     }
 

@@ -20,7 +20,7 @@ mod writer;
 pub use error::FolderError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, report_part};
-pub use writer::{FolderWriter, WriterState};
+pub use writer::{FolderWriter, ReservedFolder, WriterState};
 
 use crate::document::RunStatus;
 use crate::header::RunHeader;

@@ -33,6 +33,44 @@ pub struct FolderWriter {
     state: WriterState,
 }
 
+/// A run's folder before the run: made, with room set aside for the document. A run that never starts leaves nothing.
+#[derive(Debug)]
+pub struct ReservedFolder {
+    dir: PathBuf,
+    has_begun: bool,
+}
+
+impl ReservedFolder {
+    /// Makes `dir`; an empty folder will do as well.
+    pub fn make(dir: &Path) -> Result<ReservedFolder, FolderError> {
+        let cannot_create = |source| FolderError::Create { path: dir.to_path_buf(), source };
+        fs::create_dir_all(dir).map_err(cannot_create)?;
+        if fs::read_dir(dir).map_err(cannot_create)?.next().is_some() {
+            return Err(FolderError::NotEmpty { path: dir.to_path_buf() });
+        }
+        // Where even this finds no room, the run's own writes will tell.
+        let _ = fs::write(dir.join(RESERVE_FILE), vec![0; RESERVE_BYTES]);
+        Ok(ReservedFolder { dir: dir.to_path_buf(), has_begun: false })
+    }
+
+    /// Begins the run's files.
+    pub fn begin(mut self, header: &RunHeader) -> Result<FolderWriter, FolderError> {
+        let writer = FolderWriter::begin(&self.dir, header)?;
+        self.has_begun = true;
+        Ok(writer)
+    }
+}
+
+impl Drop for ReservedFolder {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            let _ = fs::remove_file(self.dir.join(RESERVE_FILE));
+            // Only an empty one goes.
+            let _ = fs::remove_dir(&self.dir);
+        }
+    }
+}
+
 /// Does the folder still keep up with the run?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriterState {
@@ -45,20 +83,18 @@ pub enum WriterState {
 impl FolderWriter {
     /// Makes `dir` (an empty folder will do as well) and begins the run's files in it.
     pub fn create(dir: &Path, header: &RunHeader) -> Result<FolderWriter, FolderError> {
+        ReservedFolder::make(dir)?.begin(header)
+    }
+
+    fn begin(dir: &Path, header: &RunHeader) -> Result<FolderWriter, FolderError> {
         let preamble = hlog::preamble(&header.started_at, &header.tool.version)?;
         let cannot_create = |source| FolderError::Create { path: dir.to_path_buf(), source };
-        fs::create_dir_all(dir).map_err(cannot_create)?;
-        if fs::read_dir(dir).map_err(cannot_create)?.next().is_some() {
-            return Err(FolderError::NotEmpty { path: dir.to_path_buf() });
-        }
         let running = RunningDocument {
             schema: SCHEMA.to_string(),
             status: RunStatus::Running,
             header: header.clone(),
         };
         write_whole(dir, RUN_FILE, &pretty(&running)).map_err(cannot_create)?;
-        // Where even this finds no room, the run's own writes will tell.
-        let _ = fs::write(dir.join(RESERVE_FILE), vec![0; RESERVE_BYTES]);
         let mut first_line = json(&HeaderLine::new(header));
         first_line.push('\n');
         let begin = |name: &str, text: &str| -> io::Result<File> {

@@ -9,12 +9,12 @@ const SPECTRUM_POINTS: usize = 400;
 
 /// A distribution of which a part is known only to be longer than its age.
 pub(super) fn distribution(completed: &Track<u64>, censored: &Track<u64>) -> Distribution {
-    of_survival(&Survival::new(completed, censored), completed)
+    of_survival(&Survival::new(completed, censored), completed, censored.max_ns)
 }
 
 /// A distribution of which everything is known.
 pub(super) fn known(completed: &Track<u64>) -> Distribution {
-    of_survival(&Survival::known(completed), completed)
+    of_survival(&Survival::known(completed), completed, 0)
 }
 
 /// The curve for drawing.
@@ -23,7 +23,8 @@ pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>) -> Vec<Spe
     curve.into_iter().map(|(q, value_ns)| SpectrumPoint { q, value_ns }).collect()
 }
 
-pub(super) fn of_survival(survival: &Survival, completed: &Track<u64>) -> Distribution {
+/// `age_ns_max` is the largest age of the censored.
+pub(super) fn of_survival(survival: &Survival, completed: &Track<u64>, age_ns_max: u64) -> Distribution {
     let quantile = |(q, value): (f64, QuantileValue)| Quantile {
         q,
         value: value.value_ns,
@@ -36,7 +37,8 @@ pub(super) fn of_survival(survival: &Survival, completed: &Track<u64>) -> Distri
         count: survival.count(),
         censored: survival.censored(),
         mean: if survival.censored() == 0 { completed.mean_ns() } else { None },
-        max: (completed.count() > 0).then_some(completed.max_ns),
+        max: (survival.count() > 0).then_some(completed.max_ns.max(age_ns_max)),
+        max_censored: survival.censored() > 0,
         quantiles: survival.table().into_iter().map(quantile).collect(),
     }
 }

@@ -79,7 +79,7 @@ impl Tally {
         open_at_end: u64,
     ) -> Distribution {
         let survival = Survival::with_open(completed, censored, open_at_end);
-        let mut distribution = super::distribution::of_survival(&survival, completed);
+        let mut distribution = super::distribution::of_survival(&survival, completed, censored.max_ns);
         let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
         let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
         let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();

@@ -154,6 +154,11 @@ impl Tally {
         )
     }
 
+    /// Documents say what pages of so many requests feel.
+    pub fn set_fanout(&mut self, requests: u32) {
+        self.header.fanout = Some(requests);
+    }
+
     /// Only intervals from `part` will come in.
     pub(crate) fn set_part(&mut self, part: Part) {
         self.part = Some(part);
@@ -198,7 +203,7 @@ impl Tally {
             bytes_received: counters.bytes_received,
             response_time,
             service_time,
-            fanout: None,
+            fanout: self.header.fanout.and_then(|requests| self.fanout(requests, account.without_ending)),
             send_lag: self.known_distribution(Series::SendLag),
             generator_late: self.known_distribution(Series::GeneratorLate),
             failed_response_time: self.known_distribution(Series::Failed),
@@ -302,6 +307,7 @@ impl Tally {
         Connections {
             mode: self.header.connections.mode.name().to_string(),
             limit: self.header.connections.limit,
+            limited_by: self.header.connections.limited_by,
             peak: self.connections_peak,
             attempted: counts.attempted,
             opened: counts.opened,

@@ -35,13 +35,14 @@ impl Tally {
         })
     }
 
-    /// Pages of `requests` requests each; nothing if nothing was answered.
+    /// Pages of `requests` requests each, with `open` arrivals of whose end nothing is known; nothing if nothing was
+    /// answered.
     ///
     /// A page is slower than x if one of its requests is: 1 − (1 − p)ⁿ for a share p of requests. Its own quantile
     /// at q is that of a request at q^(1/n).
-    pub fn fanout(&self, requests: u32) -> Option<Fanout> {
+    pub(super) fn fanout(&self, requests: u32, open: u64) -> Option<Fanout> {
         let track = |series| self.totals.track(series);
-        let survival = Survival::new(track(Series::Response), track(Series::ResponseCensored));
+        let survival = Survival::with_open(track(Series::Response), track(Series::ResponseCensored), open);
         let n = f64::from(requests.max(1));
         let page = |q: f64| survival.quantile(q.powf(1.0 / n));
         let slower = |q: f64| {

@@ -105,15 +105,15 @@ pub(crate) struct ServeArgs {
     pub tls: bool,
 
     /// Speak TLS with this certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub cert: Option<PathBuf>,
 
     /// Key of the certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub key: Option<PathBuf>,
 
     /// Write the server's certificate to this file, for a client's --cacert
-    #[arg(long, value_name = "FILE", requires = "tls", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub write_cert: Option<PathBuf>,
 
     /// Print where it listens, and the summary at the end, as JSON

@@ -20,7 +20,7 @@ pub(crate) struct LoadArgs {
     pub closed: Option<u32>,
 
     /// How long a user thinks between an answer and the next request
-    #[arg(long, value_name = "TIME", requires = "closed", help_heading = "Load", allow_hyphen_values = true,
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub think: Option<Nanos>,
 

@@ -6,7 +6,7 @@ use super::objectives::SloArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 EXAMPLES
   unblink sim -R 1000 -d 60s --scenario stall
   unblink sim plan.toml --scenario stall --slo 'p99 < 200ms'
@@ -93,7 +93,7 @@ pub(crate) struct WorldArgs {
 
     /// A server of the lab by its name
     #[arg(long, value_name = "NAME", help_heading = "World", conflicts_with = "server",
-          value_parser = clap::builder::PossibleValuesParser::new(crate::sim::scenario::NAMES))]
+          value_parser = clap::builder::PossibleValuesParser::new(crate::sim::scenario::names()))]
     pub scenario: Option<String>,
 
     /// How long the way to the server takes, in words [default: no time]

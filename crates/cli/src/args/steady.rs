@@ -40,15 +40,26 @@ pub(crate) struct PrecisionArgs {
           conflicts_with_all = ["duration", "requests", "closed"])]
     pub precision: Option<f64>,
 
-    /// The percentile of --precision
-    #[arg(long, value_name = "PERCENTILE", default_value = "p99", requires = "precision", help_heading = "Load",
-          value_parser = percentile)]
-    pub precision_of: f64,
+    /// The percentile of --precision [default: p99]
+    #[arg(long, value_name = "PERCENTILE", help_heading = "Load", value_parser = percentile)]
+    pub precision_of: Option<f64>,
 
-    /// End the load after this time in any case, when --precision is given
-    #[arg(long, value_name = "TIME", default_value = "10m", requires = "precision", help_heading = "Load",
-          allow_hyphen_values = true, value_parser = value::duration)]
-    pub max_duration: Nanos,
+    /// End the load after this time in any case, when --precision is given [default: 10m]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub max_duration: Option<Nanos>,
+}
+
+impl PrecisionArgs {
+    /// The percentile that is to be known well.
+    pub(crate) fn quantile(&self) -> f64 {
+        self.precision_of.unwrap_or(0.99)
+    }
+
+    /// The load ends then in any case.
+    pub(crate) fn max_duration(&self) -> Nanos {
+        self.max_duration.unwrap_or(Nanos::from_secs(600))
+    }
 }
 
 impl PrecisionArgs {

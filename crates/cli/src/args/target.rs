@@ -58,10 +58,10 @@ pub(crate) struct TargetArgs {
     pub cacert: Option<PathBuf>,
 
     /// Present this client certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub cert: Option<PathBuf>,
 
     /// Key of the client certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub key: Option<PathBuf>,
 }

@@ -29,7 +29,7 @@ pub(crate) fn command_line() -> Result<Cli> {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let cli = Cli::command();
     match arguments::given(&cli, &argv)? {
-        None => Ok(Cli::parse_from(argv)),
+        None => Ok(crate::parse(argv)),
         Some((command, name)) => {
             if !file::is_plan(&name) {
                 bail!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml");
@@ -40,7 +40,7 @@ pub(crate) fn command_line() -> Result<Cli> {
             let mut rest = argv;
             rest.remove(place + 2);
             let (all, requests) = arguments::joined(&cli, &rest, command, &plan)?;
-            Ok(with_requests(Cli::parse_from(all), requests))
+            Ok(with_requests(crate::parse(all), requests))
         }
     }
 }

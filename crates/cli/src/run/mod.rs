@@ -19,7 +19,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::{RunDocument, RunStatus, Target};
-use unblink_artifact::folder::{FolderWriter, leave_out_transient};
+use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -37,9 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
     let interruptions = signals::listen()?;
-    let (mut document, tally) =
-        execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
-    document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
+    let (document, tally) = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
     output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
@@ -67,6 +65,8 @@ pub(crate) fn execute(
     if talks {
         output::note(format_args!("{target_line}: {}", header.load.summary));
     }
+    // Before the schedule's zero: a mebibyte takes its time on some disks.
+    let reserved = ReservedFolder::make(folder)?;
     let plan = job.plan.clone();
     let steal = StealMeter::now();
     let mut running = unblink_engine::run::start(job)?;
@@ -74,7 +74,7 @@ pub(crate) fn execute(
     let mut precision = precision::Watch::new(header.load.precision.as_ref(), running.controls());
     let mut abort = abort::Watch::new(&header, running.controls());
     header.started_at = clock::rfc3339(running.started_at());
-    let mut writer = match FolderWriter::create(folder, &header) {
+    let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
         Err(error) => {
             running.controls().abort();

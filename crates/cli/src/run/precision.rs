@@ -15,6 +15,12 @@ use unblink_report::format;
 /// Refuses what can't go together.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
     if args.precision.precision.is_none() {
+        if args.precision.precision_of.is_some() || args.precision.max_duration.is_some() {
+            bail!(
+                "--precision-of and --max-duration belong to --precision: add --precision 5%, say, or leave them out \
+                 (-d is how long a run lasts)"
+            );
+        }
         return Ok(());
     }
     if matches!(args.load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
@@ -23,7 +29,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     if args.load.warmup == Warmup::Auto {
         bail!("--precision and --warmup auto exclude each other: give --warmup a time");
     }
-    let max = args.precision.max_duration;
+    let max = args.precision.max_duration();
     if max <= MINIMUM {
         bail!(
             "--max-duration is {}: --precision looks after {} for the first time, so let the load last longer",
@@ -37,7 +43,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
 /// For the run's header.
 pub(super) fn goal(args: &RunArgs) -> Option<PrecisionGoal> {
     let share = args.precision.precision?;
-    Some(PrecisionGoal { quantile: args.precision.precision_of, share, minimum_ns: MINIMUM.0 })
+    Some(PrecisionGoal { quantile: args.precision.quantile(), share, minimum_ns: MINIMUM.0 })
 }
 
 /// Stops the run when its goal is reached.

@@ -5,11 +5,12 @@ use super::{objectives, precision};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
+use crate::args::target::TargetArgs;
 use crate::args::value::{Connections, Expectation};
-use crate::{environment, load, secrets};
+use crate::{config, environment, load, secrets};
 use anyhow::{Context, Result, anyhow, bail};
 use unblink_analysis::steady::INTERVALS_MIN;
-use unblink_artifact::document;
+use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -39,12 +40,17 @@ pub(crate) struct Prepared {
     pub target_line: String,
 }
 
-/// Checks `args` and turns them into a job.
+/// Checks `args` and turns them into a job that offers no more than the user's config file allows.
 pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
+    prepare_under(args, config::max_rate()?)
+}
+
+/// The same under another cap on the rate, or under none.
+pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     let requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
     let target = target(args, &requests[0])?;
-    let plan = plan(args, &requests, &limits, &target)?;
+    let (plan, limited_by) = plan(args, &requests, &limits, &target, rate_cap)?;
     let operations = requests.iter().map(render).collect::<Result<Vec<_>>>()?;
     let job = Job {
         plan,
@@ -53,7 +59,8 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
         expect: expect(&args.target.expect)?,
         limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
     };
-    let header = header(args, &job, &requests, &limits);
+    let mut header = header(args, &job, &requests, &limits);
+    header.connections.limited_by = limited_by;
     objectives::check(args, &header.targets, &header.operations)?;
     let target_line = match requests.len() {
         1 => format!("{} {}", requests[0].method(), header.targets[0].url),
@@ -73,7 +80,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
         Connections::Fixed(n) => Pool::Fixed { n },
     };
-    let plan = core_plan(args, &requests, load::spec(&lasting(args)?)?, pool, threads)?;
+    let plan = core_plan(args, &requests, load::spec(&lasting(args)?)?, pool, threads, config::max_rate()?)?;
     let (targets, operations) = named(&requests, plan.operations_apart());
     objectives::check(args, &targets, &operations)?;
     let summary = describe(args, &plan).summary;
@@ -101,6 +108,7 @@ fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
         }
         (None, None) => resolve(&origin.host, origin.port)?,
     };
+    check_tls(&args.target)?;
     let options = TlsOptions {
         insecure: args.target.insecure,
         ca_file: args.target.cacert.clone(),
@@ -112,6 +120,18 @@ fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
     }
     let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
     Ok(Target { addresses, tls })
+}
+
+/// Flags of TLS that need or contradict each other.
+fn check_tls(args: &TargetArgs) -> Result<()> {
+    match (&args.cert, &args.key) {
+        (Some(_), None) => bail!("--cert needs the key of that certificate: add --key FILE (PEM)"),
+        (None, Some(_)) => bail!("--key needs the certificate that it belongs to: add --cert FILE (PEM)"),
+        _ if args.insecure && args.cacert.is_some() => {
+            bail!("-k accepts any certificate, so that --cacert would have no effect: leave one of them out")
+        }
+        _ => Ok(()),
+    }
 }
 
 type HostPort = (String, Option<u16>);
@@ -140,16 +160,24 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
     Ok(((host1.to_string(), port(port1)?), (host2.to_string(), port(port2)?)))
 }
 
-fn plan(args: &RunArgs, requests: &[RequestSpec], limits: &Limits, target: &Target) -> Result<Plan> {
+/// The plan, and what this machine lacks for more connections.
+fn plan(
+    args: &RunArgs,
+    requests: &[RequestSpec],
+    limits: &Limits,
+    target: &Target,
+    rate_cap: Option<Rate>,
+) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load::spec(&lasting(args)?)?;
     let rate_max = match &load {
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
     };
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max, &load));
-    let pool = pool(args, limits, target, wanted)?;
+    let (pool, limited_by) = pool(args, limits, target, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
-    core_plan(args, requests, load, pool, args.target.threads.unwrap_or(wanted.min(max)))
+    let threads = args.target.threads.unwrap_or(wanted.min(max));
+    Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
 }
 
 fn core_plan(
@@ -158,6 +186,7 @@ fn core_plan(
     load: LoadSpec,
     pool: Pool,
     threads: u32,
+    rate_cap: Option<Rate>,
 ) -> Result<Plan> {
     let plan = Plan::new(PlanSpec {
         load,
@@ -168,7 +197,7 @@ fn core_plan(
         pool,
         threads,
         idempotent: requests.iter().map(RequestSpec::is_idempotent).collect(),
-        rate_cap: load::rate_cap(&args.load)?,
+        rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {
         check_transient(&plan)?;
@@ -179,7 +208,7 @@ fn core_plan(
 /// The load's flags; with `--precision` the load lasts until it is stopped, at most for `--max-duration`.
 fn lasting(args: &RunArgs) -> Result<LoadArgs> {
     precision::check(args)?;
-    let duration = args.precision.precision.map(|_| args.precision.max_duration).or(args.load.duration);
+    let duration = args.precision.precision.map(|_| args.precision.max_duration()).or(args.load.duration);
     Ok(LoadArgs { duration, ..args.load.clone() })
 }
 
@@ -219,21 +248,21 @@ fn check_transient(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Result<Pool> {
+fn pool(
+    args: &RunArgs,
+    limits: &Limits,
+    target: &Target,
+    threads: u32,
+) -> Result<(Pool, Option<MachineLimit>)> {
     let by_ports: u64 = match target.addresses[0] {
         Address::Tcp(_) => u64::from(limits.ports) * target.addresses.len() as u64,
         Address::Unix(_) => u64::MAX,
     };
     let fitting = limits.connections(threads);
-    let possible = fitting.min(by_ports).min(u64::from(u32::MAX)) as u32;
     let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
-            // A closed population can't use more connections than it has users.
-            let quick =
-                (by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT).min(AUTO_CONNECTIONS_MAX.into()) as u32;
-            let useful = args.load.closed.unwrap_or(quick).min(quick);
-            let max = useful.min(possible).max(args.target.threads.unwrap_or(1));
-            return Ok(Pool::Auto { max });
+            let (max, limited_by) = auto_limit(args.load.closed, fitting, by_ports);
+            return Ok((Pool::Auto { max: max.max(args.target.threads.unwrap_or(1)) }, limited_by));
         }
         Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
         Connections::Fixed(n) => (n, Pool::Fixed { n }),
@@ -252,7 +281,22 @@ fn pool(args: &RunArgs, limits: &Limits, target: &Target, threads: u32) -> Resul
              net.ipv4.ip_local_port_range or ask for fewer connections"
         );
     }
-    Ok(pool)
+    Ok((pool, None))
+}
+
+/// How many connections `auto` may open, and what this machine lacks for more.
+fn auto_limit(users: Option<u32>, fitting: u64, by_ports: u64) -> (u32, Option<MachineLimit>) {
+    // A closed population can't use more connections than it has users.
+    let useful = users.unwrap_or(AUTO_CONNECTIONS_MAX).min(AUTO_CONNECTIONS_MAX);
+    let quick = by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT;
+    let (limit, by) = match fitting <= quick {
+        true => (fitting, MachineLimit::FileDescriptors),
+        false => (quick, MachineLimit::LocalPorts),
+    };
+    match u64::from(useful) <= limit {
+        true => (useful, None),
+        false => (limit as u32, Some(by)),
+    }
 }
 
 fn threads(rate: Rate, load: &LoadSpec) -> u32 {
@@ -295,6 +339,7 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations,
         objectives: args.objectives.document(&args.abort_on),
+        fanout: args.exports.fanout,
         simulated: None,
     }
 }
@@ -312,6 +357,17 @@ fn named(requests: &[RequestSpec], apart: usize) -> (Vec<document::Target>, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_limits_auto_is_named() {
+        let (plenty, ports, descriptors) =
+            (u64::MAX, Some(MachineLimit::LocalPorts), Some(MachineLimit::FileDescriptors));
+        assert_eq!(auto_limit(None, plenty, plenty), (AUTO_CONNECTIONS_MAX, None));
+        assert_eq!(auto_limit(None, plenty, 28_232), (12_690, ports));
+        assert_eq!(auto_limit(None, 964, 28_232), (964, descriptors));
+        assert_eq!(auto_limit(Some(10), 964, 28_232), (10, None));
+        assert_eq!(auto_limit(Some(1000), 964, 28_232), (964, descriptors));
+    }
 
     #[test]
     fn connect_to_rules() {

@@ -42,16 +42,16 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
         );
     }
     simulation.header.objectives = args.objectives.document(&[]);
+    simulation.header.fanout = args.exports.fanout;
     output::check_exports(&args.exports)?;
     let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
     output::check_folder(&folder)?;
     let mut writer = FolderWriter::create(&folder, &simulation.header)?;
-    let (mut document, tally) = simulation.run(|interval| {
+    let (document, tally) = simulation.run(|interval| {
         if let Err(error) = writer.interval(interval) {
             output::note(format_args!("warning: {error}"));
         }
     });
-    document.fanout = args.exports.fanout.and_then(|requests| tally.fanout(requests));
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
     }
@@ -90,12 +90,12 @@ pub(crate) struct Simulation {
 impl Described {
     pub(crate) fn new(args: &WorldArgs) -> Result<Described> {
         let scenario = args.scenario.as_deref().map(scenario::by_name).transpose()?;
-        let server = match (&args.server, scenario) {
+        let server = match (&args.server, &scenario) {
             (Some(server), _) => one_space(server),
-            (None, Some(scenario)) => scenario.server.to_string(),
+            (None, Some(scenario)) => scenario.server.clone(),
             (None, None) => bail!(
                 "which server? Add --scenario NAME ({}), or --server 'slots=1 service=1ms' in words",
-                scenario::NAMES.join(", ")
+                scenario::names().collect::<Vec<_>>().join(", ")
             ),
         };
         let mut world = WorldSpec::new(server::parse(&server)?);
@@ -108,10 +108,14 @@ impl Described {
     /// The load that was asked for; without one, that for which the scenario was made.
     pub(crate) fn load(&self, args: &LoadArgs) -> LoadArgs {
         let mut load = args.clone();
-        if let Some(scenario) = self.scenario.filter(|_| load.rate.is_none() && load.closed.is_none()) {
+        if let Some(scenario) =
+            self.scenario.as_ref().filter(|_| load.rate.is_none() && load.closed.is_none())
+        {
             load.rate = Some(Shape::Hold(Rate::per_second(scenario.rate_per_s)));
         }
-        if let Some(scenario) = self.scenario.filter(|_| load.duration.is_none() && load.requests.is_none()) {
+        if let Some(scenario) =
+            self.scenario.as_ref().filter(|_| load.duration.is_none() && load.requests.is_none())
+        {
             load.duration = Some(Nanos::from_secs(scenario.seconds));
         }
         load
@@ -137,7 +141,8 @@ impl Described {
             pool,
             threads: 1,
             idempotent: vec![true],
-            rate_cap: load::rate_cap(args)?,
+            // The user's config file caps what is sent, and nothing is.
+            rate_cap: args.max_rate,
         })?;
         let is_felt = client::is_felt(&client);
         let client = self.fitted(client, args, &plan)?;
@@ -218,6 +223,7 @@ impl Described {
             protocol_failures: Vec::new(),
             operations: Vec::new(),
             objectives: Default::default(),
+            fanout: None,
             simulated: None,
         }
     }

@@ -1,12 +1,13 @@
-//! The lab's scenarios in the words of `--server`.
+//! The scenarios: the lab's own, in the words of `--server`, and one that the lab does not play.
 
 use anyhow::{Result, bail};
+use unblink_lab::{Baseline, Gate};
 
 /// A server with the load that it was made for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub name: &'static str,
-    pub server: &'static str,
+    pub server: String,
     pub rate_per_s: u64,
     pub seconds: u64,
     /// Of a closed loop that tries to do the same.
@@ -15,34 +16,58 @@ pub(crate) struct Scenario {
     pub by_count: bool,
 }
 
-const fn of_lab(name: &'static str, server: &'static str) -> Scenario {
-    Scenario { name, server, rate_per_s: 1000, seconds: 60, users: 10, by_count: false }
-}
-
-const ALL: [Scenario; 6] = [
-    of_lab("healthy", "service=10ms"),
-    of_lab("stall", "service=10ms pause=1s@30s"),
-    of_lab("ramp", "service=ramp(10ms,100ms,20s,50s)"),
-    of_lab("pauses", "service=10ms pause=200ms@9.5s/10s*6"),
-    of_lab("saturation", "slots=5 service=10ms"),
-    Scenario {
-        name: "one-server",
-        server: "slots=1 service=1ms pause=200ms/500",
-        rate_per_s: 450,
-        seconds: 30,
-        users: 1,
-        by_count: true,
-    },
-];
+/// One server whose queue holds what a closed loop never sends.
+const ONE_SERVER: &str = "one-server";
 
 /// Every name.
-pub(crate) const NAMES: [&str; 6] = ["healthy", "stall", "ramp", "pauses", "saturation", "one-server"];
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    unblink_lab::Scenario::NAMES.iter().copied().chain([ONE_SERVER])
+}
 
 /// The scenario called `name`.
 pub(crate) fn by_name(name: &str) -> Result<Scenario> {
-    match ALL.into_iter().find(|scenario| scenario.name == name) {
-        Some(scenario) => Ok(scenario),
-        None => bail!("there is no scenario {name:?}; there are {}", NAMES.join(", ")),
+    let Some(name) = names().find(|known| *known == name) else {
+        bail!("there is no scenario {name:?}; there are {}", names().collect::<Vec<_>>().join(", "));
+    };
+    Ok(match unblink_lab::Scenario::preset(name) {
+        Some(lab) => {
+            let server = words(&lab);
+            Scenario { name, server, rate_per_s: 1000, seconds: 60, users: 10, by_count: false }
+        }
+        None => {
+            let server = "slots=1 service=1ms pause=200ms/500".to_string();
+            Scenario { name, server, rate_per_s: 450, seconds: 30, users: 1, by_count: true }
+        }
+    })
+}
+
+/// What the lab's server does.
+fn words(scenario: &unblink_lab::Scenario) -> String {
+    let slots = scenario.max_concurrency.map(|slots| format!("slots={slots}"));
+    let service = match scenario.baseline {
+        Baseline::Constant { delay_ns } => format!("service={}", time(delay_ns)),
+        Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => {
+            let [from, to, start, end] = [from_ns, to_ns, start_ns, end_ns].map(time);
+            format!("service=ramp({from},{to},{start},{end})")
+        }
+    };
+    let pause = |gate: &Gate| {
+        let (length, first) = (time(gate.duration_ns), time(gate.first_at_ns));
+        match gate.count {
+            1 => format!("pause={length}@{first}"),
+            count => format!("pause={length}@{first}/{}*{count}", time(gate.period_ns)),
+        }
+    };
+    let pauses = scenario.gates.iter().map(pause);
+    slots.into_iter().chain([service]).chain(pauses).collect::<Vec<_>>().join(" ")
+}
+
+/// `10ms`, `9.5s`: whole microseconds.
+fn time(ns: u64) -> String {
+    match ns {
+        1_000_000_000.. => format!("{}s", ns as f64 / 1e9),
+        1_000_000.. => format!("{}ms", ns as f64 / 1e6),
+        _ => format!("{}us", ns as f64 / 1e3),
     }
 }
 
@@ -56,10 +81,9 @@ mod tests {
 
     #[test]
     fn they_are_those_of_the_lab() {
-        assert_eq!(ALL.map(|scenario| scenario.name), NAMES);
         for name in unblink_lab::Scenario::NAMES {
             let lab = unblink_lab::Scenario::preset(name).unwrap();
-            let here = server::parse(by_name(name).unwrap().server).unwrap();
+            let here = server::parse(&by_name(name).unwrap().server).unwrap();
             assert_eq!(here.slots, lab.max_concurrency, "{name}");
             let service = match lab.baseline {
                 Baseline::Constant { delay_ns } => Service::Constant(Nanos(delay_ns)),
@@ -80,6 +104,15 @@ mod tests {
                 let lab_end = lab.gate_end_ns(ns).unwrap_or(ns);
                 assert_eq!(shut(ms), lab_end, "{name} at {ms} ms");
             }
+        }
+    }
+
+    #[test]
+    fn the_help_says_the_same_words() {
+        let help = crate::args::sim::HELP;
+        for name in names() {
+            let line = format!("  {name:<12} {}", by_name(name).unwrap().server);
+            assert!(help.lines().any(|known| known.starts_with(&line)), "{line}");
         }
     }
 }

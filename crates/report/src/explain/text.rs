@@ -5,6 +5,11 @@ use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
 
+/// Columns of a terminal from which on the whole table fits.
+const WHOLE_TABLE_WIDTH_MIN: usize = 78;
+/// p90 and the maximum give way in a narrower one.
+const NOT_IN_NARROW: [usize; 2] = [2, 5];
+
 /// Characters of the longest name.
 const NAME: usize = 12;
 
@@ -14,8 +19,12 @@ pub(super) fn render(explain: &Explain, style: &Style) -> String {
     screen.paragraph(0, Paint::Bold, &finding(explain));
     screen.paragraph(0, Paint::Plain, &about(explain));
     screen.blank();
+    let narrow = screen.width() < WHOLE_TABLE_WIDTH_MIN;
+    let fits = |i: &usize| !narrow || !NOT_IN_NARROW.contains(i);
     let header = ["ms", "p50", "p90", "p99", "p99.9", "max", "samples", "omitted", "p99 is"];
-    let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
+    let columns: Vec<usize> = (0..header.len()).filter(fits).collect();
+    let mut rows: Vec<Vec<Span>> =
+        vec![columns.iter().map(|&i| (Paint::Dim, header[i].to_string())).collect()];
     let figures = explain.figures();
     for (i, row) in figures.iter().enumerate() {
         let exact = i == 0 && !explain.exact_ns.is_empty();
@@ -30,11 +39,12 @@ pub(super) fn render(explain: &Explain, style: &Style) -> String {
         cells.push((if row.omitted == 0 { Paint::Dim } else { Paint::Finding }, format::count(row.omitted)));
         let error = if i == 0 { "true".to_string() } else { row.error() };
         cells.push((if i == 0 { Paint::Bold } else { Paint::Plain }, error));
-        rows.push(cells);
+        rows.push(columns.iter().map(|&i| cells[i].clone()).collect());
     }
-    let right = Align::Right;
-    screen.table(&[Align::Left, right, right, right, right, right, right, right, right], &rows);
-    screen.heading("What each of them does", "and how to see it alone: unblink sim --client '…'");
+    let align: Vec<Align> =
+        columns.iter().map(|&i| if i == 0 { Align::Left } else { Align::Right }).collect();
+    screen.table(&align, &rows);
+    screen.heading("What each of them does", "alone: unblink sim --client '…'");
     for row in &figures {
         let invented = match row.invented {
             0 => String::new(),

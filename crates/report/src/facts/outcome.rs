@@ -44,6 +44,22 @@ pub(crate) fn is_censored(outcome: &str) -> bool {
     ["timed_out", "unfinished", "unsent"].contains(&outcome)
 }
 
+/// Of all arrivals, the failed included, how many were answered `ok` within the percentile that people quote: percentiles
+/// speak of those that did not fail.
+pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {
+    let d = &doc.response_time;
+    let shown = &d.quantiles[..super::shown(d).0];
+    // The highest known one up to p99.
+    let quantile = shown.iter().rfind(|quantile| quantile.q <= 0.99 && quantile.answered_within.is_some())?;
+    let share = quantile.answered_within.filter(|share| share.is_finite())?;
+    Some(format!(
+        "of all arrivals, the failed included, {} were ok within the {} of {}",
+        format::percent(share),
+        format::quantile_label(quantile.q),
+        format::duration(quantile.value)
+    ))
+}
+
 /// Why something can't be drawn, as the end of a sentence.
 pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
     let a = &doc.arrivals;

@@ -53,11 +53,11 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let n = format::count(u64::from(fanout.requests));
     let time = |ns, censored| {
         let time = format::duration(ns);
-        if censored { format!("more than {time}") } else { time }
+        if censored { format!("more than {time}") } else { format!("{time} or longer") }
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
     let mut sentences = vec![format!(
-        "Half of the pages that need {n} requests take {} or longer, 1 in 100 {}{few}.",
+        "Half of the pages that need {n} requests take {}, 1 in 100 takes {}{few}.",
         time(fanout.p50_ns, fanout.p50_censored),
         time(fanout.p99_ns, fanout.p99_censored)
     )];
@@ -68,12 +68,11 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
         .filter(|slower| wanted.contains(&slower.q))
         .map(|slower| {
             let label = format::quantile_label(slower.q);
-            format!("{} {label} ({})", format::percent(slower.share), format::duration(slower.value_ns))
+            format!("{label} ({}): {}", format::duration(slower.value_ns), format::percent(slower.share))
         })
         .collect();
     if !shares.is_empty() {
-        sentences
-            .push(format!("Share of pages with a request above a request's own {}.", shares.join(" · ")));
+        sentences.push(format!("Pages slower than a single request's {}.", shares.join(" · ")));
     }
     sentences
 }

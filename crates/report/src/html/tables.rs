@@ -17,6 +17,7 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
     percentiles(out, doc, level);
+    pages(out, doc, level);
     phases(out, doc, level);
     slowest(out, doc, level);
     operations(out, doc, level);
@@ -134,12 +135,31 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     for sentence in facts::without_interval(doc).into_iter().chain(facts::extremes(&doc.response_time)) {
         let _ = write!(note, "{sentence}. ");
     }
+    if let Some(within) = facts::answered_within(doc) {
+        let _ = write!(note, "Of{}. ", within.trim_start_matches("of"));
+    }
     if doc.response_time.censored > 0 {
         let open = format::plural(doc.response_time.censored, "arrival", "arrivals");
         let _ = write!(note, "> longer than that: {open} had not ended by then. ");
     }
     note.push_str(facts::invalid_note(doc).unwrap_or(""));
     table.finish(out, note.trim());
+}
+
+/// Pages of several requests.
+fn pages(out: &mut String, doc: &RunDocument, level: u8) {
+    let sentences = facts::fanout(doc);
+    if sentences.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<div class=\"block fanout\"><h{level}>Pages of several requests: the slowest of them decides</h{level}>"
+    );
+    for sentence in sentences {
+        let _ = write!(out, "<p>{}</p>", escape(&sentence));
+    }
+    out.push_str("</div>");
 }
 
 fn phases(out: &mut String, doc: &RunDocument, level: u8) {
@@ -269,12 +289,15 @@ fn connections(doc: &RunDocument) -> Vec<(String, String)> {
 
 fn throughput(doc: &RunDocument) -> Vec<(String, String)> {
     let r = &doc.rate;
-    vec![
+    let mut rows = vec![
         ("offered".into(), r.offered.map_or("as fast as answers come".into(), format::rate)),
         ("sent".into(), format::rate(r.sent)),
         ("achieved".into(), format::rate(r.achieved)),
-        ("received".into(), format::bytes(doc.bytes_received)),
-    ]
+    ];
+    if doc.simulated.is_none() {
+        rows.push(("received".into(), format::bytes(doc.bytes_received)));
+    }
+    rows
 }
 
 fn generator(doc: &RunDocument) -> Vec<(String, String)> {

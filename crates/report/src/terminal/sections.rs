@@ -125,6 +125,9 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     if let Some(extremes) = facts::extremes(response) {
         screen.marked(2, Paint::Dim, "·", &extremes);
     }
+    if let Some(within) = facts::answered_within(doc) {
+        screen.marked(2, Paint::Dim, "·", &within);
+    }
     if response.censored > 0 {
         let open = format::plural(response.censored, "arrival", "arrivals");
         let note = format!("longer than that: {open} had not ended by then");
@@ -266,7 +269,9 @@ pub(super) fn throughput(screen: &mut Screen, doc: &RunDocument) {
     }
     parts.push(format!("sent {}", format::rate(r.sent)));
     parts.push(format!("achieved {}", format::rate(r.achieved)));
-    parts.push(format!("received {}", format::bytes(doc.bytes_received).replace(' ', "\u{a0}")));
+    if doc.simulated.is_none() {
+        parts.push(format!("received {}", format::bytes(doc.bytes_received).replace(' ', "\u{a0}")));
+    }
     screen.paragraph(2, Paint::Plain, &parts.join(" · "));
 }
 

@@ -1,0 +1,49 @@
+//! What happened to connections, and what bounds them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Connections over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Connections {
+    /// `auto` or `fixed`.
+    pub mode: String,
+    /// Limit (auto) or number asked for (fixed).
+    pub limit: u64,
+    /// What this machine lacks for a higher limit of `auto`; `null` when it lacks nothing.
+    #[serde(default)]
+    pub limited_by: Option<MachineLimit>,
+    /// Most that were usable at once.
+    pub peak: u64,
+    /// Attempts to open one.
+    pub attempted: u64,
+    /// Attempts that led to a usable connection.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Attempts refused by the target.
+    pub refused: u64,
+    /// Opened beyond the peak: connections that replaced others.
+    pub reconnects: u64,
+    /// Usable connections that ended by the target's doing, or after an answer that closes.
+    pub closed_by_target: u64,
+    /// Closed because their request timed out.
+    pub closed_on_timeout: u64,
+    /// Requests sent a second time because a reused connection had died.
+    pub resent: u64,
+    /// Attempts that this machine could not make: no descriptor, no port.
+    pub local_limit: u64,
+    /// Usable connections by address of the target.
+    pub by_address: BTreeMap<String, u64>,
+}
+
+/// What a machine has too few of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineLimit {
+    /// `ulimit -n`.
+    FileDescriptors,
+    /// `net.ipv4.ip_local_port_range`.
+    LocalPorts,
+}
