@@ -14,7 +14,7 @@ use crate::live::LiveLine;
 use crate::output;
 use crate::{clock, exit, signals};
 use anyhow::{Context, Result};
-pub(crate) use prepare::{Prepared, planned, prepare};
+pub(crate) use prepare::{Prepared, planned, prepare, prepare_under};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
