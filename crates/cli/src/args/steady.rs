@@ -65,7 +65,7 @@ impl PrecisionArgs {
 impl PrecisionArgs {
     /// The run lasts as long as it is told to.
     pub(crate) fn none() -> PrecisionArgs {
-        PrecisionArgs { precision: None, precision_of: 0.99, max_duration: Nanos::ZERO }
+        PrecisionArgs { precision: None, precision_of: None, max_duration: None }
     }
 }
 
