@@ -8,6 +8,8 @@ mod picture;
 pub(crate) mod requests;
 mod schema;
 mod source;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod write;
 mod yaml;

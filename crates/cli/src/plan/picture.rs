@@ -69,7 +69,7 @@ mod tests {
         let picture = draw(&schedule, Nanos::from_secs(10));
         let lines: Vec<&str> = picture.lines().collect();
         assert_eq!(lines.len(), ROWS + 4);
-        assert!(lines[1].starts_with("  800/s ┤") && lines[1].ends_with('█'), "{picture}");
+        assert!(lines[1].starts_with("  800/s ┤") && lines[1].ends_with('▇'), "{picture}");
         assert_eq!(lines[ROWS].matches('█').count(), WIDTH, "{picture}");
         assert!(lines[ROWS + 2].ends_with("1 min"), "{picture}");
         assert!(lines[ROWS + 3].contains(&"~".repeat(10)), "{picture}");

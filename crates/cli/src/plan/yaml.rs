@@ -146,8 +146,8 @@ mod tests {
     fn what_is_no_plain_plan_is_refused_where_it_stands() {
         for (text, part, word) in [
             ("a: 1\na: 2\n", "given before", "a: 2"),
-            ("a: &x 1\nb: *x\n", "anchors", "1"),
-            ("a: !!str 1\n", "anchors and tags", "1"),
+            ("a: &x 1\nb: *x\n", "anchors", "&x"),
+            ("a: !!str 1\n", "anchors and tags", ""),
             ("a: [1, 2\n", "", ""),
             ("a: 1\n---\nb: 2\n", "one document", ""),
         ] {

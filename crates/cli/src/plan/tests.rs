@@ -1,0 +1,165 @@
+//! Fields and flags walked side by side, and plans written and read back.
+
+use super::arguments::joined;
+use super::fields::{Field, For, Kind, all};
+use super::file::{PlanFile, parse};
+use super::{schema, write};
+use crate::args::Cli;
+use clap::CommandFactory;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A value that the flag takes.
+fn sample(field: &Field) -> String {
+    let by_name = match field.name.as_str() {
+        "slo" => "p99 < 1s",
+        "abort-on" => "p99 > 1s for 1s",
+        "expect" => "status=200",
+        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" => "3",
+        "rate" | "max-rate" => "50",
+        "precision" => "5%",
+        "precision-of" => "p99",
+        "max-body-size" => "1k",
+        "think" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => "5s",
+        _ => field.possible.first().map_or("some", String::as_str),
+    };
+    by_name.to_string()
+}
+
+fn plan_of(json: &Value) -> PlanFile {
+    let text = write::toml(json);
+    parse(Path::new("plan.toml"), text.clone()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn flags(argv: &[OsString]) -> Vec<String> {
+    let text = |arg: &OsString| arg.to_string_lossy().into_owned();
+    argv.iter()
+        .map(text)
+        .filter_map(|arg| Some(arg.strip_prefix("--")?.split('=').next()?.to_string()))
+        .collect()
+}
+
+#[test]
+fn every_field_has_a_flag_that_overrides_it() {
+    let cli = Cli::command();
+    for field in all() {
+        let value = match field.kind {
+            Kind::Switch => json!(true),
+            Kind::One => json!(sample(field)),
+            Kind::Many => json!([sample(field)]),
+        };
+        let plan = plan_of(&json!({field.section.as_str(): {field.name.as_str(): value}}));
+        for command in For::ALL.into_iter().filter(|command| field.is_for(*command)) {
+            let argv: Vec<OsString> = vec!["unblink".into(), command.name().into()];
+            let (all, _) = joined(&cli, &argv, command, &plan).unwrap();
+            assert_eq!(flags(&all), [field.name.as_str()], "the field becomes its flag");
+            let own = match field.kind {
+                Kind::Switch => format!("--{}", field.name),
+                _ => format!("--{}={}", field.name, sample(field)),
+            };
+            let argv = [&argv[..], &[own.into()]].concat();
+            let (all, _) = joined(&cli, &argv, command, &plan).unwrap();
+            assert_eq!(flags(&all), [field.name.as_str()], "the user's own flag stands alone");
+        }
+    }
+}
+
+#[test]
+fn every_flag_that_takes_a_value_is_a_field_with_help() {
+    let cli = Cli::command();
+    for command in For::ALL {
+        for arg in cli.find_subcommand(command.name()).unwrap().get_arguments() {
+            let Some(name) = arg.get_long().filter(|name| !["json", "quiet"].contains(name)) else {
+                continue;
+            };
+            let field = all().iter().find(|field| field.name == name).unwrap_or_else(|| panic!("--{name}"));
+            assert!(field.is_for(command) && !field.help.is_empty(), "--{name}");
+            let described = &schema::schema()["properties"][&field.section]["properties"][name];
+            assert!(described["description"].is_string(), "--{name}: {described}");
+        }
+    }
+}
+
+#[test]
+fn what_takes_the_place_of_a_field_leaves_it_out() {
+    let cli = Cli::command();
+    let plan = plan_of(
+        &json!({"load": {"rate": "5", "arrivals": "poisson", "precision": "5%"}, "request": {"body-file": "b"}}),
+    );
+    let joined_with = |own: &[&str]| {
+        let argv: Vec<OsString> = ["unblink", "run"].iter().chain(own).map(OsString::from).collect();
+        flags(&joined(&cli, &argv, For::Run, &plan).unwrap().0)
+    };
+    assert_eq!(joined_with(&["--closed", "3"]), ["body-file", "closed"]);
+    assert_eq!(joined_with(&["-d", "5s", "--body", "x"]), ["arrivals", "rate", "body"]);
+}
+
+/// A text that a plan may hold anywhere.
+fn text() -> impl Strategy<Value = String> {
+    "[ -~äß→😀\t\n]{1,12}".prop_filter("a plan has no empty value", |text| text != "~")
+}
+
+fn any_plan() -> impl Strategy<Value = Value> {
+    let request = (text(), proptest::option::of(text()), proptest::collection::vec(text(), 0..3));
+    let fields = proptest::collection::vec(any::<bool>(), all().len());
+    (proptest::option::of(text()), fields, proptest::collection::vec(request, 0..3), text()).prop_map(
+        |(target, chosen, requests, free)| {
+            let mut root = Map::new();
+            if let Some(target) = target {
+                root.insert("target".into(), target.into());
+            }
+            for (field, _) in all().iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+                // What the flag does not look into may be any text.
+                let is_free = ["header", "body", "output", "junit"].contains(&field.name.as_str());
+                let value = if is_free { free.clone() } else { sample(field) };
+                let value = match field.kind {
+                    Kind::Switch => json!(true),
+                    Kind::One => json!(value),
+                    Kind::Many => json!([value, value]),
+                };
+                let section = root.entry(&field.section).or_insert_with(|| json!({}));
+                section[&field.name] = value;
+            }
+            let request = |(url, name, headers): (String, Option<String>, Vec<String>)| {
+                let mut table = Map::new();
+                table.insert("url".into(), url.into());
+                name.map(|name| table.insert("name".into(), name.into()));
+                if !headers.is_empty() {
+                    table.insert("header".into(), headers.into());
+                }
+                Value::from(table)
+            };
+            if !requests.is_empty() {
+                root.insert("requests".into(), requests.into_iter().map(request).collect());
+            }
+            root.into()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_plan_that_is_written_is_read_back(plan in any_plan()) {
+        let raw = |_: &str, text: &super::file::Text| text.raw.clone();
+        for (name, text) in [
+            ("p.toml", write::toml(&plan)),
+            ("p.yaml", write::yaml(&plan)),
+            ("p.yml", serde_json::to_string_pretty(&plan).unwrap()),
+        ] {
+            let read = parse(Path::new(name), text.clone());
+            let read = read.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+            prop_assert_eq!(write::json(&read, &raw), plan.clone(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\PC|\n){0,60}") {
+        for name in ["p.toml", "p.yaml"] {
+            let _ = parse(Path::new(name), text.clone());
+        }
+    }
+}

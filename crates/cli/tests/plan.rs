@@ -1,0 +1,217 @@
+//! Plan files through the binary.
+
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::lab::Lab;
+use support::{Place, finish};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+const PLAN: &str = r#"
+target = "http://127.0.0.1:9/base"
+[load]
+rate = 50
+duration = "1s"
+seed = 7
+[objectives]
+slo = ["p99 < 5s", "cart: p99 < 5s"]
+[[requests]]
+name = "home"
+url = "/"
+[[requests]]
+name = "cart"
+url = "/cart?token=${CART_TOKEN}"
+method = "POST"
+header = ["X-Key: ${CART_TOKEN}", "Accept: text/html"]
+body = "{}"
+"#;
+
+#[test]
+fn a_plan_runs_and_flags_override_its_fields() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy", "--baseline", "1ms"]);
+    place.file("plan.toml", PLAN);
+    // The URL takes the place of the target, the rate that of the plan's.
+    let args = ["run", "plan.toml", lab.url.as_str(), "-R", "100", "-o", "out", "--json", "-q"];
+    let said = finish(place.command(&args).env("CART_TOKEN", "s3cret"));
+    let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!(run["load"]["phases"][0]["from_per_s"], 100.0);
+    assert_eq!(run["arrivals"]["ok"], 100, "{run}");
+    let names: Vec<&str> =
+        run["operations"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["home", "cart"]);
+    assert_eq!(run["targets"][1]["method"], "POST");
+    assert!(run["targets"][1]["url"].as_str().unwrap().contains(lab.port()), "{run}");
+    assert_eq!(run["verdict"]["slos"][1]["name"], "cart");
+    for file in place.list("out") {
+        let bytes = std::fs::read(place.path().join("out").join(&file)).unwrap();
+        assert!(!bytes.windows(6).any(|part| part == b"s3cret"), "{file} holds the secret");
+    }
+    assert!(!said.stderr.contains("s3cret") && !said.stdout.contains("s3cret"));
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named() {
+    let place = Place::new();
+    place.file("plan.toml", PLAN);
+    let mut run = place.command(&["run", "plan.toml"]);
+    finish(run.env_remove("CART_TOKEN")).refused(&["plan.toml:14:", "no variable CART_TOKEN", "^^^"]);
+    let mut check = place.command(&["plan", "check", "plan.toml"]);
+    assert_eq!(
+        finish(check.env_remove("CART_TOKEN")).code(),
+        Some(0),
+        "a plan is looked at without its secrets"
+    );
+}
+
+#[test]
+fn what_is_shown_holds_no_secret_and_is_a_plan() {
+    let place = Place::new();
+    let plan = format!("{PLAN}[request]\nheader = [\"Authorization: Basic czNjcmV0\", \"X: ${{A}}\"]\n");
+    place.file("plan.toml", plan);
+    let shown =
+        finish(place.command(&["plan", "show", "plan.toml"]).env("CART_TOKEN", "s3cret").env("A", "s3cret"));
+    assert_eq!(shown.code(), Some(0), "{shown:?}");
+    assert!(!shown.stdout.contains("s3cret") && !shown.stdout.contains("czNjcmV0"), "{shown:?}");
+    assert!(shown.stdout.contains("Offered rate over time") && shown.stdout.contains("X: ${A}"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("# timeout = \"30s\""),
+        "what is left out is shown with its default: {shown:?}"
+    );
+    assert!(shown.stdout.lines().take(14).all(|line| line.chars().count() <= 80), "{shown:?}");
+    for form in ["toml", "yaml", "json"] {
+        let text = place.call(&["plan", "show", "plan.toml", "--as", form]).stdout;
+        let again = format!("again.{}", if form == "toml" { "toml" } else { "yaml" });
+        place.file(&again, &text);
+        let read = place.call(&["plan", "show", &again, "--as", "json"]);
+        let json = place.call(&["plan", "show", "plan.toml", "--as", "json"]);
+        assert_eq!(read.stdout, json.stdout, "{form}");
+    }
+}
+
+#[test]
+fn a_plan_is_simulated_with_what_a_simulation_has() {
+    let place = Place::new();
+    place.file("plan.yaml", "load: {rate: 1000, duration: 60s}\nworld: {scenario: stall}\nobjectives: {slo: ['p99 < 200ms', 'cart: p99 < 1s']}\ntarget: http://127.0.0.1:9/\n");
+    let said = place.call(&["sim", "plan.yaml", "-o", "out", "--json"]);
+    let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!((said.code(), &run["arrivals"]["ok"]), (Some(1), &60_000.into()));
+    assert!(said.stderr.contains("\"cart: p99 < 1s\" is left out"), "{said:?}");
+    // A flag in the place of another: --server instead of the plan's scenario.
+    let said =
+        place.call(&["sim", "plan.yaml", "--server", "service=1ms", "-o", "other", "--slo", "p99 < 5ms"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    place.call(&["sim", "plan.txt"]).refused(&["is no plan", ".yaml"]);
+}
+
+#[test]
+fn flags_that_say_something_else_take_the_place_of_fields() {
+    let place = Place::new();
+    place.file("rate.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 50\narrivals = \"poisson\"\n[world]\nscenario = \"healthy\"\n");
+    let said =
+        place.call(&["sim", "rate.toml", "--closed", "3", "--think", "1s", "-d", "5s", "-o", "a", "--json"]);
+    let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!((&run["load"]["model"], &run["load"]["users"]), (&"closed".into(), &3.into()));
+    // --think belongs to the users that only the plan has.
+    place.file("users.toml", "[load]\nclosed = 3\nduration = \"5s\"\n[world]\nscenario = \"healthy\"\n");
+    let said = place.call(&["sim", "users.toml", "--think", "1s", "-o", "b", "--json"]);
+    let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!(run["load"]["think_ns"], 1_000_000_000u64);
+}
+
+#[test]
+fn errors_point_into_the_file() {
+    let place = Place::new();
+    for (name, text, parts) in [
+        (
+            "a.toml",
+            "[load]\nrate = 5\ndurration = \"5s\"\n",
+            &["a.toml:3:1", "durration", "did you mean \"duration\"?", "^^^^^^^^^"][..],
+        ),
+        ("b.toml", "[laod]\nrate = 5\n", &["b.toml:1:2", "did you mean \"load\"?"]),
+        ("c.toml", "rate = 5\n", &["c.toml:1:1", "it belongs into [load]"]),
+        ("d.toml", "[load]\nrate = 0\n", &["d.toml:2:8", "the rate is 0"]),
+        ("e.toml", "[load]\narrivals = \"poison\"\n", &["e.toml:2:12", "did you mean \"poisson\"?"]),
+        ("f.toml", "[objectives]\nslo = [\n  \"p99 < 200\",\n]\n", &["f.toml:3:10", "no unit"]),
+        ("g.toml", "[load]\nrate = \n", &["g.toml:2:8"]),
+        ("h.toml", "[load]\nrate = 5\nrate = 6\n", &["h.toml:3:1"]),
+        ("i.yaml", "load:\n  rate: 5\n  durration: 5s\n", &["i.yaml:3:3", "did you mean \"duration\"?"]),
+        ("j.yaml", "load:\n  rate: [1, 2]\n", &["j.yaml:2:9", "no list"]),
+        ("k.yaml", "load:\n  rate: 5\n rate: 6\n", &["k.yaml:3"]),
+        ("l.toml", "[[requests]]\nname = \"a\"\n", &["l.toml:1", "no url"]),
+        ("m.toml", "[[requests]]\nurl = \"/a\"\n[load]\nrate=1\n", &["m.toml:2:7", "no target"]),
+        ("n.toml", "target = \"nothing\"\n[load]\nrate = 1\n", &["n.toml", "no scheme"]),
+        ("o.toml", "target = \"http://h/\"\n", &["o.toml", "how much load?"]),
+        ("p.toml", "[load]\nthink = \"1s\"\nrate = 5\n", &["p.toml", "--closed"]),
+    ] {
+        place.file(name, text);
+        place.call(&["plan", "check", name]).refused(parts);
+    }
+    place.call(&["run", "missing.toml"]).refused(&["missing.toml", "unblink init"]);
+}
+
+#[test]
+fn init_writes_a_plan_once() {
+    let place = Place::new();
+    assert_eq!(place.call(&["init"]).code(), Some(0));
+    let text = place.text("plan.toml");
+    assert_eq!(place.call(&["plan", "check", "plan.toml"]).code(), Some(0));
+    place.file("plan.toml", "mine");
+    place.call(&["init"]).refused(&["exists"]);
+    assert_eq!(place.text("plan.toml"), "mine");
+    place.call(&["init", "plan.yaml"]).refused(&[".toml"]);
+    // Every field that is a comment would be in order without its sign, wherever its value is one.
+    let all: String = text.replace("# [[requests]]", "[[requests]]");
+    for line in all.lines().filter_map(|line| line.strip_prefix("# ")) {
+        let is_field = line.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
+        assert!(!is_field || toml::from_str::<toml::Table>(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_binary_and_fits_plans() {
+    let place = Place::new();
+    let printed = place.call(&["plan", "schema"]).stdout;
+    let published =
+        std::fs::read_to_string(repository().join("docs/plan.schema.json")).expect("docs/plan.schema.json");
+    assert_eq!(printed, published, "unblink plan schema > docs/plan.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(&printed).expect("JSON")).expect("a schema");
+    for plan in examples() {
+        let shown = place.call(&["plan", "show", plan.to_str().unwrap(), "--as", "json"]);
+        let json: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|e| panic!("{e}: {shown:?}"));
+        let errors: Vec<String> = schema.iter_errors(&json).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", plan.display());
+    }
+    let wrong = serde_json::json!({"load": {"durration": "5s"}});
+    assert!(!schema.is_valid(&wrong));
+}
+
+fn examples() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(repository().join("examples")).expect("examples/");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut plans: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "toml" || e == "yaml")).collect();
+    plans.sort();
+    assert!(plans.len() >= 5, "{plans:?}");
+    plans
+}
+
+/// Each example says in its first line how its simulation ends.
+#[test]
+fn every_example_is_in_order_and_runs_in_the_virtual_world() {
+    for plan in examples() {
+        let place = Place::new();
+        let path = plan.to_str().expect("UTF-8");
+        assert_eq!(place.call(&["plan", "check", path]).code(), Some(0), "{path}");
+        let said = place.call(&["sim", path, "-o", "out"]);
+        let text = std::fs::read_to_string(&plan).expect("a plan");
+        let expected =
+            text.lines().find_map(|line| line.strip_prefix("# Simulated, it exits with ")).expect(path);
+        let code: i32 = expected.split(' ').next().and_then(|code| code.parse().ok()).expect(path);
+        assert_eq!(said.code(), Some(code), "{path}: {said:?}");
+    }
+}
