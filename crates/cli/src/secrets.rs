@@ -1,7 +1,7 @@
 //! Secrets in headers, URLs and bodies never reach a report, a log or a store.
 
 /// What stands in a secret's place.
-const MASK: &str = "***";
+pub(crate) const MASK: &str = "***";
 
 /// Headers whose values say nothing about who asks. The value of any other header is masked: a list of
 /// secret ones would never be complete.

@@ -136,7 +136,8 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
         let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
         let cli = Cli::try_parse_from(all).map_err(|error| {
             let text = error.to_string();
-            let said = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+            let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+            let said = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string();
             anyhow!("{}: {said}", plan.source.name)
         })?;
         let cli = with_requests(cli, requests);

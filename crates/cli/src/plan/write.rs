@@ -91,7 +91,7 @@ pub(crate) fn shown(name: &str, text: &Text) -> String {
             Some((_, value)) if is_one_variable(value) => raw.clone(),
             _ => secrets::mask_header(raw),
         },
-        "body" => format!("({} bytes)", raw.len()),
+        "body" => secrets::MASK.to_string(),
         TARGET | "url" => secrets::mask_url(raw),
         _ => raw.clone(),
     }
