@@ -178,7 +178,7 @@ fn the_published_schema_is_that_of_the_binary_and_fits_plans() {
     let printed = place.call(&["plan", "schema"]).stdout;
     let published =
         std::fs::read_to_string(repository().join("docs/plan.schema.json")).expect("docs/plan.schema.json");
-    assert_eq!(printed, published, "unblink plan schema > docs/plan.schema.json");
+    assert!(printed == published, "out of date: unblink plan schema > docs/plan.schema.json");
     let schema = jsonschema::validator_for(&serde_json::from_str(&printed).expect("JSON")).expect("a schema");
     for plan in examples() {
         let shown = place.call(&["plan", "show", plan.to_str().unwrap(), "--as", "json"]);

@@ -20,7 +20,9 @@ pub fn render(doc: &RunDocument) -> String {
 /// known.
 pub fn render_with_truth(doc: &RunDocument, truth: Option<&[(f64, u64)]>) -> String {
     let part = facts::part(doc).map(|part| format!(" · {part}")).unwrap_or_default();
-    let mut page = Page::new(&format!("{}: {}{part}", facts::validity_word(doc), facts::target(doc)));
+    let verdict = doc.verdict.as_ref().map(|verdict| format!(", {}", facts::verdict_word(verdict)));
+    let word = format!("{}{}", facts::validity_word(doc), verdict.unwrap_or_default());
+    let mut page = Page::new(&format!("{word}: {}{part}", facts::target(doc)));
     page.document("run", doc);
     run(&mut page, doc, "run", truth, 1);
     page.finish(doc)

@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(lines.len(), ROWS + 4);
         assert!(lines[1].starts_with("  800/s ┤") && lines[1].ends_with('▇'), "{picture}");
         assert_eq!(lines[ROWS].matches('█').count(), WIDTH, "{picture}");
-        assert!(lines[ROWS + 2].ends_with("1 min"), "{picture}");
+        assert!(lines[ROWS + 2].ends_with("60 s"), "{picture}");
         assert!(lines[ROWS + 3].contains(&"~".repeat(10)), "{picture}");
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{picture}");
     }

@@ -27,9 +27,9 @@ pub(crate) fn verdict_sentence(doc: &RunDocument, verdict: &Verdict) -> String {
             (met, 0, 0) => format!("All {} objectives are met.", format::count(met as u64)),
             (_, 1, 0) if all == 1 => "The objective is missed.".to_string(),
             (_, 0, 1) if all == 1 => "Whether the objective is met can't be told.".to_string(),
-            (met, missed, 0) => format!("Of {all} objectives {met} are met, {missed} missed."),
+            (met, missed, 0) => format!("{met} of {all} objectives met, {missed} missed."),
             (met, missed, open) => {
-                format!("Of {all} objectives {met} are met, {missed} missed; {open} can't be told.")
+                format!("{met} of {all} objectives met, {missed} missed, {open} can't be told.")
             }
         };
     match (verdict.status, verdict.on_inconclusive) {
