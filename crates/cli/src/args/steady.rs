@@ -60,9 +60,7 @@ impl PrecisionArgs {
     pub(crate) fn max_duration(&self) -> Nanos {
         self.max_duration.unwrap_or(Nanos::from_secs(600))
     }
-}
 
-impl PrecisionArgs {
     /// The run lasts as long as it is told to.
     pub(crate) fn none() -> PrecisionArgs {
         PrecisionArgs { precision: None, precision_of: None, max_duration: None }
