@@ -7,6 +7,9 @@ use crate::clock::SECOND_NS;
 use crate::stamps::Stamp;
 use serde::{Deserialize, Serialize};
 
+/// Fewer arrivals after the first second than these have no p99 worth the name.
+const ARRIVALS_MIN: usize = 500;
+
 /// Deviations of one load, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Deviation {
@@ -18,7 +21,7 @@ pub(crate) struct Deviation {
     pub arrivals: u64,
 }
 
-/// The deviation of `stamps`, in order of arrival; `None` when nothing came after the first second.
+/// The deviation of `stamps`, in order of arrival; `None` when too few came after the first second.
 pub(crate) fn of(stamps: &[Stamp], rate_per_s: u64) -> Option<Deviation> {
     let first_ns = stamps.first()?.arrived_ns;
     let after = |(_, stamp): &(usize, &Stamp)| stamp.arrived_ns - first_ns >= SECOND_NS;
@@ -28,6 +31,9 @@ pub(crate) fn of(stamps: &[Stamp], rate_per_s: u64) -> Option<Deviation> {
         .filter(after)
         .map(|(k, stamp)| offset_ns(stamp.arrived_ns - first_ns, k, rate_per_s))
         .collect();
+    if offsets.len() < ARRIVALS_MIN {
+        return None;
+    }
     offsets.sort_unstable();
     let base_ns = *offsets.get(rank(offsets.len(), 0.01)?)?;
     let mut deviations: Vec<u64> = offsets.iter().map(|offset| offset.abs_diff(base_ns)).collect();
@@ -92,9 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_second_of_load_there_is_no_deviation() {
-        assert_eq!(of(&[], 1000), None);
-        assert_eq!(of(&stamps((0..1000).map(|k| k * 1_000_000)), 1000), None);
+    fn too_few_arrivals_have_no_deviation() {
+        let arrivals = |n| of(&stamps((0..n).map(|k| k * 1_000_000)), 1000).map(|found| found.arrivals);
+        assert_eq!([arrivals(0), arrivals(1000), arrivals(1499)], [None; 3]);
+        assert_eq!(arrivals(1500), Some(500));
     }
 
     #[test]

@@ -23,14 +23,14 @@ impl Spread {
 
     /// `median (min–max)`, or the value alone when there is one round.
     pub(crate) fn text(&self) -> String {
+        self.text_with(three_digits)
+    }
+
+    /// The same, with every number written by `write`.
+    pub(crate) fn text_with(&self, write: fn(f64) -> String) -> String {
         match self.rounds {
-            1 => three_digits(self.median),
-            _ => format!(
-                "{} ({}–{})",
-                three_digits(self.median),
-                three_digits(self.min),
-                three_digits(self.max)
-            ),
+            1 => write(self.median),
+            _ => format!("{} ({}–{})", write(self.median), write(self.min), write(self.max)),
         }
     }
 }
@@ -46,6 +46,11 @@ pub(crate) fn three_digits(value: f64) -> String {
     // Rounding may have added a digit before the point: 9.996 is 10.0.
     let magnitude = rounded.abs().log10().floor() as i32;
     with_commas(&format!("{rounded:.*}", (2 - magnitude).max(0) as usize))
+}
+
+/// A number of things, in full: `149,998`.
+pub(crate) fn whole(value: f64) -> String {
+    with_commas(&format!("{value:.0}"))
 }
 
 fn with_commas(number: &str) -> String {
@@ -83,6 +88,7 @@ mod tests {
         ] {
             assert_eq!(three_digits(value), text);
         }
+        assert_eq!([whole(149_998.0), whole(12.0)], ["149,998", "12"]);
     }
 
     #[test]

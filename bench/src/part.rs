@@ -129,6 +129,8 @@ impl Part {
             Tool::Pace => self == Part::Pacing,
             // What these report of a load at a rate is no latency of an open load; their arrivals can be judged.
             Tool::Bombardier => self != Part::Stall,
+            // It has no closed loop; one part shows what comes of a rate that it can't reach.
+            Tool::Wrk2 => matches!(self, Part::Throughput | Part::Pacing | Part::Stall),
             _ => true,
         }
     }

@@ -117,7 +117,8 @@ impl Turn<'_> {
         let (to, to_ns) = (nginx.requests()?, now_ns());
         let ended = measured.wait(self.limit())?;
         run.requests = nginx.requests()?;
-        run.answers_per_s = Some((to - from) as f64 * SECOND_NS as f64 / (to_ns - from_ns) as f64);
+        let answers_per_s = (to - from) as f64 * SECOND_NS as f64 / (to_ns - from_ns) as f64;
+        run.answers_per_s = Some(answers_per_s).filter(|&answers| answers > 0.0);
         self.account(run, &ended, folder)
     }
 

@@ -76,7 +76,16 @@ pub(crate) struct Run {
     pub by_server: Option<Responses>,
 }
 
+/// From this share of the offered rate on, a tool holds it.
+const HELD_FROM: f64 = 0.98;
+
 impl Run {
+    /// Whether the server answered what was to be offered: else its cost is that of another load.
+    pub(crate) fn holds_rate(&self) -> bool {
+        let share = |rate: u64| self.answers_per_s.is_some_and(|answers| answers >= HELD_FROM * rate as f64);
+        self.rate_per_s.is_none_or(share)
+    }
+
     /// Client's processor seconds for a million requests.
     pub(crate) fn cpu_s_per_million(&self) -> Option<f64> {
         let is_known = self.failure.is_none() && self.requests > 0;

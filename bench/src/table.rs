@@ -1,7 +1,7 @@
 //! Results as Markdown.
 
 use crate::claims::{self, percent_off};
-use crate::figures::{Spread, three_digits};
+use crate::figures::{Spread, three_digits, whole};
 use crate::part::Part;
 use crate::results::{Results, Run};
 use crate::rounds::{Figure, ratio, runs, spread, tools};
@@ -14,46 +14,80 @@ const OURS: &str = "unblink";
 struct Column {
     title: &'static str,
     value: Figure,
+    /// How it is written.
+    write: fn(f64) -> String,
     /// Followed by a column with unblink's figure divided by this one, both from the same round.
     compared: bool,
 }
 
-const ANSWERS: Column = Column { title: "requests/s", value: |run| run.answers_per_s, compared: true };
-const CPU: Column = Column { title: "CPU s per million", value: Run::cpu_s_per_million, compared: true };
-const MEMORY: Column =
-    Column { title: "memory, MB", value: |run| Some(run.memory_bytes_max as f64 / 1e6), compared: false };
-const RATE: Column = Column { title: "requests/s", value: |run| run.answers_per_s, compared: false };
-const SERVER: Column =
-    Column { title: "server busy, %", value: |run| Some(run.server_busy_share? * 100.0), compared: false };
-const OFF_P50: Column =
-    Column { title: "off by, p50, µs", value: |run| us(run.deviation?.p50_ns), compared: false };
-const OFF_P99: Column = Column { title: "p99, µs", value: |run| us(run.deviation?.p99_ns), compared: false };
-const OFF_P99_9: Column =
-    Column { title: "p99.9, µs", value: |run| us(run.deviation?.p99_9_ns), compared: false };
+const ANSWERS: Column =
+    Column { title: "requests/s", value: |run| run.answers_per_s, write: three_digits, compared: true };
+const CPU: Column =
+    Column { title: "CPU s per million", value: Run::cpu_s_per_million, write: three_digits, compared: true };
+const MEMORY: Column = Column {
+    title: "memory, MB",
+    value: |run| Some(run.memory_bytes_max as f64 / 1e6),
+    write: three_digits,
+    compared: false,
+};
+const RATE: Column =
+    Column { title: "requests/s", value: |run| run.answers_per_s, write: three_digits, compared: false };
+const SERVER: Column = Column {
+    title: "server busy, %",
+    value: |run| Some(run.server_busy_share? * 100.0),
+    write: three_digits,
+    compared: false,
+};
+const OFF_P50: Column = Column {
+    title: "off by, p50, µs",
+    value: |run| us(run.deviation?.p50_ns),
+    write: three_digits,
+    compared: false,
+};
+const OFF_P99: Column =
+    Column {
+        title: "p99, µs", value: |run| us(run.deviation?.p99_ns), write: three_digits, compared: false
+    };
+const OFF_P99_9: Column = Column {
+    title: "p99.9, µs",
+    value: |run| us(run.deviation?.p99_9_ns),
+    write: three_digits,
+    compared: false,
+};
 const ANSWERED: Column =
-    Column { title: "answered", value: |run| Some(run.requests as f64), compared: false };
-const P95: Column = Column { title: "p95, ms", value: |run| ms(run.reported?.p95_ns?), compared: false };
-const P99: Column = Column { title: "p99, ms", value: |run| ms(run.reported?.p99_ns?), compared: false };
-const P99_9: Column =
-    Column { title: "p99.9, ms", value: |run| ms(run.reported?.p99_9_ns?), compared: false };
+    Column { title: "answered", value: |run| Some(run.requests as f64), write: whole, compared: false };
+const P95: Column =
+    Column { title: "p95, ms", value: |run| ms(run.reported?.p95_ns?), write: three_digits, compared: false };
+const P99: Column =
+    Column { title: "p99, ms", value: |run| ms(run.reported?.p99_ns?), write: three_digits, compared: false };
+const P99_9: Column = Column {
+    title: "p99.9, ms",
+    value: |run| ms(run.reported?.p99_9_ns?),
+    write: three_digits,
+    compared: false,
+};
 const P99_OFF: Column = Column {
     title: "p99 off the exact one, %",
     value: |run| percent_off(run.reported?.p99_ns?, run.exact?.p99_ns),
+    write: three_digits,
     compared: false,
 };
 const P99_9_OFF: Column = Column {
     title: "p99.9 off, %",
     value: |run| percent_off(run.reported?.p99_9_ns?, run.exact?.p99_9_ns),
+    write: three_digits,
     compared: false,
 };
 const P99_OFF_SERVER: Column = Column {
     title: "p99 off the server's clock, %",
     value: |run| percent_off(run.reported?.p99_ns?, run.by_server?.p99_ns),
+    write: three_digits,
     compared: false,
 };
 const P99_9_OFF_SERVER: Column = Column {
     title: "p99.9 off it, %",
     value: |run| percent_off(run.reported?.p99_9_ns?, run.by_server?.p99_9_ns),
+    write: three_digits,
     compared: false,
 };
 
@@ -110,14 +144,7 @@ pub(crate) fn full(all: &[Results]) -> String {
     }
     for results in all {
         let _ = write!(text, "\n### {}\n\n", heading(results.part));
-        let _ = writeln!(
-            text,
-            "`make bench BENCH={}`: {} s in each of {} rounds{}.",
-            results.part.name(),
-            results.seconds,
-            results.rounds_done,
-            if results.rounds_done < results.rounds { ", stopped early" } else { "" }
-        );
+        let _ = writeln!(text, "{}", how(results));
         for rate in results.part.rates() {
             let runs: Vec<&Run> = results.runs.iter().filter(|run| run.rate_per_s == rate).collect();
             text.push('\n');
@@ -136,17 +163,28 @@ pub(crate) fn full(all: &[Results]) -> String {
     text
 }
 
+/// The command that measures it again, and how much of it was done.
+fn how(results: &Results) -> String {
+    let part = results.part;
+    let mut arguments = part.name().to_string();
+    if results.rounds != part.rounds() {
+        let _ = write!(arguments, " --rounds {}", results.rounds);
+    }
+    if results.seconds != part.seconds() {
+        let _ = write!(arguments, " --seconds {}", results.seconds);
+    }
+    let early = if results.rounds_done < results.rounds { ", stopped early" } else { "" };
+    let rounds =
+        if results.rounds_done == 1 { "1 round" } else { &format!("{} rounds", results.rounds_done) };
+    format!("`make bench BENCH='{arguments}'`: {rounds} of {} s for each{early}.", results.seconds)
+}
+
 /// ` (exact p95 1.2, …)`, where there is an exact value.
 fn exact(runs: &[&Run]) -> String {
     let Some(exact) = runs.iter().find_map(|run| run.exact) else { return String::new() };
     let [p95, p99, p99_9] =
         [exact.p95_ns, exact.p99_ns, exact.p99_9_ns].map(|ns| three_digits(ns as f64 / 1e6));
-    format!(", {} arrivals, exact p95 {p95}, p99 {p99}, p99.9 {p99_9} ms", with_thousands(exact.arrivals))
-}
-
-fn with_thousands(n: u64) -> String {
-    // Numbers of arrivals are round: three digits show them whole.
-    three_digits(n as f64)
+    format!(", {} arrivals, exact p95 {p95}, p99 {p99}, p99.9 {p99_9} ms", whole(exact.arrivals as f64))
 }
 
 fn versions(all: &[Results]) -> Vec<String> {
@@ -170,9 +208,10 @@ fn table(columns: &[Column], runs: &[&Run]) -> String {
     for tool in tools(runs) {
         let mut cells = vec![tool.to_string()];
         for column in columns {
-            cells.push(cell(spread(runs, tool, column.value)));
+            cells.push(cell(spread(runs, tool, column.value), column.write));
             if column.compared {
-                cells.push(cell(if tool == OURS { None } else { ratio(runs, OURS, tool, column.value) }));
+                let ratio = if tool == OURS { None } else { ratio(runs, OURS, tool, column.value) };
+                cells.push(cell(ratio, three_digits));
             }
         }
         let _ = writeln!(text, "| {} |", cells.join(" | "));
@@ -187,8 +226,8 @@ fn table(columns: &[Column], runs: &[&Run]) -> String {
     text
 }
 
-fn cell(spread: Option<Spread>) -> String {
-    spread.map_or("–".to_string(), |spread| spread.text())
+fn cell(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+    spread.map_or("–".to_string(), |spread| spread.text_with(write))
 }
 
 /// The figures that most people ask for first, one line for each tool.

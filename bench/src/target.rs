@@ -65,7 +65,7 @@ pub(crate) fn steady_rate(summary: &Summary) -> Option<f64> {
     let steady = ticks.get(edge..ticks.len().checked_sub(edge)?)?;
     let seconds = steady.len() as f64 * TICK_NS as f64 / SECOND_NS as f64;
     let answers: u64 = steady.iter().map(|&n| u64::from(n)).sum();
-    (!steady.is_empty()).then(|| answers as f64 / seconds)
+    (answers > 0).then(|| answers as f64 / seconds)
 }
 
 #[cfg(test)]

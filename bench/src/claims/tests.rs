@@ -42,6 +42,7 @@ fn what_was_not_measured_is_not_claimed_to_hold() {
 #[test]
 fn the_bound_of_the_tail_is_the_larger_of_two_of_the_same_round() {
     let paced = |tool: &str, round, p99_us: u64| Run {
+        rate_per_s: Some(1),
         deviation: Some(Deviation { p50_ns: 1, p99_ns: p99_us * 1000, p99_9_ns: 1, max_ns: 1, arrivals: 1 }),
         ..run(tool, round, 1.0, 1.0)
     };
@@ -60,6 +61,21 @@ fn the_bound_of_the_tail_is_the_larger_of_two_of_the_same_round() {
     let calm = [paced("unblink", 0, 40), paced("sleep and spin", 0, 1), paced("oha", 0, 400)];
     let found = p99_against_references(&calm.iter().collect::<Vec<_>>(), "unblink").unwrap();
     assert_eq!(found.median, 0.5);
+}
+
+#[test]
+fn who_does_not_hold_the_rate_is_not_compared() {
+    let paced =
+        |tool: &str, answers: f64, cpu_s| Run { rate_per_s: Some(50_000), ..run(tool, 0, answers, cpu_s) };
+    let claim = |wrk2: f64| {
+        let runs = vec![paced("unblink frugal", 49_900.0, 5.0), paced("wrk2", wrk2, 10.0)];
+        table(&results(Part::Pacing, runs))
+            .lines()
+            .find(|line| line.contains("50,000/s, frugal"))
+            .map(str::to_string)
+    };
+    assert!(claim(49_500.0).unwrap().ends_with("| 0.500 | holds |"));
+    assert!(claim(30_000.0).unwrap().ends_with("| – | not measured |"));
 }
 
 #[test]

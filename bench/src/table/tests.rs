@@ -77,6 +77,7 @@ fn a_stall_is_held_against_the_exact_value() {
     stalled.reported =
         Some(Reported { p99_ns: Some(816_000_000), p99_9_ns: Some(980_000_000), ..Reported::default() });
     let text = full(&[results(Part::Stall, vec![stalled.clone()])]);
+    assert!(text.contains("`make bench BENCH='stall --seconds 3'`: 2 rounds of 3 s for each."), "{text}");
     assert!(text.contains("10,000/s, 150,000 arrivals, exact p95 250, p99 800, p99.9 980 ms:"), "{text}");
     assert!(text.contains("| unblink | 1,000,000 | – | 816 | 980 | 2.00 | 0 | – | – | 12.3 |"), "{text}");
     assert!(
