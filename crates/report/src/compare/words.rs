@@ -68,7 +68,7 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
             Some(smallest) => format!(
                 "Comparisons like this one find a slow-down of {p} by {} in four of five cases; what is smaller \
                  drowns in the noise.",
-                format::percent(smallest)
+                slow_down(smallest)
             ),
             None => "Runs of the same target do not differ more than by chance.".into(),
         },
@@ -85,6 +85,11 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
         ),
         (_, None) => format!("{p} is not slower."),
     }
+}
+
+/// How much slower: a percentage, or a factor where that is read more easily.
+fn slow_down(share: f64) -> String {
+    if share < 1.0 { format::percent(share) } else { format!("a factor of {}", format::number(1.0 + share)) }
 }
 
 fn values(line: Option<&Line>) -> String {
@@ -149,14 +154,12 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
         ));
     }
     if let Some(sd) = doc.noise_sd {
-        let mut note = format!(
-            "Runs of one side differ by {} in {p} (standard deviation)",
-            format::percent(sd.exp_m1())
-        );
+        let mut note =
+            format!("Runs of one side differ by {} in {p} (standard deviation)", slow_down(sd.exp_m1()));
         if let Some(smallest) = doc.smallest_findable.filter(|_| !doc.a_a || is_alarm(doc)) {
             note += &format!(
                 ": so many runs with so much noise find a slow-down by {} in four of five cases",
-                format::percent(smallest)
+                slow_down(smallest)
             );
         }
         notes.push(note + ".");
@@ -278,4 +281,24 @@ pub(super) fn title(doc: &CompareDocument) -> Title {
     let plotted = "Share of arrivals (the tail stretched) against the time they took. Lines: the mean of the runs. Bands: \
                    from the fastest to the slowest run.";
     Title { finding, plotted: plotted.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_doubles_is_a_factor() {
+        assert_eq!(format::plain(&slow_down(0.068)), "6.8 %");
+        assert_eq!(slow_down(145.75), "a factor of 147");
+    }
+
+    #[test]
+    fn changes_have_their_sign() {
+        for (share, text) in
+            [(0.0, "0 %"), (0.000_04, "0 %"), (0.0123, "+1.23 %"), (-0.123, "−12.3 %"), (1.4, "+140 %")]
+        {
+            assert_eq!(format::plain(&signed(share)), text);
+        }
+    }
 }
