@@ -91,6 +91,13 @@ fn measure_all(args: args::Run) -> Result<ExitCode> {
     if let Some(unknown) = args.only.iter().find(|name| !known.contains(name)) {
         bail!("no tool is called `{unknown}`: {}", known.join(", "));
     }
+    for cpu in [args.client_cpu, args.server_cpu] {
+        if !process::may_use(cpu)? {
+            bail!(
+                "there is no processor {cpu}, or not for us; name others with --client-cpu and --server-cpu"
+            );
+        }
+    }
     let field = generator::find(&args.unblink.unblink)?;
     print_field(&field);
     std::fs::create_dir_all(&args.output)

@@ -33,6 +33,11 @@ pub(crate) struct Ended {
     pub stderr: String,
 }
 
+/// Whether this process may run on the processor `cpu`.
+pub(crate) fn may_use(cpu: usize) -> Result<bool> {
+    Ok(cpu < CpuSet::MAX_CPU && sched_getaffinity(None)?.is_set(cpu))
+}
+
 /// Starts `command` on the processor `cpu` alone.
 pub(crate) fn spawn_on(cpu: usize, command: &mut Command) -> Result<Child> {
     // A child inherits the processors of the thread that starts it.

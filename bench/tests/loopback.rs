@@ -154,6 +154,7 @@ fn wrong_usage_says_what_to_do() {
     for (arguments, said) in [
         (&["table", folder][..], "measure first: make bench"),
         (&["run", "--server-cpu", "0", "-o", folder], "need a processor each"),
+        (&["run", "--server-cpu", "100000", "-o", folder], "there is no processor 100000"),
         (&["run", "--only", "wrk3", "-o", folder], "no tool is called `wrk3`: wrk, wrk2"),
         (&["raw", "127.0.0.1:1"], "cannot connect to 127.0.0.1:1"),
     ] {
