@@ -185,6 +185,37 @@ fn errors_are_judged_by_how_they_come() {
     assert_eq!(burst.verdict("errors < 0.1%"), (Verdict::Inconclusive, Reason::Straddles));
 }
 
+/// Whole numbers from a seed (G. Steele, D. Lea, C. Flood: SplitMix64, 2014).
+fn splitmix(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// An objective whose limit is the true share is met or missed by luck alone: in one run of 20, whether errors are
+/// independent or come a hundred at a time.
+#[test]
+fn a_limit_at_the_true_share_is_decided_in_few_runs() {
+    const RUNS: u64 = 400;
+    for (each, seconds) in [(1, 60), (100, 400)] {
+        let mut decided = 0;
+        for seed in 0..RUNS {
+            let (mut state, mut history) = (seed, RatioHistory::default());
+            for _ in 0..seconds {
+                let chances = 1_000 / each;
+                let errors = (0..chances).filter(|_| splitmix(&mut state) < 0.01).count() as u64 * each;
+                history.add(errors as f64, 1_000.0);
+            }
+            let (low, high) = history.share_interval().expect("long enough");
+            decided += u64::from(low > 0.01 || high < 0.01);
+        }
+        // 5 % and four standard deviations.
+        assert!((2..=37).contains(&decided), "{decided} of {RUNS}, {each} errors at a time");
+    }
+}
+
 #[test]
 fn achieved_counts_the_last_answers_for_neither_side() {
     let world = World::new(60, uniform);
