@@ -146,7 +146,11 @@ fn errors_point_into_the_file() {
         ("m.toml", "[[requests]]\nurl = \"/a\"\n[load]\nrate=1\n", &["m.toml:2:7", "no target"]),
         ("n.toml", "target = \"nothing\"\n[load]\nrate = 1\n", &["n.toml", "no scheme"]),
         ("o.toml", "target = \"http://h/\"\n", &["o.toml", "how much load?"]),
-        ("p.toml", "[load]\nthink = \"1s\"\nrate = 5\n", &["p.toml", "--closed"]),
+        (
+            "p.toml",
+            "target = \"http://h/\"\n[load]\nthink = \"1s\"\nrate = 5\n",
+            &["p.toml", "--think is for users"],
+        ),
     ] {
         place.file(name, text);
         place.call(&["plan", "check", name]).refused(parts);
