@@ -1,7 +1,7 @@
 //! Invariants of the parser, checked for any input. Shared by the fuzz target, the replay of its corpus
 //! and the property tests; not part of the API.
 
-use crate::{Limits, Parser, Progress, ProtocolError, RequestKind, Response};
+use crate::{LastHead, Limits, Parser, Progress, ProtocolError, RequestKind, Response};
 
 /// What became of an answer, with everything that must not depend on how its bytes were cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +23,17 @@ pub fn drive(
     parser: &mut Parser,
     kind: RequestKind,
     bytes: &[u8],
+    next_len: impl FnMut() -> usize,
+) -> Outcome {
+    drive_after(&mut LastHead::none(), parser, kind, bytes, next_len)
+}
+
+/// The same with a head that was read before.
+fn drive_after(
+    last: &mut LastHead,
+    parser: &mut Parser,
+    kind: RequestKind,
+    bytes: &[u8],
     mut next_len: impl FnMut() -> usize,
 ) -> Outcome {
     let mut body = Vec::new();
@@ -33,7 +44,7 @@ pub fn drive(
         let len = next_len().clamp(1, bytes.len() - at);
         let piece = &bytes[at..at + len];
         let mut delivered = 0;
-        let progress = parser.feed(piece, &mut |slice| {
+        let progress = parser.feed_after(last, piece, &mut |slice| {
             assert!(!slice.is_empty(), "an empty slice was delivered");
             delivered += slice.len();
             body.extend_from_slice(slice);
@@ -99,6 +110,7 @@ pub fn check(data: &[u8]) {
     // One parser goes through the whole input with cuts, as it would on a connection; fresh ones read
     // each answer whole and byte by byte.
     let mut reused = Parser::new(limits);
+    let mut last = LastHead::new();
     let mut cuts = Cuts::new(*seed);
     let mut rest = bytes;
     loop {
@@ -107,6 +119,11 @@ pub fn check(data: &[u8]) {
         assert_eq!(whole, cut, "the outcome depends on how the bytes are cut");
         let bytewise = drive(&mut Parser::new(limits), kind, rest, || 1);
         assert_eq!(whole, bytewise, "the outcome depends on how the bytes are cut");
+        // The head of the answer before is known, then this one's own.
+        for _ in 0..2 {
+            let known = drive_after(&mut last, &mut reused, kind, rest, || rest.len());
+            assert_eq!(whole, known, "the outcome depends on what was read before");
+        }
         assert!(whole.body.len() as u64 <= limits.body_bytes_max);
         match whole.consumed {
             Some(consumed) if consumed > 0 && consumed < rest.len() => rest = &rest[consumed..],

@@ -35,6 +35,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod head;
+mod last_head;
 mod parser;
 mod request;
 mod scan;
@@ -42,5 +43,6 @@ mod syntax;
 
 pub use error::ProtocolError;
 pub use head::status_line;
+pub use last_head::LastHead;
 pub use parser::{Limits, Parser, Progress, RequestKind, Response};
 pub use request::{RenderError, RequestBuilder, parse_header};

@@ -3,6 +3,7 @@
 use crate::ProtocolError;
 use crate::body::Body;
 use crate::head::{Framing, Head};
+use crate::last_head::LastHead;
 use crate::scan::Scanner;
 
 /// 1xx answers skipped before a final one. RFC 9110 §15.2 sets no limit; a few early hints are usual.
@@ -143,9 +144,22 @@ impl Parser {
     ///
     /// # Errors
     /// What is wrong with the answer. The connection cannot be used any longer.
-    #[inline]
     pub fn feed(&mut self, bytes: &[u8], body: &mut impl FnMut(&[u8])) -> Result<Progress, ProtocolError> {
-        match self.feed_unlatched(bytes, body) {
+        self.feed_after(&mut LastHead::none(), bytes, body)
+    }
+
+    /// The same, quicker when the answer's head is `last` again; otherwise it becomes the last one.
+    ///
+    /// # Errors
+    /// As [`Parser::feed`].
+    #[inline]
+    pub fn feed_after(
+        &mut self,
+        last: &mut LastHead,
+        bytes: &[u8],
+        body: &mut impl FnMut(&[u8]),
+    ) -> Result<Progress, ProtocolError> {
+        match self.feed_unlatched(last, bytes, body) {
             Ok(progress) => Ok(progress),
             Err(error) => {
                 self.state = State::Failed(error);
@@ -188,6 +202,7 @@ impl Parser {
     #[inline]
     fn feed_unlatched(
         &mut self,
+        last: &mut LastHead,
         bytes: &[u8],
         body: &mut impl FnMut(&[u8]),
     ) -> Result<Progress, ProtocolError> {
@@ -202,7 +217,7 @@ impl Parser {
         let mut at = 0;
         if let State::Head = self.state {
             self.started = true;
-            let Some(consumed) = self.feed_heads(bytes)? else {
+            let Some(consumed) = self.feed_heads(last, bytes)? else {
                 return Ok(Progress::NeedMore);
             };
             at = consumed;
@@ -226,10 +241,10 @@ impl Parser {
 
     /// Takes heads up to and including the final one. Returns the offset after it, with the state set
     /// to what follows, or `None` if all bytes were taken and it is not complete.
-    fn feed_heads(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
+    fn feed_heads(&mut self, last: &mut LastHead, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let mut at = 0;
         loop {
-            let Some((head, consumed)) = self.feed_head(&bytes[at..])? else {
+            let Some((head, consumed)) = self.feed_head(last, &bytes[at..])? else {
                 return Ok(None);
             };
             at += consumed;
@@ -257,17 +272,24 @@ impl Parser {
     ///
     /// What an incomplete head contains is judged only when its end has come (but for its first bytes,
     /// see [`Scanner`]), so that the outcome is the same wherever the input is cut.
-    fn feed_head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, ProtocolError> {
+    fn feed_head(
+        &mut self,
+        last: &mut LastHead,
+        bytes: &[u8],
+    ) -> Result<Option<(Head, usize)>, ProtocolError> {
         let headers_max = self.limits.headers_max;
         let room = self.limits.head_bytes_max - self.head.len();
         let window = &bytes[..bytes.len().min(room)];
         // The common case: the whole head in one piece, read in place and once. A first byte other than
         // H leaves the empty lines to the scanner.
-        if self.head.is_empty()
-            && window.first() == Some(&b'H')
-            && let Ok(Some(head)) = Head::parse(window, headers_max)
-        {
-            return Ok(Some((head, head.len)));
+        if self.head.is_empty() && window.first() == Some(&b'H') {
+            if let Some(head) = last.recall(window, headers_max) {
+                return Ok(Some((head, head.len)));
+            }
+            if let Ok(Some(head)) = Head::parse(window, headers_max) {
+                last.learn(&window[..head.len], head, headers_max);
+                return Ok(Some((head, head.len)));
+            }
         }
         match self.scanner.scan(window)? {
             None if window.len() == room => Err(ProtocolError::HeadTooLarge),
