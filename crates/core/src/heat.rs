@@ -27,6 +27,8 @@ pub fn bin_edge_ns(i: usize) -> u64 {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeatGrid {
     edges_ns: Vec<u64>,
+    /// By the number of a latency's leading zeros: the lowest bin that it may lie in.
+    lowest_bin: [u8; 65],
     column_ns: u64,
     columns_used: usize,
     cells: Vec<u32>,
@@ -37,12 +39,12 @@ impl Default for HeatGrid {
         let mut cells = vec![0; COLUMNS_MAX * ROWS];
         // Touch every page now, or the process would seem to grow while a run goes on.
         cells.iter_mut().step_by(1024).for_each(|cell| *std::hint::black_box(cell) = 0);
-        HeatGrid {
-            edges_ns: (0..BINS).map(bin_edge_ns).collect(),
-            column_ns: FIRST_WIDTH_NS,
-            columns_used: 0,
-            cells,
-        }
+        let edges_ns: Vec<u64> = (0..BINS).map(bin_edge_ns).collect();
+        let lowest_bin = std::array::from_fn(|zeros| {
+            let smallest = if zeros < 64 { 1u64 << (63 - zeros) } else { 0 };
+            edges_ns.partition_point(|&edge| edge <= smallest).saturating_sub(1) as u8
+        });
+        HeatGrid { edges_ns, lowest_bin, column_ns: FIRST_WIDTH_NS, columns_used: 0, cells }
     }
 }
 
@@ -59,7 +61,12 @@ impl HeatGrid {
 
     /// The latency bin that holds `latency`.
     pub fn bin_of(&self, latency: Nanos) -> usize {
-        self.edges_ns.partition_point(|&edge| edge <= latency.0).saturating_sub(1)
+        let mut bin = usize::from(self.lowest_bin[latency.0.leading_zeros() as usize]);
+        // At most four bins begin within a power of two.
+        while self.edges_ns.get(bin + 1).is_some_and(|&edge| edge <= latency.0) {
+            bin += 1;
+        }
+        bin
     }
 
     /// Counts of one column, [`ROWS`] long.
@@ -148,6 +155,10 @@ mod tests {
         for i in 1..BINS {
             assert_eq!(grid.bin_of(Nanos(bin_edge_ns(i))), i);
             assert_eq!(grid.bin_of(Nanos(bin_edge_ns(i) - 1)), i - 1);
+        }
+        let by_search = |ns| grid.edges_ns.partition_point(|&edge| edge <= ns).saturating_sub(1);
+        for ns in (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1, 3 << bit]) {
+            assert_eq!(grid.bin_of(Nanos(ns)), by_search(ns), "{ns}");
         }
         assert_eq!(grid.bin_of(Nanos(0)), 0);
         assert_eq!(grid.bin_of(Nanos(u64::MAX)), BINS - 1);

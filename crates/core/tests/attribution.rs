@@ -66,7 +66,8 @@ impl Rig {
 
     /// (waited for the pool, waited for a connection to open, generator late), in µs.
     fn blame_us(&self) -> (u64, u64, u64) {
-        let bank = self.recorder.bank();
+        let mut bank: Bank<u64> = Bank::new(1);
+        bank.add(self.recorder.bank());
         let lag = bank.counters.lag;
         let all = bank.track(Series::SendLag).sum_ns;
         assert_eq!(all, u128::from(lag.no_connection_ns + lag.connecting_ns + lag.generator_ns));

@@ -94,6 +94,8 @@ pub struct ConnectionCounts {
     pub closed_by_target: u64,
     /// Connections that were closed because their request timed out.
     pub closed_on_timeout: u64,
+    /// Connections that were closed because none of them was needed for long.
+    pub closed_unneeded: u64,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
 }
@@ -107,6 +109,7 @@ impl ConnectionCounts {
         self.local_limit += o.local_limit;
         self.closed_by_target += o.closed_by_target;
         self.closed_on_timeout += o.closed_on_timeout;
+        self.closed_unneeded += o.closed_unneeded;
         self.resent += o.resent;
     }
 }

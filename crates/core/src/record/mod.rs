@@ -94,10 +94,27 @@ pub struct OperationTracks<C: Counter> {
     pub failed: u64,
 }
 
+/// What most arrivals have in common is counted once, and put where it belongs when the bank is full.
+#[derive(Clone, Debug)]
+struct Shared<C: Counter> {
+    /// Send to an answer that came in one piece: service time and first byte, with no transfer after it.
+    at_once: Track<C>,
+    /// Intended start to send, with no wait for a connection: send lag, all of it the generator's own.
+    unwaited: Track<C>,
+}
+
+impl<C: Counter> Default for Shared<C> {
+    fn default() -> Self {
+        Shared { at_once: Track::default(), unwaited: Track::default() }
+    }
+}
+
 /// Everything recorded in one interval, by one worker or by all.
 #[derive(Clone, Debug)]
 pub struct Bank<C: Counter> {
     tracks: [Track<C>; Series::COUNT],
+    /// While it is being filled: durations that belong to several series at once.
+    shared: Shared<C>,
     /// By operation; empty when the run has only one.
     pub operations: Vec<OperationTracks<C>>,
     /// Counts.
@@ -116,6 +133,7 @@ impl<C: Counter> Bank<C> {
         let kept_apart = if operations > 1 { operations } else { 0 };
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
+            shared: Shared::default(),
             operations: (0..kept_apart)
                 .map(|_| OperationTracks {
                     response: Track::default(),
@@ -143,6 +161,8 @@ impl<C: Counter> Bank<C> {
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.tracks.iter_mut().for_each(Track::clear);
+        self.shared.at_once.clear();
+        self.shared.unwaited.clear();
         for operation in &mut self.operations {
             operation.response.clear();
             operation.censored.clear();
@@ -153,12 +173,30 @@ impl<C: Counter> Bank<C> {
         self.slowest = Slowest::default();
         self.sample.clear();
     }
+
+    /// Puts what was counted once into every series that it belongs to.
+    fn settle(&mut self) {
+        let shared = std::mem::take(&mut self.shared);
+        self.add_shared(&shared);
+    }
+
+    fn add_shared<D: Counter>(&mut self, shared: &Shared<D>) {
+        let Shared { at_once, unwaited } = shared;
+        for series in [Series::Service, Series::FirstByte] {
+            self.track_mut(series).add(at_once);
+        }
+        for series in [Series::SendLag, Series::GeneratorLate] {
+            self.track_mut(series).add(unwaited);
+        }
+        self.track_mut(Series::Transfer).add_zeros(at_once.count());
+    }
 }
 
 impl Bank<u64> {
     /// Adds another worker's or another interval's bank.
     pub fn add<D: Counter>(&mut self, other: &Bank<D>) {
         self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
+        self.add_shared(&other.shared);
         for (a, b) in self.operations.iter_mut().zip(&other.operations) {
             a.response.add(&b.response);
             a.censored.add(&b.censored);
@@ -280,7 +318,7 @@ impl Recorder {
         self.last_ok
     }
 
-    /// The bank being filled.
+    /// The bank being filled. What belongs to several series is in none of them yet.
     pub fn bank(&self) -> &Bank<u32> {
         &self.bank
     }
@@ -296,7 +334,8 @@ impl Recorder {
     }
 
     /// Ends recording and hands the last bank over.
-    pub fn into_bank(self) -> Box<Bank<u32>> {
+    pub fn into_bank(mut self) -> Box<Bank<u32>> {
+        self.bank.settle();
         self.bank
     }
 
@@ -339,14 +378,18 @@ impl Recorder {
         // time does not need to be looked at.
         let wait = flight.ready.min(sent).since(intended.max(flight.noticed));
         let late = lag_total - wait;
+        self.bank.counters.lag.generator_ns += late.0;
+        if wait == Nanos::ZERO {
+            self.bank.shared.unwaited.record(lag_total);
+            return;
+        }
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
         let lag = &mut self.bank.counters.lag;
-        lag.generator_ns += late.0;
-        if wait > Nanos::ZERO && flight.pool_full {
+        if flight.pool_full {
             lag.no_connection += 1;
             lag.no_connection_ns += wait.0;
-        } else if wait > Nanos::ZERO {
+        } else {
             lag.connecting += 1;
             lag.connecting_ns += wait.0;
         }
@@ -372,9 +415,13 @@ impl Recorder {
         self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
         self.bank.track_mut(Series::Response).record(response);
-        self.bank.track_mut(Series::Service).record(now.since(sent));
-        self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
-        self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
+        if answer.first_byte == now {
+            self.bank.shared.at_once.record(now.since(sent));
+        } else {
+            self.bank.track_mut(Series::Service).record(now.since(sent));
+            self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
+            self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
+        }
         if let Some(operation) = self.operation_mut(flight) {
             operation.response.record(response);
         }

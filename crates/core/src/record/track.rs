@@ -34,6 +34,7 @@ impl<C: Counter> Default for Track<C> {
 impl<C: Counter> Track<C> {
     /// Counts one duration. Above [`RECORDABLE_MAX`] it is held at it; callers that must not lose the
     /// difference censor it instead.
+    #[inline]
     pub fn record(&mut self, value: Nanos) {
         let ns = value.0.min(RECORDABLE_MAX.0);
         // Within bounds by construction; a histogram starts at 1 ns.
@@ -41,6 +42,19 @@ impl<C: Counter> Track<C> {
         debug_assert!(recorded.is_ok());
         self.sum_ns += u128::from(ns);
         self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Counts `n` durations of nothing.
+    pub(super) fn add_zeros(&mut self, n: u64) {
+        if n > 0 {
+            self.record_n(1, n);
+        }
+    }
+
+    fn record_n(&mut self, ns: u64, n: u64) {
+        // What a counter can't hold was not counted one by one either.
+        let recorded = C::from_u64(n).is_some_and(|n| self.histogram.record_n(ns, n).is_ok());
+        debug_assert!(recorded);
     }
 
     /// How many were counted.
@@ -69,19 +83,14 @@ impl<C: Counter> Track<C> {
             .iter_recorded()
             .map(|bin| (bin.value_iterated_to().min(self.max_ns), bin.count_at_value().as_u64()))
     }
-}
 
-impl Track<u64> {
     /// Adds the counts of a track of any counter width.
     pub fn add<D: Counter>(&mut self, other: &Track<D>) {
         if other.count() == 0 {
             return;
         }
         for bin in other.histogram.iter_recorded() {
-            let added = self
-                .histogram
-                .record_n(bin.value_iterated_to().min(RECORDABLE_MAX.0), bin.count_at_value().as_u64());
-            debug_assert!(added.is_ok());
+            self.record_n(bin.value_iterated_to().min(RECORDABLE_MAX.0), bin.count_at_value().as_u64());
         }
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
