@@ -181,6 +181,9 @@ pub struct Load {
     pub drain_ns: u64,
     /// Worker threads.
     pub threads: u32,
+    /// What punctuality may cost: `precise`, `balanced` or `frugal`. Absent for a simulated load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<String>,
     /// Measured arrivals at the most (`-n`).
     pub requests_max: Option<u64>,
 }
@@ -445,6 +448,21 @@ pub struct Generator {
     pub involuntary_switches: Option<u64>,
     /// Intervals that were handed over late and hold more than one second.
     pub double_intervals: u64,
+    /// At which priority the workers ran, where more than an ordinary one was asked for (`precise` pacing).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<WorkerPriority>,
+}
+
+/// At which priority the workers ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerPriority {
+    /// A real-time priority throughout.
+    RealTime,
+    /// A real-time priority until there was too little time left to sleep, then an ordinary one.
+    GivenUp,
+    /// The system refused a real-time priority.
+    Refused,
 }
 
 /// Percentile spectra, for drawing.

@@ -2,8 +2,7 @@
 
 use crate::schedule::{Cursor, Schedule};
 use crate::time::{Instant, Nanos};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A request that is to start at `intended`.
@@ -120,7 +119,8 @@ impl Load for Open {
 /// A finite population: each user waits for its answer, thinks, and comes again.
 #[derive(Clone, Debug)]
 pub struct Closed {
-    thinking: BinaryHeap<Reverse<Instant>>,
+    /// When each user comes again, in order: all think for the same time, so that whoever ended first is first.
+    thinking: VecDeque<Instant>,
     ready: VecDeque<Arrival>,
     think: Nanos,
     stop: Instant,
@@ -158,8 +158,8 @@ impl Closed {
     /// One worker's users: those whose number is ≡ shard (mod shards).
     pub fn new(share: ClosedShare) -> Closed {
         let mine = (share.shard..share.users).step_by(share.shards as usize);
-        let mut thinking = BinaryHeap::with_capacity(share.users.div_ceil(share.shards) as usize);
-        thinking.extend(mine.map(|user| Reverse(share.start + Nanos(share.stagger.0 * u64::from(user)))));
+        let mut thinking = VecDeque::with_capacity(share.users.div_ceil(share.shards) as usize);
+        thinking.extend(mine.map(|user| share.start + Nanos(share.stagger.0 * u64::from(user))));
         let (shard, shards) = (u64::from(share.shard), u64::from(share.shards));
         Closed {
             ready: VecDeque::with_capacity(thinking.len()),
@@ -178,11 +178,11 @@ impl Closed {
 impl Load for Closed {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while self.left > 0 {
-            let Some(&Reverse(intended)) = self.thinking.peek() else { return };
+            let Some(&intended) = self.thinking.front() else { return };
             if intended > now || intended >= self.stop {
                 return;
             }
-            self.thinking.pop();
+            self.thinking.pop_front();
             let arrival = Arrival { index: self.next_index, intended };
             self.next_index += self.index_step;
             self.left -= u64::from(intended >= self.measured_from);
@@ -205,13 +205,19 @@ impl Load for Closed {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let next = self.thinking.peek().map(|&Reverse(t)| t);
+        let next = self.thinking.front().copied();
         next.filter(|&t| self.left > 0 && t < self.stop)
     }
 
     fn ended(&mut self, now: Instant) {
         self.in_flight -= 1;
-        self.thinking.push(Reverse(now + self.think));
+        let again = now + self.think;
+        // Before those who have not started yet, which only the first moments of a run see.
+        let place = match self.thinking.back() {
+            Some(&last) if last > again => self.thinking.partition_point(|&at| at <= again),
+            _ => self.thinking.len(),
+        };
+        self.thinking.insert(place, again);
     }
 
     fn stop(&mut self, at: Instant) {

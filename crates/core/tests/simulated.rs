@@ -68,3 +68,17 @@ fn a_pause_of_a_busy_generator_opens_no_storm_of_connections() {
     // 400 arrivals fell due during the pause.
     assert!(peak < 300, "{peak} connections");
 }
+
+#[test]
+fn what_a_stall_has_opened_is_closed_when_it_is_not_needed() {
+    let shut = vec![Windows::once(Nanos::from_secs(5), Nanos::from_secs(1))];
+    let server = ServerSpec { shut, ..ServerSpec::new(Service::Constant(Nanos::from_millis(10))) };
+    let mut totals: Bank<u64> = Bank::new(1);
+    simulate(&plan(open(1000, 60), AUTO), &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+    let connections = totals.counters.connections;
+    assert!(connections.opened > 900, "{connections:?}");
+    // Ten are in flight at any time.
+    let left = connections.opened - connections.closed_unneeded;
+    assert!((10..=30).contains(&left), "{connections:?}");
+    assert_eq!(totals.counters.measured.ok, 60_000);
+}

@@ -7,7 +7,8 @@ use super::hold;
 use super::interval::Tally;
 use std::collections::VecDeque;
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, OPENS_PER_TICK_MAX, Pool, SENDS_PER_CALL_MAX,
+    ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, IDLE_MAX, OPENS_PER_TICK_MAX, Pool,
+    SENDS_PER_CALL_MAX,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::Plan;
@@ -60,7 +61,11 @@ struct Conn {
     generation: u32,
     state: State,
     has_answered: bool,
+    usable_since: Instant,
 }
+
+const UNKNOWN: Conn =
+    Conn { generation: 0, state: State::Closed, has_answered: false, usable_since: Instant(0) };
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Turn {
@@ -254,14 +259,14 @@ impl<'a> Books<'a> {
         hold!(slot < self.max, "{id:?} in a pool of {}", self.max);
         hold!(slot <= self.conns.len(), "{id:?}: the slots before are not all taken");
         if slot == self.conns.len() {
-            self.conns.push(Conn { generation: 0, state: State::Closed, has_answered: false });
+            self.conns.push(Conn { generation: 0, state: State::Closed, ..UNKNOWN });
         } else {
             let old = self.conns[slot];
             hold!(old.state == State::Closed, "{id:?} is opened, and the slot is in use: {old:?}");
             hold!(id.generation > old.generation, "{id:?} bears a name that was used before");
         }
         let state = State::Opening(self.turn.now);
-        self.conns[slot] = Conn { generation: id.generation, state, has_answered: false };
+        self.conns[slot] = Conn { generation: id.generation, state, ..UNKNOWN };
         self.opening += 1;
         let total = self.usable + self.busy + self.opening;
         hold!(total <= self.max, "{total} connections in a pool of {}", self.max);
@@ -306,6 +311,9 @@ impl<'a> Books<'a> {
 
     fn close(&mut self, id: ConnId, kind: CloseKind) -> Result<(), String> {
         let Some(state) = self.state_of(id) else { return Err(format!("{id:?} is closed twice")) };
+        if (state, kind) == (State::Idle, CloseKind::Graceful) {
+            return self.close_unneeded(id);
+        }
         hold!(kind == CloseKind::Abort, "{id:?} is closed though it could be used again");
         let timeout = self.plan.spec().timeout;
         match state {
@@ -323,6 +331,19 @@ impl<'a> Books<'a> {
             }
             State::Idle | State::Closed => return Err(format!("{id:?} is closed while it is {state:?}")),
         }
+        self.conns[id.slot as usize].state = State::Closed;
+        Ok(())
+    }
+
+    /// Only a pool that grows shrinks, and only by what it has not needed for long.
+    fn close_unneeded(&mut self, id: ConnId) -> Result<(), String> {
+        let conn = self.conns[id.slot as usize];
+        let idle = self.turn.now.since(conn.usable_since);
+        hold!(matches!(self.plan.pool_of(0), Pool::Auto { .. }), "{id:?} of a fixed pool is closed");
+        hold!(idle >= IDLE_MAX, "{id:?} is closed after having been idle for {idle:?}");
+        hold!(self.usable > 1, "{id:?} is closed, and it was the last one");
+        self.usable -= 1;
+        self.tally.connections().closed_unneeded += 1;
         self.conns[id.slot as usize].state = State::Closed;
         Ok(())
     }
@@ -402,7 +423,8 @@ impl<'a> Books<'a> {
             self.nonempty_since = self.turn.now;
         }
         self.usable += 1;
-        self.conns[id.slot as usize].state = State::Idle;
+        let conn = &mut self.conns[id.slot as usize];
+        (conn.state, conn.usable_since) = (State::Idle, self.turn.now);
     }
 
     /// The state of a connection; none if `id` is closed, and so whatever is heard of it is to be ignored.

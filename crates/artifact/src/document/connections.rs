@@ -30,6 +30,9 @@ pub struct Connections {
     pub closed_by_target: u64,
     /// Closed because their request timed out.
     pub closed_on_timeout: u64,
+    /// Closed because they had not been needed for 30 s (`auto`).
+    #[serde(default)]
+    pub closed_unneeded: u64,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
     /// Attempts that this machine could not make: no descriptor, no port.

@@ -91,6 +91,8 @@ struct ConnectionsLine {
     local_limit: u64,
     closed_by_target: u64,
     closed_on_timeout: u64,
+    #[serde(default)]
+    closed_unneeded: u64,
     resent: u64,
 }
 
@@ -189,6 +191,7 @@ impl IntervalLine {
                 local_limit: connections.local_limit,
                 closed_by_target: connections.closed_by_target,
                 closed_on_timeout: connections.closed_on_timeout,
+                closed_unneeded: connections.closed_unneeded,
                 resent: connections.resent,
             },
             lag: LagLine {
@@ -243,6 +246,7 @@ impl IntervalLine {
             local_limit: self.connections.local_limit,
             closed_by_target: self.connections.closed_by_target,
             closed_on_timeout: self.connections.closed_on_timeout,
+            closed_unneeded: self.connections.closed_unneeded,
             resent: self.connections.resent,
         };
         counters.lag = LagCauses {

@@ -1,6 +1,6 @@
 //! What only the end of a run knows.
 
-use crate::document::{Aborted, RunDocument, RunStatus};
+use crate::document::{Aborted, RunDocument, RunStatus, WorkerPriority};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::time::Nanos;
@@ -24,6 +24,8 @@ pub struct Ending {
     pub steal_share: Option<f64>,
     /// Involuntary context switches of the process, if known.
     pub involuntary_switches: Option<u64>,
+    /// At which priority the workers ran, where more than an ordinary one was asked for.
+    pub priority: Option<WorkerPriority>,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
     /// The rule that stopped it, if one did.
@@ -42,6 +44,7 @@ impl Ending {
             last_completion: None,
             steal_share: None,
             involuntary_switches: None,
+            priority: None,
             by_address: BTreeMap::new(),
             aborted: None,
         }
@@ -58,6 +61,7 @@ impl Ending {
             last_completion: document.series.last_completion_ns.map(Nanos),
             steal_share: document.generator.steal_share,
             involuntary_switches: document.generator.involuntary_switches,
+            priority: document.generator.priority,
             by_address: document.connections.by_address.clone(),
             aborted: document.aborted.clone(),
         }

@@ -230,6 +230,7 @@ impl Tally {
                 steal_share: ending.steal_share,
                 involuntary_switches: ending.involuntary_switches,
                 double_intervals: self.double_intervals,
+                priority: ending.priority,
             },
             spectrum: Spectra {
                 response_time: spectrum(
@@ -316,6 +317,7 @@ impl Tally {
             reconnects: counts.opened.saturating_sub(self.connections_peak),
             closed_by_target: counts.closed_by_target,
             closed_on_timeout: counts.closed_on_timeout,
+            closed_unneeded: counts.closed_unneeded,
             resent: counts.resent,
             local_limit: counts.local_limit,
             by_address: ending.by_address.clone(),

@@ -1,7 +1,9 @@
 //! Runs that never happened: intervals from a seed.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
-use unblink_artifact::document::{Environment, Load, LoadModel, LoadPhase, RunStatus, Target, Tool};
+use unblink_artifact::document::{
+    Environment, Load, LoadModel, LoadPhase, RunStatus, Target, Tool, WorkerPriority,
+};
 use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::failure::FailureKind;
@@ -56,6 +58,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             timeout_ns: TIMEOUT.0,
             drain_ns: TIMEOUT.0,
             threads: 1,
+            pacing: Some("precise".into()),
             requests_max: None,
         },
         targets: ["GET /", "GET /two"]
@@ -120,6 +123,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.connections.local_limit = random.below(99);
     counters.connections.closed_by_target = random.below(99);
     counters.connections.closed_on_timeout = random.below(99);
+    counters.connections.closed_unneeded = random.below(99);
     counters.connections.resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;
@@ -275,6 +279,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
         steal_share: Some(0.001_234_567_890_123),
         involuntary_switches: Some(7),
+        priority: Some(WorkerPriority::GivenUp),
         by_address: [("192.0.2.1:80".to_string(), 7)].into(),
         aborted: None,
     }

@@ -71,8 +71,11 @@ pub enum CloseKind {
 pub type Actions = Vec<Action>;
 
 /// The size of an [`Actions`] buffer that never has to grow.
-pub const ACTIONS_MAX: usize =
-    super::SENDS_PER_CALL_MAX + super::OPENS_PER_TICK_MAX + 2 * super::TIMEOUTS_PER_CALL_MAX + 4;
+pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
+    + super::OPENS_PER_TICK_MAX
+    + super::IDLE_CLOSED_PER_TICK_MAX
+    + 2 * super::TIMEOUTS_PER_CALL_MAX
+    + 4;
 
 /// How many connections there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

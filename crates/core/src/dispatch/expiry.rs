@@ -1,7 +1,10 @@
 //! What has taken too long: flights, connection attempts, waiting arrivals.
 
 use super::slab::NONE;
-use super::{Action, Actions, CloseKind, Dispatch, EXPIRIES_PER_CALL_MAX, TIMEOUTS_PER_CALL_MAX};
+use super::{
+    Action, Actions, CloseKind, Dispatch, EXPIRIES_PER_CALL_MAX, IDLE_CLOSED_PER_TICK_MAX, IDLE_MAX, Pool,
+    TIMEOUTS_PER_CALL_MAX,
+};
 use crate::failure::FailureKind;
 use crate::load::{Arrival, Load};
 use crate::record::{Flight, Recorder};
@@ -57,6 +60,27 @@ impl<L: Load> Dispatch<L> {
             self.slab.release(slot);
         }
         self.more_to_do = true;
+    }
+
+    /// Idle connections are taken newest first, so that the oldest has been one too many since it became idle. The
+    /// last one is kept: a load of few arrivals would open one for each.
+    pub(super) fn unneeded_at(&self) -> Option<Instant> {
+        let shrinks = matches!(self.policy.pool, Pool::Auto { .. }) && self.idle.len > 1;
+        shrinks.then(|| self.slab.at(self.idle.tail).since + IDLE_MAX)
+    }
+
+    /// Closes what has become unneeded, a few at a time.
+    pub(super) fn close_unneeded(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
+            if self.unneeded_at().is_none_or(|at| now < at) {
+                return;
+            }
+            let slot = self.idle.tail;
+            self.slab.unlink(&mut self.idle, slot);
+            rec.counters().connections.closed_unneeded += 1;
+            out.push(Action::Close(self.slab.id(slot), CloseKind::Graceful));
+            self.slab.release(slot);
+        }
     }
 
     /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front

@@ -37,6 +37,10 @@ const OVERSLEPT_MAX: usize = 256;
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
 /// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
 const OPENING_MIN: u32 = 128;
+/// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
+pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
+/// Idle connections that one tick closes.
+const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 /// After a connection that this machine had no port or descriptor for.
 const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
@@ -189,7 +193,10 @@ impl<L: Load> Dispatch<L> {
         };
         let first = |list: &List| (list.head != NONE).then(|| timeout_of(list.head));
         let resend = self.resend.front().map(|f| f.arrival.intended + self.policy.timeout + Nanos(1));
-        let mut wake = [first(&self.flights), first(&self.opening), resend].into_iter().flatten().min();
+        let mut wake = [first(&self.flights), first(&self.opening), resend, self.unneeded_at()]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(load) = &self.load {
             let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
             let due = if self.wakes_for_due() { load.next_due() } else { None };
@@ -227,6 +234,7 @@ impl<L: Load> Dispatch<L> {
         self.expire_flights(now, out, rec);
         self.expire_opening(now, out, rec);
         self.expire_waiting(now, rec);
+        self.close_unneeded(now, out, rec);
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
             self.exhausted_at = Some(now.min(load.end()));

@@ -15,6 +15,7 @@ pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
         ("reopened", c.reconnects),
         ("closed by the target", c.closed_by_target),
         ("closed on timeout", c.closed_on_timeout),
+        ("closed as no longer needed", c.closed_unneeded),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("stopped by a limit of this machine", c.local_limit),
     ]
