@@ -75,6 +75,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         timeout_ns: spec.timeout.0,
         drain_ns: plan.drain().0,
         threads: spec.threads,
+        pacing: None,
         requests_max: spec.limit,
     };
     match &spec.load {

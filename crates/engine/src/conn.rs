@@ -12,20 +12,30 @@ use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
 use unblink_core::time::Instant;
-use unblink_wire::{Parser, Progress, Response};
+use unblink_wire::{LastHead, Parser, Progress, Response};
 
 /// Reads of one connection in a row, so that an endless body can't starve the others.
 const READS_PER_TURN: u32 = 8;
+
+/// Operations whose last heads are remembered apart.
+const LAST_HEADS_MAX: usize = 32;
 
 /// Read buffers of a worker, shared by its connections.
 pub(crate) struct Buffers {
     socket: Box<[u8]>,
     plain: Box<[u8]>,
+    /// By operation, modulo their number.
+    last_heads: Vec<LastHead>,
 }
 
 impl Buffers {
-    pub(crate) fn new() -> Buffers {
-        Buffers { socket: vec![0; 64 * 1024].into(), plain: vec![0; 16 * 1024].into() }
+    /// For a run of `operations` operations.
+    pub(crate) fn new(operations: usize) -> Buffers {
+        Buffers {
+            socket: vec![0; 64 * 1024].into(),
+            plain: vec![0; 16 * 1024].into(),
+            last_heads: (0..operations.clamp(1, LAST_HEADS_MAX)).map(|_| LastHead::new()).collect(),
+        }
     }
 }
 
@@ -58,6 +68,8 @@ enum Stage {
 pub(crate) struct Attempt {
     /// Which address of the target.
     pub(crate) address: u32,
+    /// Which of this machine's loopback addresses it comes from; 0 leaves the choice to the system.
+    pub(crate) source: u32,
     /// Other addresses that were tried before this one.
     pub(crate) tried: u32,
     /// When the first of them was tried: a user's client waits that long too.
@@ -88,8 +100,9 @@ pub(crate) struct Conn {
 impl Conn {
     /// Begins to connect.
     pub(crate) fn begin(job: &Job, generation: u32, attempt: Attempt) -> Result<Conn, FailureKind> {
-        let Target { addresses, tls } = &job.target;
-        let (fd, _) = begin_connect(&addresses[attempt.address as usize]).map_err(kind_of_connect_error)?;
+        let Target { addresses, tls, .. } = &job.target;
+        let address = &addresses[attempt.address as usize];
+        let (fd, _) = begin_connect(address, attempt.source).map_err(kind_of_connect_error)?;
         let tls = match tls {
             None => None,
             Some(tls) => {
@@ -206,41 +219,43 @@ impl Conn {
     }
 
     /// Carries on after the socket reported something. The second value is the time just after the
-    /// last byte was read.
+    /// last byte was read; it says nothing with [`Reading::Quiet`] and [`Reading::More`].
     pub(crate) fn ready(
         &mut self,
         job: &Job,
         buffers: &mut Buffers,
         watch: &mut Watch,
     ) -> (Reading, Instant) {
-        let mut now = watch.now();
         if self.stage == Stage::Connecting {
+            let now = watch.now();
             let reading = self.finish_connecting(now);
             if !matches!(reading, Reading::Quiet) {
                 return (reading, now);
             }
         }
         if let Err(closing) = self.write_on(job) {
-            return (self.ended(closing), now);
+            return (self.ended(closing), watch.now());
         }
         for _ in 0..READS_PER_TURN {
-            let Buffers { socket, plain } = buffers;
-            let n = match rustix::net::recv(&self.fd, &mut socket[..], RecvFlags::empty()) {
+            let n = match rustix::net::recv(&self.fd, &mut buffers.socket[..], RecvFlags::empty()) {
                 Ok((n, _)) => n,
-                Err(Errno::AGAIN) => return (Reading::Quiet, now),
+                Err(Errno::AGAIN) => return (Reading::Quiet, watch.last()),
                 Err(Errno::INTR) => continue,
                 Err(error) => return (self.ended(self.closing(kind_of_socket_error(error))), watch.now()),
             };
-            now = watch.now();
+            let now = watch.now();
             if n == 0 {
                 self.peer_closed = true;
                 return (self.end_of_stream(job, self.tls.is_none()), now);
             }
             let reading = match self.tls {
-                None => self.take(job, &socket[..n], now),
+                None => {
+                    let last = last_head(&mut buffers.last_heads, self.operation);
+                    self.take(job, &buffers.socket[..n], last, now)
+                }
                 Some(_) => {
                     let was_handshaking = self.stage == Stage::Handshaking;
-                    match self.take_records(job, &socket[..n], plain, now) {
+                    match self.take_records(job, buffers, n, now) {
                         // The last of the handshake and the end came together: it was never usable.
                         Reading::Ended(closing) if was_handshaking => Reading::Unusable(closing.kind),
                         reading => reading,
@@ -249,16 +264,18 @@ impl Conn {
             };
             match reading {
                 // A short read has emptied the socket; what comes later is reported anew.
-                Reading::Quiet if n < socket.len() && !self.peer_closed => return (Reading::Quiet, now),
+                Reading::Quiet if n < buffers.socket.len() && !self.peer_closed => {
+                    return (Reading::Quiet, now);
+                }
                 Reading::Quiet => {}
                 done => return (done, now),
             }
         }
-        (Reading::More, now)
+        (Reading::More, watch.last())
     }
 
     /// Takes decrypted or plain bytes.
-    fn take(&mut self, job: &Job, bytes: &[u8], now: Instant) -> Reading {
+    fn take(&mut self, job: &Job, bytes: &[u8], last: &mut LastHead, now: Instant) -> Reading {
         if !self.in_flight {
             let kind = kind_of_violation(unblink_wire::ProtocolError::UnsolicitedData);
             return Reading::Ended(Closing { kind, answered: true });
@@ -267,8 +284,8 @@ impl Conn {
         self.bytes_read += bytes.len() as u64;
         let matched = &mut self.matched;
         let fed = match &job.expect.contains {
-            None => self.parser.feed(bytes, &mut |_: &[u8]| {}),
-            Some(needle) => self.parser.feed(bytes, &mut |piece: &[u8]| {
+            None => self.parser.feed_after(last, bytes, &mut |_: &[u8]| {}),
+            Some(needle) => self.parser.feed_after(last, bytes, &mut |piece: &[u8]| {
                 *matched = needle.advance(*matched, piece);
             }),
         };
@@ -281,7 +298,10 @@ impl Conn {
         }
     }
 
-    fn take_records(&mut self, job: &Job, mut bytes: &[u8], plain: &mut [u8], now: Instant) -> Reading {
+    /// Takes the first `n` bytes of the socket's buffer, which are TLS records.
+    fn take_records(&mut self, job: &Job, buffers: &mut Buffers, n: usize, now: Instant) -> Reading {
+        let Buffers { socket, plain, last_heads } = buffers;
+        let mut bytes = &socket[..n];
         let mut result = Reading::Quiet;
         while !bytes.is_empty() {
             let Some(tls) = &mut self.tls else { return result };
@@ -310,7 +330,8 @@ impl Conn {
                     Err(_) => return self.ended(self.closing(FailureKind::TLS)),
                     Ok(_) if matches!(result, Reading::Answered(_)) => self.forbid_reuse(&mut result),
                     Ok(n) => {
-                        let reading = self.take(job, &plain[..n], now);
+                        let last = last_head(last_heads, self.operation);
+                        let reading = self.take(job, &plain[..n], last, now);
                         if !matches!(reading, Reading::Quiet) {
                             result = reading;
                         }
@@ -397,6 +418,11 @@ impl Conn {
             Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
         }
     }
+}
+
+fn last_head(last_heads: &mut [LastHead], operation: u32) -> &mut LastHead {
+    let n = last_heads.len();
+    &mut last_heads[operation as usize % n]
 }
 
 /// Writes what the session has ready, as far as the socket takes it.

@@ -1,6 +1,7 @@
 //! Everything that the workers of a run must know.
 
 use crate::expect::Expect;
+use crate::pacing::Pacing;
 use crate::target::Target;
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::Plan;
@@ -30,6 +31,8 @@ pub struct Job {
     pub expect: Expect,
     /// Limits on an answer.
     pub limits: Limits,
+    /// What punctuality may cost.
+    pub pacing: Pacing,
 }
 
 /// The names of the codec's violations, by number, for [`FailureKind::code_at`].

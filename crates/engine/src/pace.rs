@@ -2,19 +2,20 @@
 //!
 //! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late), so long waits use a timer with
 //! an absolute deadline, short ones the timeout, and the last stretch is spun: each round polls the
-//! sockets too, so that answers are not kept waiting.
+//! sockets too, so that answers are not kept waiting. How long that stretch is follows from how late
+//! wake-ups have been; [`Pacing`] says how much of it is worth its cost.
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
+use crate::pacing::{GRAIN, Pacing, SpinWindow};
+use crate::priority::{Priority, RealTime};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::num::NonZeroU64;
 use unblink_core::time::{Instant, Nanos};
 
-/// The last stretch before a deadline is spun.
-const SPIN: Nanos = Nanos::from_micros(40);
 /// From this length on a timer with an absolute deadline is armed.
 const TIMER_FROM: Nanos = Nanos::from_millis(5);
 /// Sockets that one wait reports at the most.
@@ -30,6 +31,15 @@ pub(crate) struct Pacer {
     watch: Watch,
     epoll: OwnedFd,
     timer: OwnedFd,
+    /// When the timer goes off, while it is set.
+    timer_at: Option<Instant>,
+    pacing: Pacing,
+    spin: SpinWindow,
+    real_time: RealTime,
+    /// The kernel has `epoll_pwait2` (Linux 5.11), and nothing stands between it and us.
+    has_fine_timeouts: bool,
+    /// When a deadline last ended a wait.
+    woke_at: Instant,
     events: Vec<epoll::Event>,
     /// Time spent waiting since it was last asked for.
     waited: Nanos,
@@ -37,7 +47,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// A pacer for the calling thread, whose timer slack it sets to 1 ns.
-    pub(crate) fn new(clock: Clock) -> Result<Pacer, Errno> {
+    pub(crate) fn new(clock: Clock, pacing: Pacing) -> Result<Pacer, Errno> {
         // Not allowed in some containers; a later wake-up is then seen as the generator's lateness.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -49,9 +59,27 @@ impl Pacer {
             watch: Watch::new(clock),
             epoll,
             timer,
+            timer_at: None,
+            pacing,
+            spin: SpinWindow::new(pacing),
+            real_time: RealTime::not_asked_for(),
+            has_fine_timeouts: true,
+            woke_at: Instant(0),
             events: Vec::with_capacity(EVENTS_MAX),
             waited: Nanos::ZERO,
         })
+    }
+
+    /// The load is about to begin: from now on being late matters.
+    pub(crate) fn begin(&mut self) {
+        if self.pacing == Pacing::Precise {
+            self.real_time = RealTime::ask_for(self.watch.now());
+        }
+    }
+
+    /// At which priority the thread ran.
+    pub(crate) fn priority(&self) -> Priority {
+        self.real_time.priority()
     }
 
     /// Where sockets are registered.
@@ -59,7 +87,7 @@ impl Pacer {
         &self.epoll
     }
 
-    /// What the last wait reported: (token, flags).
+    /// What the last wait reported: (token, flags). The timer's own event may be among it.
     pub(crate) fn event(&self, i: usize) -> Option<(u64, epoll::EventFlags)> {
         self.events.get(i).map(|e| (e.data.u64(), e.flags))
     }
@@ -74,56 +102,116 @@ impl Pacer {
         (self.watch.take_pauses(), std::mem::take(&mut self.waited))
     }
 
-    /// Waits until `wake` or until a socket is ready. Returns the time afterwards.
+    /// Waits until `wake` or until a socket is ready. The worker has just looked at its clock. Returns the time
+    /// afterwards.
     pub(crate) fn wait(&mut self, wake: Instant) -> Instant {
-        self.events.clear();
-        let now = self.watch.now();
+        let now = self.watch.last();
         if wake <= now {
-            self.poll(Some(Nanos::ZERO));
-            return self.watch.now();
+            self.poll(Patience::None);
+            let after = self.watch.now();
+            self.real_time.note(after, Nanos::ZERO);
+            return after;
         }
+        // A frugal loop does not wake for each arrival; what its sockets wake it for takes along what is due.
+        let wake = if self.pacing == Pacing::Frugal { wake.max(self.woke_at + GRAIN) } else { wake };
         let after = self.wait_until(now, wake);
+        if after >= wake {
+            self.woke_at = after;
+        }
         self.waited += after.since(now);
         after
     }
 
     fn wait_until(&mut self, mut now: Instant, wake: Instant) -> Instant {
+        self.events.clear();
         while now < wake && self.events.is_empty() {
             let ahead = wake.since(now);
-            now = if ahead > SPIN {
+            let spin = self.spin.length();
+            if ahead > spin {
                 // A signal, or the timer of an earlier wait, may end this one before its time: then the
                 // loop sleeps again.
-                self.sleep(ahead - SPIN, wake - SPIN);
-                self.watch.now_after_wait(wake)
+                let until = wake - spin;
+                self.sleep(now, until);
+                let after = self.watch.now_after_wait(wake);
+                self.real_time.note(after, after.since(now));
+                if self.events.is_empty() && after >= until {
+                    self.spin.learn(after.since(until));
+                }
+                now = after;
             } else {
-                self.poll(Some(Nanos::ZERO));
-                self.watch.now()
-            };
+                self.poll(Patience::None);
+                now = self.watch.now();
+                self.real_time.note(now, Nanos::ZERO);
+            }
         }
         now
     }
 
-    fn sleep(&mut self, ahead: Nanos, until: Instant) {
-        if ahead < TIMER_FROM || self.arm(until).is_err() {
-            self.poll(Some(ahead));
-        } else {
-            self.poll(None);
+    fn sleep(&mut self, now: Instant, until: Instant) {
+        let ahead = until.since(now);
+        if ahead >= TIMER_FROM || !self.has_fine_timeouts {
+            if self.arm(now, until).is_ok() {
+                return self.poll(Patience::Endless);
+            }
+        }
+        self.events.clear();
+        let timeout = timespec(ahead);
+        let waited = epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout));
+        self.has_fine_timeouts &= waited != Err(Errno::NOSYS);
+        self.drop_timer_alone();
+    }
+
+    fn poll(&mut self, patience: Patience) {
+        // EINTR is a wake-up like any other: the caller looks at the clock.
+        let _ = wait_coarsely(&self.epoll, &mut self.events, patience);
+        self.drop_timer_alone();
+    }
+
+    /// The timer's own event ends a wait, and is nothing else.
+    fn drop_timer_alone(&mut self) {
+        if let [only] = self.events.as_slice()
+            && only.data.u64() == TIMER_TOKEN
+        {
+            self.events.clear();
         }
     }
 
-    fn poll(&mut self, timeout: Option<Nanos>) {
-        self.events.clear();
-        let timeout = timeout.map(timespec);
-        // EINTR is a wake-up like any other: the caller looks at the clock.
-        let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref());
-        self.events.retain(|e| e.data.u64() != TIMER_TOKEN);
-    }
-
-    fn arm(&mut self, at: Instant) -> Result<(), Errno> {
+    /// Makes sure that the timer ends a wait at `at` at the latest. One that is set to an earlier time is left
+    /// alone: a loop whose sockets wake it thousands of times a second would otherwise set it each time.
+    fn arm(&mut self, now: Instant, at: Instant) -> Result<(), Errno> {
+        if self.timer_at.is_some_and(|set| now < set && set <= at) {
+            return Ok(());
+        }
         let setting = Itimerspec {
             it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
             it_value: self.watch.clock().monotonic(at),
         };
-        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting).map(|_| ())
+        self.timer_at = None;
+        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)?;
+        self.timer_at = Some(at);
+        Ok(())
     }
+}
+
+/// How long to wait where milliseconds are no measure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Patience {
+    None,
+    Endless,
+}
+
+/// `epoll_wait`, which costs the kernel less than `epoll_pwait2`: there is no time and no signal mask to copy.
+#[allow(unsafe_code)] // rustix has the other one alone.
+fn wait_coarsely(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, patience: Patience) -> Result<(), Errno> {
+    const { assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>()) };
+    let timeout = if patience == Patience::None { 0 } else { -1 };
+    events.clear();
+    let room = i32::try_from(events.capacity()).unwrap_or(i32::MAX);
+    // SAFETY: the descriptor is open, and the buffer has room for as many events as the call is told; both event
+    // types are the kernel's own `struct epoll_event`.
+    let n = unsafe { libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr().cast(), room, timeout) };
+    let n = usize::try_from(n).map_err(|_| Errno::INTR)?;
+    // SAFETY: the kernel has filled the first `n` events, and `n` is at most the capacity.
+    unsafe { events.set_len(n) };
+    Ok(())
 }

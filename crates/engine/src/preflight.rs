@@ -101,7 +101,7 @@ impl<T: Read + Write> Stream for T {}
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
 /// Each wait of it lasts no longer than `timeout`, and reading the answer no longer in all.
 pub fn preflight(job: &Job, number: usize, timeout: Duration) -> Result<(), PreflightError> {
-    let Target { addresses, tls } = &job.target;
+    let Target { addresses, tls, .. } = &job.target;
     let mut refused = None;
     for address in addresses {
         match connect(address, tls.as_ref(), timeout) {

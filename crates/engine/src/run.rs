@@ -3,6 +3,7 @@
 use crate::clock::{Clock, WallTime};
 use crate::job::Job;
 use crate::merge::Merger;
+use crate::priority::Priority;
 use crate::worker::{Channels, Handed, Worker, WorkerEnd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
@@ -163,6 +164,8 @@ pub struct Summary {
     pub by_address: BTreeMap<String, u64>,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
+    /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
+    pub priority: Priority,
 }
 
 /// A run that is under way.
@@ -301,6 +304,7 @@ impl Running {
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);
+            summary.priority = summary.priority.max(end.priority);
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }

@@ -1,11 +1,12 @@
 //! Where connections go: every address of a name, in turn, or a socket in the file system.
 
 use crate::tls::TlsTarget;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// One address of a target.
@@ -33,7 +34,25 @@ pub struct Target {
     pub addresses: Vec<Address>,
     /// TLS, if the scheme asks for it.
     pub tls: Option<TlsTarget>,
+    /// Connections from one local address before the next one is used, 127.0.0.2 and so on; nothing where the
+    /// system chooses the local address. Only for targets in 127.0.0.0/8, all of which is this machine's own.
+    pub per_source: Option<u32>,
 }
+
+impl Target {
+    /// Whether connections may come from other addresses of this machine than the first, so that it does not run
+    /// out of local ports.
+    pub fn is_loopback(&self) -> bool {
+        let is_loopback = |address: &Address| match address {
+            Address::Tcp(SocketAddr::V4(address)) => address.ip().is_loopback(),
+            _ => false,
+        };
+        self.addresses.iter().all(is_loopback)
+    }
+}
+
+/// How many local addresses connections to this machine may come from.
+pub const LOOPBACK_SOURCES_MAX: u32 = 250;
 
 /// Why there is no address.
 #[derive(Debug, thiserror::Error)]
@@ -76,14 +95,20 @@ pub fn unix(path: PathBuf) -> Result<Address, ResolveError> {
     }
 }
 
-/// Begins a non-blocking connection. True when it is connected already.
-pub(crate) fn begin_connect(address: &Address) -> Result<(OwnedFd, bool), Errno> {
+/// Begins a non-blocking connection; from a loopback address of its own, if `source` is not the first. True when
+/// it is connected already.
+pub(crate) fn begin_connect(address: &Address, source: u32) -> Result<(OwnedFd, bool), Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (fd, connected) = match address {
         Address::Tcp(address) => {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let fd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
             sockopt::set_tcp_nodelay(&fd, true)?;
+            if source > 0 {
+                leave_port_to_connect(&fd)?;
+                let last = source.min(LOOPBACK_SOURCES_MAX - 1) as u8 + 1;
+                rustix::net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, last), 0))?;
+            }
             let connected = rustix::net::connect(&fd, address);
             (fd, connected)
         }
@@ -97,5 +122,27 @@ pub(crate) fn begin_connect(address: &Address) -> Result<(OwnedFd, bool), Errno>
         Ok(()) => Ok((fd, true)),
         Err(Errno::INPROGRESS) => Ok((fd, false)),
         Err(error) => Err(error),
+    }
+}
+
+/// A port that `bind` chose would be taken for every target; the one that `connect` chooses, for this one alone
+/// (`IP_BIND_ADDRESS_NO_PORT`, ip(7)).
+#[allow(unsafe_code)] // rustix does not have this option.
+fn leave_port_to_connect(fd: &OwnedFd) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    // SAFETY: the descriptor is open, and the option's value is an `int` that lives for the call.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
     }
 }

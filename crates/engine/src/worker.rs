@@ -4,7 +4,8 @@ use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::conn::{Attempt, Buffers, Conn, Reading};
 use crate::job::Job;
-use crate::pace::{CONTROL_TOKEN, Pacer};
+use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
+use crate::priority::Priority;
 use crate::run::{Controls, Gate};
 use crate::starvation::Starvation;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -50,6 +51,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) last_ok: Option<Nanos>,
     /// Involuntary context switches of the thread.
     pub(crate) involuntary_switches: Option<u64>,
+    /// At which priority it ran.
+    pub(crate) priority: Priority,
 }
 
 /// The worker's ends of the channels.
@@ -83,6 +86,7 @@ pub(crate) struct Worker<L> {
     buffers: Buffers,
     starvation: Starvation,
     addresses: Addresses,
+    slots_per_source: Option<u32>,
     start: Instant,
     /// Where the bank being filled begins, by the boundaries.
     bank_from: Instant,
@@ -103,7 +107,7 @@ impl<L: Load> Worker<L> {
         channels: Channels,
         bank: Box<Bank<u32>>,
     ) -> Result<Worker<L>, Errno> {
-        let pacer = Pacer::new(clock)?;
+        let pacer = Pacer::new(clock, job.pacing)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(pacer.epoll(), controls.wake_fd(number), EventData::new_u64(CONTROL_TOKEN), flags)?;
         let policy = job.plan.policy(number as u32);
@@ -122,9 +126,10 @@ impl<L: Load> Worker<L> {
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(max as usize),
             unread: VecDeque::with_capacity(max as usize),
-            buffers: Buffers::new(),
+            buffers: Buffers::new(job.operations.len()),
             starvation: Starvation::of_this_thread(),
             addresses: Addresses::new(addresses, number),
+            slots_per_source: job.target.per_source.map(|n| (n / job.plan.threads()).max(1)),
             start: Instant(0),
             bank_from: Instant(0),
             handed_until: Instant(0),
@@ -151,6 +156,7 @@ impl<L: Load> Worker<L> {
             recorder.sample_arrivals(self.job.plan.sample_blocks());
         }
         self.dispatch.start(load(start));
+        self.pacer.begin();
         let mut now = self.pacer.watch().now();
         while now < start && !self.controls.is_aborted() {
             now = self.turn(start);
@@ -199,7 +205,7 @@ impl<L: Load> Worker<L> {
         let mut i = 0;
         while let Some((token, flags)) = self.pacer.event(i) {
             i += 1;
-            if token == CONTROL_TOKEN {
+            if token == CONTROL_TOKEN || token == TIMER_TOKEN {
                 continue;
             }
             let id = ConnId { slot: token as u32, generation: (token >> 32) as u32 };
@@ -233,7 +239,11 @@ impl<L: Load> Worker<L> {
         self.with_recorder(|dispatch, actions, recorder| {
             dispatch.handle(now, Event::Tick, actions, recorder);
         });
-        self.act();
+        if !self.actions.is_empty() {
+            self.act();
+            // The wait that follows begins now.
+            self.pacer.watch().now();
+        }
     }
 
     fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
@@ -265,7 +275,9 @@ impl<L: Load> Worker<L> {
 
     fn open(&mut self, id: ConnId) {
         let began = self.pacer.watch().now();
-        let attempt = Attempt { address: self.addresses.next(began), tried: 0, began };
+        // Slots are taken from the lowest on, so that no source has more connections than its share.
+        let source = self.slots_per_source.map_or(0, |n| id.slot / n);
+        let attempt = Attempt { address: self.addresses.next(began), source, tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
             self.deferred.push_back(Deferred { id, kind, was_usable: false });
         }
@@ -438,6 +450,7 @@ impl<L: Load> Worker<L> {
             by_address: self.addresses.into_counts(),
             last_ok,
             involuntary_switches: involuntary_switches(),
+            priority: self.pacer.priority(),
         }
     }
 

@@ -12,6 +12,7 @@ use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, Operation};
+use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::preflight;
 use unblink_engine::run::{Summary, start};
 use unblink_engine::target::{Address, Target};
@@ -58,10 +59,15 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job {
     });
     Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: addresses.iter().copied().map(Address::Tcp).collect(), tls: None },
+        target: Target {
+            addresses: addresses.iter().copied().map(Address::Tcp).collect(),
+            tls: None,
+            per_source: None,
+        },
         operations: vec![Operation { request, kind: RequestKind::Normal, closes: false }],
         expect: Expect::default(),
         limits: Limits::default(),
+        pacing: Pacing::default(),
     }
 }
 

@@ -12,6 +12,7 @@ use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::{Expect, Needle};
 use unblink_engine::job::{Job, Operation};
+use unblink_engine::pacing::Pacing;
 use unblink_engine::run::{Running, start};
 use unblink_engine::target::{Address, Target};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
@@ -90,10 +91,11 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job {
     });
     Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None },
+        target: Target { addresses: vec![Address::Tcp(address)], tls: None, per_source: None },
         operations: vec![operation(request.render().expect("a request")); 2],
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
         limits: Limits::default(),
+        pacing: Pacing::default(),
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) use verdict::{aborted, slo_line, slo_mark, verdict_sentence, verdict_
 use crate::format::{self, plural};
 use unblink_artifact::document::{
     Distribution, LoadModel, MachineLimit, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
+    WorkerPriority,
 };
 
 /// Below this, response and service time are the same to a reader.
@@ -61,7 +62,20 @@ pub(crate) fn means(doc: &RunDocument) -> String {
         1 => "1\u{a0}thread".to_string(),
         n => format!("{n}\u{a0}threads"),
     };
-    format!("{connections} · {threads} · timeout\u{a0}{}", format::duration(doc.load.timeout_ns))
+    let pacing = pacing(doc).map(|pacing| format!(" · {pacing}")).unwrap_or_default();
+    format!("{connections} · {threads}{pacing} · timeout\u{a0}{}", format::duration(doc.load.timeout_ns))
+}
+
+/// How arrivals were paced, unless as usual.
+fn pacing(doc: &RunDocument) -> Option<String> {
+    let mode = doc.load.pacing.as_deref().filter(|&mode| mode != "balanced")?;
+    let priority = match doc.generator.priority {
+        None => "",
+        Some(WorkerPriority::RealTime) => " at real-time priority",
+        Some(WorkerPriority::GivenUp) => " at real-time priority until too busy for it",
+        Some(WorkerPriority::Refused) => " (real-time priority refused)",
+    };
+    Some(format!("{mode} pacing{priority}"))
 }
 
 /// `VALID`, `DEGRADED` or `INVALID`.

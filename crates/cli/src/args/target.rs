@@ -4,6 +4,7 @@
 use super::value;
 use clap::Args;
 use std::path::PathBuf;
+use unblink_engine::pacing::Pacing;
 
 /// The way to the target, and what is asked of it.
 #[derive(Args, Clone, Debug)]
@@ -12,6 +13,10 @@ pub(crate) struct TargetArgs {
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::positive)]
     pub threads: Option<u32>,
+
+    /// What punctuality may cost
+    #[arg(long, value_enum, default_value_t = PacingArg::Balanced, help_heading = "Load")]
+    pub pacing: PacingArg,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
@@ -64,4 +69,26 @@ pub(crate) struct TargetArgs {
     /// Key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub key: Option<PathBuf>,
+}
+
+/// What punctuality may cost.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PacingArg {
+    /// Most of a processor, at a real-time priority where permitted
+    Precise,
+    /// A short spin before each arrival, as long as wake-ups are late here
+    Balanced,
+    /// No spinning: arrivals leave up to 0.5 ms late, in groups
+    Frugal,
+}
+
+impl PacingArg {
+    /// As the engine calls it.
+    pub(crate) fn mode(self) -> Pacing {
+        match self {
+            PacingArg::Precise => Pacing::Precise,
+            PacingArg::Balanced => Pacing::Balanced,
+            PacingArg::Frugal => Pacing::Frugal,
+        }
+    }
 }

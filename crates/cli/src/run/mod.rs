@@ -18,12 +18,13 @@ pub(crate) use prepare::{Prepared, planned, prepare, prepare_under};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus, Target};
+use unblink_artifact::document::{RunDocument, RunStatus, Target, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
+use unblink_engine::priority::Priority;
 use unblink_engine::run::Summary;
 
 /// Pre-flight requests at the most: a long target file is not gone through twice.
@@ -148,8 +149,18 @@ fn ending(
         last_completion: summary.last_ok,
         steal_share,
         involuntary_switches: summary.involuntary_switches,
+        priority: priority(summary.priority),
         by_address: summary.by_address,
         aborted: None,
+    }
+}
+
+fn priority(priority: Priority) -> Option<WorkerPriority> {
+    match priority {
+        Priority::Normal => None,
+        Priority::RealTime => Some(WorkerPriority::RealTime),
+        Priority::GivenUp => Some(WorkerPriority::GivenUp),
+        Priority::Refused => Some(WorkerPriority::Refused),
     }
 }
 

@@ -19,7 +19,7 @@ use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, protocol_names};
 use unblink_engine::limits::Limits;
-use unblink_engine::target::{Address, Target, resolve, unix};
+use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
 use unblink_report::format;
 
@@ -49,7 +49,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     let requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
-    let target = target(args, &requests[0])?;
+    let target = target(args, &requests[0], &limits)?;
     let (plan, limited_by) = plan(args, &requests, &limits, &target, rate_cap)?;
     let operations = requests.iter().map(render).collect::<Result<Vec<_>>>()?;
     let job = Job {
@@ -58,6 +58,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         operations,
         expect: expect(&args.target.expect)?,
         limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
+        pacing: args.target.pacing.mode(),
     };
     let mut header = header(args, &job, &requests, &limits);
     header.connections.limited_by = limited_by;
@@ -92,7 +93,12 @@ fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
     request.render().with_context(|| format!("{place}can't send {}", request.target().name))
 }
 
-fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
+/// Of so many local ports, those that are found quickly.
+fn quick_ports(ports: u64) -> u64 {
+    ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
+}
+
+fn target(args: &RunArgs, request: &RequestSpec, limits: &Limits) -> Result<Target> {
     let origin = &request.url.origin;
     let addresses = match (&args.target.unix_socket, &args.target.connect_to) {
         (Some(path), _) => vec![unix(path.clone())?],
@@ -119,7 +125,9 @@ fn target(args: &RunArgs, request: &RequestSpec) -> Result<Target> {
         bail!("{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https");
     }
     let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
-    Ok(Target { addresses, tls })
+    let mut target = Target { addresses, tls, per_source: None };
+    target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
+    Ok(target)
 }
 
 /// Flags of TLS that need or contradict each other.
@@ -214,6 +222,7 @@ fn lasting(args: &RunArgs) -> Result<LoadArgs> {
 
 fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
     let mut load = load::describe(&args.load, plan);
+    load.pacing = Some(args.target.pacing.mode().name().into());
     load.warmup_auto = args.load.warmup == Warmup::Auto;
     load.precision = precision::goal(args);
     if load.warmup_auto {
@@ -254,14 +263,22 @@ fn pool(
     target: &Target,
     threads: u32,
 ) -> Result<(Pool, Option<MachineLimit>)> {
-    let by_ports: u64 = match target.addresses[0] {
-        Address::Tcp(_) => u64::from(limits.ports) * target.addresses.len() as u64,
-        Address::Unix(_) => u64::MAX,
+    // Connections that the local ports allow for, and those of them whose ports are found quickly.
+    let (by_ports, quick): (u64, u64) = match (&target.addresses[0], target.per_source) {
+        (Address::Unix(_), _) => (u64::MAX, u64::MAX),
+        (_, Some(per_source)) => {
+            let all = u64::from(per_source) * u64::from(LOOPBACK_SOURCES_MAX);
+            (all, all)
+        }
+        (_, None) => {
+            let all = u64::from(limits.ports) * target.addresses.len() as u64;
+            (all, quick_ports(all))
+        }
     };
     let fitting = limits.connections(threads);
     let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
-            let (max, limited_by) = auto_limit(args.load.closed, fitting, by_ports);
+            let (max, limited_by) = auto_limit(args.load.closed, fitting, quick);
             return Ok((Pool::Auto { max: max.max(args.target.threads.unwrap_or(1)) }, limited_by));
         }
         Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
@@ -284,11 +301,11 @@ fn pool(
     Ok((pool, None))
 }
 
-/// How many connections `auto` may open, and what this machine lacks for more.
-fn auto_limit(users: Option<u32>, fitting: u64, by_ports: u64) -> (u32, Option<MachineLimit>) {
+/// How many connections `auto` may open with so many descriptors, and with so many local ports that are found quickly,
+/// and what this machine lacks for more.
+fn auto_limit(users: Option<u32>, fitting: u64, quick: u64) -> (u32, Option<MachineLimit>) {
     // A closed population can't use more connections than it has users.
     let useful = users.unwrap_or(AUTO_CONNECTIONS_MAX).min(AUTO_CONNECTIONS_MAX);
-    let quick = by_ports / 100 * PORTS_FOUND_QUICKLY_PERCENT;
     let (limit, by) = match fitting <= quick {
         true => (fitting, MachineLimit::FileDescriptors),
         false => (quick, MachineLimit::LocalPorts),
@@ -363,10 +380,10 @@ mod tests {
         let (plenty, ports, descriptors) =
             (u64::MAX, Some(MachineLimit::LocalPorts), Some(MachineLimit::FileDescriptors));
         assert_eq!(auto_limit(None, plenty, plenty), (AUTO_CONNECTIONS_MAX, None));
-        assert_eq!(auto_limit(None, plenty, 28_232), (12_690, ports));
-        assert_eq!(auto_limit(None, 964, 28_232), (964, descriptors));
-        assert_eq!(auto_limit(Some(10), 964, 28_232), (10, None));
-        assert_eq!(auto_limit(Some(1000), 964, 28_232), (964, descriptors));
+        assert_eq!(auto_limit(None, plenty, quick_ports(28_232)), (12_690, ports));
+        assert_eq!(auto_limit(None, 964, quick_ports(28_232)), (964, descriptors));
+        assert_eq!(auto_limit(Some(10), 964, quick_ports(28_232)), (10, None));
+        assert_eq!(auto_limit(Some(1000), 964, quick_ports(28_232)), (964, descriptors));
     }
 
     #[test]

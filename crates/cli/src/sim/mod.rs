@@ -283,6 +283,7 @@ impl Simulation {
             last_completion: summary.last_ok,
             steal_share: None,
             involuntary_switches: None,
+            priority: None,
             by_address: Default::default(),
             aborted: None,
         };

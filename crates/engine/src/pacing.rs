@@ -1,0 +1,108 @@
+//! How much processor time punctuality may cost.
+
+use unblink_core::time::Nanos;
+
+/// What a worker does in the last moments before an arrival falls due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pacing {
+    /// Spins for as long as nearly every wake-up is late, at a real-time priority where that is permitted.
+    Precise,
+    /// Spins for as long as most wake-ups are late.
+    #[default]
+    Balanced,
+    /// Never spins, and sends arrivals that fall due within [`GRAIN`] together.
+    Frugal,
+}
+
+/// With [`Pacing::Frugal`] the loop wakes for arrivals no more often than this. Arrivals are up to so much late,
+/// which counts as the generator's own lateness; answers are read when they come.
+pub const GRAIN: Nanos = Nanos::from_micros(500);
+
+impl Pacing {
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Precise => "precise",
+            Pacing::Balanced => "balanced",
+            Pacing::Frugal => "frugal",
+        }
+    }
+}
+
+/// How long before a deadline the worker is up: the share `q` of the wake-ups comes within it. A sleep ends late
+/// by what the kernel and the processor need to wake, which differs from machine to machine and with the load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpinWindow {
+    now: Nanos,
+    min: Nanos,
+    max: Nanos,
+    /// Wake-ups that come within the window for each that does not.
+    within_per_late: u64,
+}
+
+/// By this part of itself the window grows when a wake-up comes later than it.
+const GROWTH: u64 = 32;
+
+impl SpinWindow {
+    /// The widest window first: nothing is known of the machine yet.
+    pub(crate) fn new(pacing: Pacing) -> SpinWindow {
+        let (min, max, within_per_late) = match pacing {
+            // Together with the work of 10,000 arrivals per second this leaves room to sleep: a real-time thread
+            // that never sleeps is taken off its processor for tens of milliseconds.
+            Pacing::Precise => (Nanos::from_micros(10), Nanos::from_micros(60), 99),
+            Pacing::Balanced => (Nanos::from_micros(2), Nanos::from_micros(40), 9),
+            Pacing::Frugal => (Nanos::ZERO, Nanos::ZERO, 1),
+        };
+        SpinWindow { now: max, min, max, within_per_late }
+    }
+
+    /// How long before a deadline a sleep should end.
+    #[inline]
+    pub(crate) fn length(&self) -> Nanos {
+        self.now
+    }
+
+    /// A sleep has ended `late` after the time that it was to end. Steps up and down are as unequal as the shares
+    /// of wake-ups that ask for them, so that the window settles at that quantile of their lateness (stochastic
+    /// approximation: Robbins and Monro, 1951).
+    pub(crate) fn learn(&mut self, late: Nanos) {
+        let step = (self.now.0 / GROWTH).max(100);
+        let next = if late > self.now {
+            self.now.0 + step
+        } else {
+            self.now.0.saturating_sub((step / self.within_per_late).max(1))
+        };
+        self.now = Nanos(next).clamp(self.min, self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lateness that is spread evenly from 0 to `top`, in an order without a pattern.
+    fn settle(pacing: Pacing, top: u64) -> u64 {
+        let mut window = SpinWindow::new(pacing);
+        let (mut sum, n) = (0, 20_000u64);
+        for i in 0..2 * n {
+            window.learn(Nanos(i * 7_919 % 10_007 * top / 10_007));
+            sum += if i < n { 0 } else { window.length().0 };
+        }
+        sum / n
+    }
+
+    #[test]
+    fn the_window_settles_at_its_quantile_of_the_lateness() {
+        let balanced = settle(Pacing::Balanced, 30_000);
+        assert!((26_000..27_500).contains(&balanced), "{balanced}");
+        let precise = settle(Pacing::Precise, 50_000);
+        assert!((49_000..50_000).contains(&precise), "{precise}");
+    }
+
+    #[test]
+    fn it_stays_within_its_bounds() {
+        assert!((39_900..=40_000).contains(&settle(Pacing::Balanced, 1_000_000)));
+        assert_eq!(settle(Pacing::Precise, 5), 10_000);
+        assert_eq!(settle(Pacing::Frugal, 1_000_000), 0);
+    }
+}
