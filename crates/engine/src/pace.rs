@@ -149,10 +149,8 @@ impl Pacer {
 
     fn sleep(&mut self, now: Instant, until: Instant) {
         let ahead = until.since(now);
-        if ahead >= TIMER_FROM || !self.has_fine_timeouts {
-            if self.arm(now, until).is_ok() {
-                return self.poll(Patience::Endless);
-            }
+        if (ahead >= TIMER_FROM || !self.has_fine_timeouts) && self.arm(now, until).is_ok() {
+            return self.poll(Patience::Endless);
         }
         self.events.clear();
         let timeout = timespec(ahead);
