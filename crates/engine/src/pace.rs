@@ -6,7 +6,7 @@
 //! wake-ups have been; [`Pacing`] says how much of it is worth its cost.
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
-use crate::pacing::{GRAIN, Pacing, SpinWindow};
+use crate::pacing::{Pacing, SpinWindow};
 use crate::priority::{Priority, RealTime};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -38,8 +38,6 @@ pub(crate) struct Pacer {
     real_time: RealTime,
     /// The kernel has `epoll_pwait2` (Linux 5.11), and nothing stands between it and us.
     has_fine_timeouts: bool,
-    /// When a deadline last ended a wait.
-    woke_at: Instant,
     events: Vec<epoll::Event>,
     /// Time spent waiting since it was last asked for.
     waited: Nanos,
@@ -64,7 +62,6 @@ impl Pacer {
             spin: SpinWindow::new(pacing),
             real_time: RealTime::not_asked_for(),
             has_fine_timeouts: true,
-            woke_at: Instant(0),
             events: Vec::with_capacity(EVENTS_MAX),
             waited: Nanos::ZERO,
         })
@@ -112,12 +109,7 @@ impl Pacer {
             self.real_time.note(after, Nanos::ZERO);
             return after;
         }
-        // A frugal loop does not wake for each arrival; what its sockets wake it for takes along what is due.
-        let wake = if self.pacing == Pacing::Frugal { wake.max(self.woke_at + GRAIN) } else { wake };
         let after = self.wait_until(now, wake);
-        if after >= wake {
-            self.woke_at = after;
-        }
         self.waited += after.since(now);
         after
     }

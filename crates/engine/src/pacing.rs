@@ -10,15 +10,20 @@ pub enum Pacing {
     /// Spins for as long as most wake-ups are late.
     #[default]
     Balanced,
-    /// Never spins, and sends arrivals that fall due within [`GRAIN`] together.
+    /// Never spins, and sends arrivals of an open load that fall due within a millisecond together.
     Frugal,
 }
 
-/// With [`Pacing::Frugal`] the loop wakes for arrivals no more often than this. Arrivals are up to so much late,
-/// which counts as the generator's own lateness; answers are read when they come.
-pub const GRAIN: Nanos = Nanos::from_micros(500);
+/// With [`Pacing::Frugal`] arrivals leave at multiples of this, and so up to so much late, which counts as the
+/// generator's own lateness; answers are read when they come.
+const GRAIN: Nanos = Nanos::from_millis(1);
 
 impl Pacing {
+    /// Arrivals that fall due within so much leave together.
+    pub(crate) fn grain(self) -> Nanos {
+        if self == Pacing::Frugal { GRAIN } else { Nanos::ZERO }
+    }
+
     /// The name of the mode.
     pub fn name(self) -> &'static str {
         match self {

@@ -103,4 +103,7 @@ pub struct Policy {
     pub drain: Nanos,
     /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
     pub idempotent: Vec<bool>,
+    /// Arrivals are taken note of together, at multiples of this on the clock; zero: each when it falls due. The
+    /// difference is the generator's own lateness.
+    pub grain: Nanos,
 }
