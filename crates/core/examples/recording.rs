@@ -17,7 +17,7 @@ const GAP_NS: u64 = 10_000;
 
 /// Deviates without a pattern that a branch predictor could learn; a table, so that they cost little.
 fn deviates(top: u64) -> Vec<u64> {
-    (0..4096u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) * top >> 24).collect()
+    (0..4096u64).map(|i| ((i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) * top) >> 24).collect()
 }
 
 /// Time for each arrival, in ns. `record` false leaves out the recorder: what the loop itself costs.
