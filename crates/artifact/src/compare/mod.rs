@@ -201,6 +201,8 @@ pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
     let model = |load: &Load| format!("{:?}", load.model).to_lowercase();
     let time = |ns: u64| format!("{} s", ns as f64 / 1e9);
     let warmup = |load: &Load| if load.warmup_auto { "auto".to_string() } else { time(load.warmup_ns) };
+    let pacing =
+        |load: &Load| load.pacing.clone().unwrap_or_else(|| "as it was before there was a choice".into());
     let shape = |load: &Load| match (load.users, load.phases.as_slice()) {
         (Some(users), _) => format!("{users} users thinking {}", time(load.think_ns.unwrap_or(0))),
         (None, phases) => {
@@ -220,6 +222,7 @@ pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
         ("was offered", shape(x), shape(y)),
         ("was measured for", time(x.duration_ns), time(y.duration_ns)),
         ("has a warm-up of", warmup(x), warmup(y)),
+        ("was paced", pacing(x), pacing(y)),
         ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
         ("has a limit of requests of", format!("{:?}", x.requests_max), format!("{:?}", y.requests_max)),
         ("ends at a precision of", format!("{:?}", x.precision), format!("{:?}", y.precision)),
