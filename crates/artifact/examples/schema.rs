@@ -8,6 +8,7 @@ fn main() -> std::io::Result<()> {
     let schemas = [
         (schema::RUN_SCHEMA_FILE, schema::json_schema()),
         (schema::COMPARE_SCHEMA_FILE, schema::compare_schema()),
+        (schema::KNEE_SCHEMA_FILE, schema::knee_schema()),
     ];
     schemas.iter().try_for_each(|(name, value)| std::fs::write(folder.join(name), schema::schema_text(value)))
 }

@@ -8,6 +8,7 @@ pub mod document;
 pub mod folder;
 pub mod header;
 pub mod hgrm;
+pub mod knee;
 pub mod schema;
 pub mod simulated;
 pub mod tally;

@@ -3,12 +3,15 @@
 use crate::compare::CompareDocument;
 use crate::document::RunDocument;
 use crate::folder::RunningDocument;
+use crate::knee::KneeDocument;
 use schemars::JsonSchema;
 
 /// Name of the run document's schema.
 pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
 /// Name of the comparison's schema.
 pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
+/// Name of the search's schema.
+pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
 
 /// What `run.json` holds, and `--json` prints: the run document, or, as long as the run goes on and when it was killed,
 /// what it is to do.
@@ -29,6 +32,11 @@ pub fn json_schema() -> serde_json::Value {
 /// That of [`CompareDocument`].
 pub fn compare_schema() -> serde_json::Value {
     schema_of::<CompareDocument>(COMPARE_SCHEMA_FILE)
+}
+
+/// That of [`KneeDocument`].
+pub fn knee_schema() -> serde_json::Value {
+    schema_of::<KneeDocument>(KNEE_SCHEMA_FILE)
 }
 
 /// A schema as text, as it is committed.

@@ -11,6 +11,7 @@ mod demo;
 mod environment;
 mod exit;
 mod explain;
+mod knee;
 mod lab;
 mod live;
 mod load;
@@ -47,6 +48,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Report(args) => report::report(args),
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Knee(args) => knee::knee(args),
         Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
@@ -92,6 +94,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
     let value = match document {
         SchemaOf::Run => schema::json_schema(),
         SchemaOf::Compare => schema::compare_schema(),
+        SchemaOf::Knee => schema::knee_schema(),
     };
     output::print(&schema::schema_text(&value))?;
     Ok(exit::OK)

@@ -5,10 +5,12 @@
 
 mod build;
 pub mod compare;
+mod knee;
 mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
+pub use knee::knee;
 pub use simulated::{explain, simulated};
 use std::collections::BTreeMap;
 use unblink_artifact::document::*;

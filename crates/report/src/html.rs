@@ -125,7 +125,12 @@ fn hatch(id: &str) -> String {
 
 /// `2026-11-20 09:15:00 UTC`, where the document holds RFC 3339.
 fn started(doc: &RunDocument) -> String {
-    let (date, time) = doc.started_at.split_once('T').unwrap_or((&doc.started_at, ""));
+    moment(&doc.started_at)
+}
+
+/// The same of any time.
+pub(crate) fn moment(started_at: &str) -> String {
+    let (date, time) = started_at.split_once('T').unwrap_or((started_at, ""));
     format!("{date} {}", time.replace('Z', " UTC")).trim().to_string()
 }
 

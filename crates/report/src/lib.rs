@@ -25,5 +25,6 @@ pub mod format;
 pub mod github;
 pub mod html;
 pub mod junit;
+pub mod knee;
 pub mod svg;
 pub mod terminal;

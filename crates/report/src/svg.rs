@@ -6,6 +6,7 @@ mod bars;
 pub(crate) mod canvas;
 mod heat;
 mod lines;
+pub(crate) mod load_curve;
 mod panels;
 mod spectrum;
 

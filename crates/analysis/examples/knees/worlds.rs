@@ -108,7 +108,7 @@ pub(crate) fn settings() -> Settings {
         resolution: 0.01,
         settle: Nanos::from_secs(5),
         measure: Nanos::from_secs(60),
-        measure_max: Nanos::from_secs(480),
+        measure_max: Nanos::from_secs(960),
         seed: 1,
         then_latency: false,
     }

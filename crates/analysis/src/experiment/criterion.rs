@@ -79,14 +79,20 @@ pub(super) struct Grounds<'a> {
 }
 
 impl Criterion {
+    /// A generator that is late makes response times longer, never shorter: a rate that is good in spite of it is good.
     pub(super) fn judge(&self, grounds: &Grounds<'_>) -> Verdict {
+        match self.by_figures(grounds) {
+            Verdict::Met => Verdict::Met,
+            _ if grounds.is_generator => Verdict::Generator,
+            verdict => verdict,
+        }
+    }
+
+    fn by_figures(&self, grounds: &Grounds<'_>) -> Verdict {
         let (due, ok) = sums(grounds.marks);
         let Some(percentile) = grounds.percentile.filter(|_| ok > 0.0) else {
-            return if grounds.is_generator { Verdict::Generator } else { Verdict::Missed(Miss::NoAnswers) };
+            return Verdict::Missed(Miss::NoAnswers);
         };
-        if grounds.is_generator {
-            return Verdict::Generator;
-        }
         if grounds.is_saturated || is_growing(grounds.marks) {
             return Verdict::Missed(Miss::Growing);
         }
@@ -208,6 +214,25 @@ mod tests {
         // Of few arrivals, ten may be on their way.
         let few = |i: u64| Mark { due: 10, ok: if i < 10 { 9 } else { 10 }, ..steady(i) };
         assert_eq!(judge(&marks(20, few), good, 20), Verdict::Met);
+    }
+
+    #[test]
+    fn a_late_generator_spoils_only_what_is_not_good() {
+        let judge = |percentile| {
+            let marks = marks(20, steady);
+            let is_generator = true;
+            CRITERION.judge(&Grounds {
+                marks: &marks,
+                percentile,
+                max_ns: 0,
+                is_saturated: false,
+                is_generator,
+            })
+        };
+        assert_eq!(judge(Some(percentile(40, Some((35, 49))))), Verdict::Met);
+        assert_eq!(judge(Some(percentile(60, Some((51, 70))))), Verdict::Generator);
+        assert_eq!(judge(Some(percentile(49, Some((45, 55))))), Verdict::Generator);
+        assert_eq!(judge(None), Verdict::Generator);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Gather {
             in_flight_mean: mean_ns.map(|_| response.sum_ns as f64 / length_ns),
             in_flight_end: marks.last().map_or(0, |m| m.level),
             is_growing: is_growing(&marks) || verdict == Verdict::Missed(Miss::Growing),
-            generator,
+            generator: generator.filter(|_| verdict == Verdict::Generator),
             verdict,
         }
     }

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
 pub(crate) mod compare;
+pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod objectives;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Plan(plan::PlanCommand),
     /// Write a plan to begin with
     Init(plan::InitArgs),
+    /// Find the highest rate at which a target meets an objective
+    Knee(Box<knee::KneeArgs>),
     /// The misbehaving server, whose truth is known
     #[command(subcommand)]
     Lab(lab::LabCommand),
@@ -62,6 +65,8 @@ pub(crate) enum SchemaOf {
     Run,
     /// Of a comparison: `compare --json`
     Compare,
+    /// Of a search: `knee --json`
+    Knee,
 }
 
 const DEMO_HELP: &str = "\

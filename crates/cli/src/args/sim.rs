@@ -31,6 +31,7 @@ SERVER
   pause=1s@30s         answers nothing for 1 s from 30 s on; @9.5s/10s every 10 s; @9.5s/10s*6 six times
   pause=500ms~20s      the same at random times, 20 s apart on average
   slow=100ms/100       one in 100, at random, takes this long instead
+  crowd=2x@200         twice as slow while more than 200 are in it; 2x@200~5s: until it was empty for 5 s
   error=1/N reset=1/N refuse=1/N     one in N, at random, is answered 500, reset, or its connection refused
   down=5s@20s accept-stall=1s@30s    resets and refuses all; lets connections wait for their kernel's next try
 

@@ -16,11 +16,13 @@ use crate::{clock, exit, signals};
 use anyhow::{Context, Result};
 pub(crate) use prepare::{Prepared, planned, prepare, prepare_under};
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 use unblink_artifact::document::{RunDocument, RunStatus, Target, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
@@ -53,6 +55,26 @@ pub(crate) fn execute(
     quiet: bool,
     interruptions: &signals::Interruptions,
 ) -> Result<(RunDocument, Tally)> {
+    let look = &mut |_: &Interval| ControlFlow::Continue(());
+    execute_watched(prepared, folder, interruptions, Watched { no_preflight, quiet, look })
+}
+
+/// How a run is run, and who looks on.
+pub(crate) struct Watched<'a> {
+    pub no_preflight: bool,
+    pub quiet: bool,
+    /// Sees each interval and says whether the load is to go on. A run that it ends is complete.
+    pub look: &'a mut dyn FnMut(&Interval) -> ControlFlow<()>,
+}
+
+/// The same under the eyes of somebody who may end the load.
+pub(crate) fn execute_watched(
+    prepared: Prepared,
+    folder: &Path,
+    interruptions: &signals::Interruptions,
+    watched: Watched<'_>,
+) -> Result<(RunDocument, Tally)> {
+    let Watched { no_preflight, quiet, look } = watched;
     let Prepared { job, mut header, target_line } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
@@ -86,8 +108,14 @@ pub(crate) fn execute(
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
     let until = (plan.schedule().is_some() || plan.spec().limit.is_none()).then(|| plan.load_length());
     let mut live = LiveLine::new(quiet, until);
+    let (mut is_enough, mut has_ended_it) = (false, false);
+    let controls = running.controls();
     while let Some(interval) = running.next_interval() {
         tally.add(interval);
+        if look(interval).is_break() && !is_enough {
+            is_enough = true;
+            has_ended_it = controls.stop();
+        }
         live.show(interval);
         abort.look(interval);
         if let Some(precision) = &mut precision {
@@ -102,7 +130,8 @@ pub(crate) fn execute(
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
     let was_given_up = summary.aborted;
-    let stopped_itself = precision.is_some_and(|precision| precision.has_stopped) && !summary.aborted;
+    let has_stopped = has_ended_it || precision.is_some_and(|precision| precision.has_stopped);
+    let stopped_itself = has_stopped && !summary.aborted;
     let mut ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
     if let Some(aborted) = abort.aborted {
         // Whoever then gave up waiting for the last answers has interrupted it all the same.

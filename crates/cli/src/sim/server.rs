@@ -2,10 +2,10 @@
 
 use super::words::{Word, split};
 use anyhow::{Result, bail};
-use unblink_core::sim::{GeneratorSpec, NetworkSpec, RandomWindows, ServerSpec, Service, Windows};
+use unblink_core::sim::{Crowding, GeneratorSpec, NetworkSpec, RandomWindows, ServerSpec, Service, Windows};
 use unblink_core::time::Nanos;
 
-const WORDS: &str = "slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, down=…, accept-stall=…, refuse=1/N, \
+const WORDS: &str = "slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
                      reset=1/N, error=1/N (see unblink sim --help)";
 
 /// Stretches of time one after the other that are looked at to find one in which the server is open.
@@ -27,6 +27,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
             "service" => server.service = service(&word)?,
             "pause" => pause(&word, &mut server)?,
             "slow" => server.slow_one_in = Some(word.time_in()?),
+            "crowd" => server.crowding = Some(crowd(&word)?),
             "accept-stall" => server.accept_stalled.push(word.windows()?),
             "down" => server.down.push(word.windows()?),
             "refuse" => server.refuse_one_in = word.one_in()?,
@@ -52,6 +53,20 @@ pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
 fn queue(word: &Word<'_>) -> Result<u64> {
     let n = word.value.parse::<u64>();
     n.map_err(|_| word.wrong("expected a number of requests that may wait, 0 or more"))
+}
+
+/// `2x@200`: twice as slow while more than 200 are in the system. `2x@200~5s`: until none has been for 5 s.
+fn crowd(word: &Word<'_>) -> Result<Crowding> {
+    let expected = || word.wrong("expected TIMESx@NUMBER or TIMESx@NUMBER~TIME, such as 2x@200 or 2x@200~5s");
+    let (times, rest) = word.value.split_once("x@").ok_or_else(expected)?;
+    let times =
+        times.parse::<f64>().ok().filter(|times| (1.0..=100.0).contains(times)).ok_or_else(expected)?;
+    let (above, idle) = match rest.split_once('~') {
+        Some((above, idle)) => (above, Some(word.time_of(idle)?)),
+        None => (rest, None),
+    };
+    let above = above.parse().map_err(|_| expected())?;
+    Ok(Crowding { above, times, until_idle: idle })
 }
 
 fn pause(word: &Word<'_>, server: &mut ServerSpec) -> Result<()> {
@@ -197,6 +212,9 @@ mod tests {
         assert_eq!(all.shut_at_random.map(|r| (r.length, r.gap_mean)), Some((ms(500), ms(20_000))));
         assert_eq!((all.refuse_one_in, all.reset_one_in, all.error_one_in), (10, 20, 30));
         assert_eq!((all.queue_max, all.slow_one_in), (Some(0), Some((ms(100), 100))));
+        let crowded = parse("slots=1 service=1ms crowd=2.5x@200~5s").unwrap();
+        let crowding = Crowding { above: 200, times: 2.5, until_idle: Some(ms(5_000)) };
+        assert_eq!(crowded.crowding, Some(crowding));
         assert_eq!(parse("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
     }
 
@@ -224,6 +242,8 @@ mod tests {
             ("service=1ms pause=5s@0s/10s pause=5s@5s/10s", &["never answers"]),
             ("service=1ms pause=0s~1s", &["may be 0"]),
             ("service=1ms error=5%", &["1/N"]),
+            ("service=1ms crowd=2@200", &["2x@200"]),
+            ("service=1ms crowd=0.5x@200", &["2x@200"]),
             ("service=1ms down=5s", &["LENGTH@BEGIN"]),
             ("service=1ms pause=1s@1s/2s*0", &["number of times"]),
             ("service=9000h", &["longer than a year"]),

@@ -188,6 +188,14 @@ pub(crate) fn duration_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scal
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
 }
 
+/// Vertical grid lines for rates along x.
+pub(crate) fn rate_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
+    for tick in scale.ticks((plot.width() / 70.0) as usize) {
+        vertical(canvas, plot, scale.at(tick), &format::count(tick.round() as u64));
+    }
+    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
+}
+
 /// A round duration as a label.
 pub(crate) fn duration_tick(ns: f64) -> String {
     format::duration(ns.round() as u64)

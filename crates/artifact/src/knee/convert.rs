@@ -1,0 +1,183 @@
+//! From the search's state to the document, and from a line of the journal back to a step.
+
+use super::{
+    Collapse, Interval95, KneeAnswer, KneeDocument, KneeHeader, KneeRefusal, KneeStatus, KneeTrial, Knees,
+    Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
+};
+use unblink_analysis::experiment::knee::{self, Doom, Knee};
+use unblink_analysis::experiment::{
+    self as trial, Experiment, Miss, Outcome, Percentile, Step, Trial, Verdict,
+};
+use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
+
+/// The document of a search. `stopped`: it ended before its end, for a reason or because the user wanted it to.
+pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRefusal>>) -> KneeDocument {
+    let curve = search.curve();
+    let found = search.found();
+    let refused = stopped.clone().flatten().or_else(|| search.doomed().map(refusal));
+    let confirmed = search
+        .steps()
+        .iter()
+        .find(|step| step.trial.purpose == trial::Purpose::Confirm && step.outcome.verdict == Verdict::Met);
+    let latency = search.steps().iter().find(|step| step.trial.purpose == trial::Purpose::Latency);
+    let status = match (&refused, stopped, found) {
+        (Some(_), ..) => KneeStatus::Refused,
+        (None, Some(_), _) | (None, None, None) => KneeStatus::Interrupted,
+        (None, None, Some(found)) if found.missed_from.is_some() => KneeStatus::Found,
+        (None, None, Some(_)) => KneeStatus::AtLeast,
+    };
+    let mut trials: Vec<KneeTrial> = search.steps().iter().map(KneeTrial::from).collect();
+    for trial in &mut trials {
+        trial.theory_mean_ns = curve.theory_ns(trial.offered_per_s);
+    }
+    KneeDocument {
+        schema: SCHEMA.to_string(),
+        status,
+        header,
+        answer: found.zip(confirmed).filter(|_| refused.is_none()).map(|(found, step)| KneeAnswer {
+            rate_per_s: found.rate.as_per_s(),
+            missed_from_per_s: found.missed_from.map(Rate::as_per_s),
+            trial: step.trial.number,
+        }),
+        refused,
+        knees: Knees {
+            kneedle_per_s: curve.knees.kneedle_per_s,
+            last_stationary_per_s: curve.knees.last_stationary.map(Rate::as_per_s),
+        },
+        safe_band_per_s: curve.safe_band(),
+        capacity_per_s: curve.capacity_per_s,
+        collapse: curve.collapse.map(|c| Collapse {
+            best_per_s: c.best_per_s,
+            best_offered_per_s: c.best_offered_per_s,
+            least_per_s: c.least_per_s,
+            least_offered_per_s: c.least_offered_per_s,
+        }),
+        usl: curve.usl.map(usl),
+        latency_trial: latency.map(|step| step.trial.number),
+        trials,
+    }
+}
+
+fn usl(usl: knee::Usl) -> Usl {
+    let interval = |i: knee::Interval95| Interval95 { value: i.value, low: i.low, high: i.high };
+    Usl {
+        gamma_per_s: interval(usl.gamma_per_s),
+        sigma: interval(usl.sigma),
+        kappa: interval(usl.kappa),
+        points: usl.points as u32,
+        peak_in_flight: usl.peak_in_flight(),
+    }
+}
+
+fn refusal(doom: Doom) -> KneeRefusal {
+    let (code, rate, why) = match doom {
+        Doom::NothingMet { lowest, .. } => (RefusalCode::NothingMet, lowest, None),
+        Doom::Generator { rate, why } => (RefusalCode::Generator, rate, Some(why)),
+        Doom::Hysteresis { rate, was_good: true } => (RefusalCode::Hysteresis, rate, None),
+        Doom::Hysteresis { rate, was_good: false } => (RefusalCode::WarmedUp, rate, None),
+        Doom::NotConfirmed { rate } => (RefusalCode::NotConfirmed, rate, None),
+    };
+    KneeRefusal { code, rate_per_s: rate.as_per_s(), why }
+}
+
+impl From<&Step> for KneeTrial {
+    fn from(step: &Step) -> KneeTrial {
+        let (trial, outcome) = (&step.trial, &step.outcome);
+        let percentile = outcome.percentile;
+        KneeTrial {
+            number: trial.number,
+            purpose: match trial.purpose {
+                trial::Purpose::Bracket => Purpose::Bracket,
+                trial::Purpose::Bisect => Purpose::Bisect,
+                trial::Purpose::Repeat => Purpose::Repeat,
+                trial::Purpose::Confirm => Purpose::Confirm,
+                trial::Purpose::Latency => Purpose::Latency,
+            },
+            rate_milli_per_s: trial.rate.milli_per_s,
+            settle_ns: trial.settle.0,
+            measure_ns: trial.measure.0,
+            measure_max_ns: trial.measure_max.0,
+            measured_ns: outcome.measured.0,
+            scheduled: outcome.scheduled,
+            ok: outcome.ok,
+            failed: outcome.failed,
+            timed_out: outcome.timed_out,
+            unanswered: outcome.unanswered,
+            offered_per_s: outcome.offered_per_s,
+            delivered_per_s: outcome.delivered_per_s,
+            percentile_ns: percentile.map(|p| p.value_ns),
+            percentile_censored: percentile.is_some_and(|p| p.censored),
+            percentile_low_ns: percentile.and_then(|p| p.low_ns),
+            percentile_high_ns: percentile.and_then(|p| p.high_ns),
+            p50_ns: outcome.p50_ns,
+            mean_ns: outcome.mean_ns,
+            in_flight_mean: outcome.in_flight_mean,
+            in_flight_end: outcome.in_flight_end,
+            is_growing: outcome.is_growing,
+            generator: outcome.generator.clone(),
+            verdict: match outcome.verdict {
+                Verdict::Met => TrialVerdict::Met,
+                Verdict::Missed(Miss::NoAnswers) => TrialVerdict::NoAnswers,
+                Verdict::Missed(Miss::Growing) => TrialVerdict::Growing,
+                Verdict::Missed(Miss::Delivered) => TrialVerdict::Delivered,
+                Verdict::Missed(Miss::Percentile) => TrialVerdict::Percentile,
+                Verdict::Undecided => TrialVerdict::Undecided,
+                Verdict::Generator => TrialVerdict::Generator,
+            },
+            theory_mean_ns: None,
+        }
+    }
+}
+
+impl From<&KneeTrial> for Step {
+    fn from(line: &KneeTrial) -> Step {
+        let trial = Trial {
+            number: line.number,
+            purpose: match line.purpose {
+                Purpose::Bracket => trial::Purpose::Bracket,
+                Purpose::Bisect => trial::Purpose::Bisect,
+                Purpose::Repeat => trial::Purpose::Repeat,
+                Purpose::Confirm => trial::Purpose::Confirm,
+                Purpose::Latency => trial::Purpose::Latency,
+            },
+            rate: Rate { milli_per_s: line.rate_milli_per_s },
+            settle: Nanos(line.settle_ns),
+            measure: Nanos(line.measure_ns),
+            measure_max: Nanos(line.measure_max_ns),
+        };
+        let percentile = line.percentile_ns.map(|value_ns| Percentile {
+            value_ns,
+            censored: line.percentile_censored,
+            low_ns: line.percentile_low_ns,
+            high_ns: line.percentile_high_ns,
+        });
+        let outcome = Outcome {
+            measured: Nanos(line.measured_ns),
+            scheduled: line.scheduled,
+            ok: line.ok,
+            failed: line.failed,
+            timed_out: line.timed_out,
+            unanswered: line.unanswered,
+            offered_per_s: line.offered_per_s,
+            delivered_per_s: line.delivered_per_s,
+            percentile,
+            p50_ns: line.p50_ns,
+            mean_ns: line.mean_ns,
+            in_flight_mean: line.in_flight_mean,
+            in_flight_end: line.in_flight_end,
+            is_growing: line.is_growing,
+            generator: line.generator.clone(),
+            verdict: match line.verdict {
+                TrialVerdict::Met => Verdict::Met,
+                TrialVerdict::NoAnswers => Verdict::Missed(Miss::NoAnswers),
+                TrialVerdict::Growing => Verdict::Missed(Miss::Growing),
+                TrialVerdict::Delivered => Verdict::Missed(Miss::Delivered),
+                TrialVerdict::Percentile => Verdict::Missed(Miss::Percentile),
+                TrialVerdict::Undecided => Verdict::Undecided,
+                TrialVerdict::Generator => Verdict::Generator,
+            },
+        };
+        Step { trial, outcome }
+    }
+}

@@ -1,0 +1,290 @@
+//! The document of a search for the highest rate that meets an objective, and its journal.
+
+mod convert;
+mod journal;
+
+pub use convert::document;
+pub use journal::{Journal, JournalError};
+
+use crate::document::{Environment, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the document.
+pub const SCHEMA: &str = "unblink.knee/1";
+
+/// What is searched, and how: known at the start, and the same when the search is resumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeQuestion {
+    /// What is requested, secrets masked; a simulated server in the words of `--server`.
+    pub target: String,
+    /// No request was sent: the target is simulated.
+    pub simulated: bool,
+    /// The objective in words.
+    pub objective: String,
+    /// The percentile of the objective, 0 to 1.
+    pub quantile: f64,
+    /// The response time that it must stay below.
+    pub limit_ns: u64,
+    /// How arrivals lie around the rate: `even` or `poisson`.
+    pub process: String,
+    /// The first rate that is tried.
+    pub start_per_s: f64,
+    /// No higher rate is tried.
+    pub max_per_s: f64,
+    /// Width of the bracket at which the search ends, as a share of the rate.
+    pub resolution: f64,
+    /// Load before each measurement.
+    pub settle_ns: u64,
+    /// Measured at least.
+    pub measure_ns: u64,
+    /// Measured at the most, while nothing is decided.
+    pub measure_max_ns: u64,
+    /// Nothing is asked for so long between two trials.
+    pub rest_ns: u64,
+    /// From the intended time.
+    pub timeout_ns: u64,
+    /// Of arrivals, and of the second pass's order.
+    pub seed: u64,
+}
+
+/// What is known when a search starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeHeader {
+    /// Which tool searches.
+    pub tool: Tool,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// The machine that offers the load.
+    pub environment: Environment,
+    /// What is searched, and how.
+    pub question: KneeQuestion,
+}
+
+/// A search for the highest rate that meets an objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeDocument {
+    /// `unblink.knee/1`.
+    pub schema: String,
+    /// How it ended.
+    pub status: KneeStatus,
+    /// What was known at the start.
+    #[serde(flatten)]
+    pub header: KneeHeader,
+    /// The answer; `null` when none can be trusted.
+    pub answer: Option<KneeAnswer>,
+    /// Why there is no answer.
+    pub refused: Option<KneeRefusal>,
+    /// Where the curve bends, in two ways.
+    pub knees: Knees,
+    /// Between these two rates per second, 70 % and 80 % of the last stationary rate, a target is run safely.
+    pub safe_band_per_s: Option<(f64, f64)>,
+    /// The most that was delivered per second.
+    pub capacity_per_s: Option<f64>,
+    /// Delivered work falls beyond the knee.
+    pub collapse: Option<Collapse>,
+    /// The Universal Scalability Law over the mean number in flight, of trials that the target kept up with.
+    pub usl: Option<Usl>,
+    /// Number of the trial whose latency may be quoted.
+    pub latency_trial: Option<u32>,
+    /// Every finished trial, in order.
+    pub trials: Vec<KneeTrial>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KneeStatus {
+    /// The border between good and bad rates was found and confirmed.
+    Found,
+    /// The highest rate that may be tried is good: the border lies above it.
+    AtLeast,
+    /// No answer can be trusted.
+    Refused,
+    /// The user ended it; it can be resumed.
+    Interrupted,
+}
+
+/// The highest rate that meets the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeAnswer {
+    /// Held for longer, and good again.
+    pub rate_per_s: f64,
+    /// The lowest rate that was not good; `null` when none was tried.
+    pub missed_from_per_s: Option<f64>,
+    /// Number of the trial that confirmed it.
+    pub trial: u32,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeRefusal {
+    /// Which reason.
+    pub code: RefusalCode,
+    /// The rate at which it showed.
+    pub rate_per_s: f64,
+    /// What was found there, if there is more to say.
+    pub why: Option<String>,
+}
+
+/// Reasons to give no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCode {
+    /// Not even this rate was good.
+    NothingMet,
+    /// The generator, not the target, was the limit.
+    Generator,
+    /// A rate that was good in the first pass was bad in the second.
+    Hysteresis,
+    /// A rate that was bad in the first pass was good in the second.
+    WarmedUp,
+    /// The rate that was found did not hold for longer.
+    NotConfirmed,
+    /// The target did not come to rest after this rate.
+    NotAtRest,
+}
+
+/// Where delivered over offered bends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Knees {
+    /// By Kneedle; `null` where the curve has no bend.
+    pub kneedle_per_s: Option<f64>,
+    /// The highest rate that the target kept up with, however slowly it answered.
+    pub last_stationary_per_s: Option<f64>,
+}
+
+/// More load, less work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Collapse {
+    /// The most that was delivered per second.
+    pub best_per_s: f64,
+    /// Offered then.
+    pub best_offered_per_s: f64,
+    /// The least that was delivered per second at a higher rate.
+    pub least_per_s: f64,
+    /// Offered then.
+    pub least_offered_per_s: f64,
+}
+
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval95 {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// X(N) = γN / (1 + σ(N − 1) + κN(N − 1)).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Usl {
+    /// γ, throughput with one in flight, per second.
+    pub gamma_per_s: Interval95,
+    /// σ, contention.
+    pub sigma: Interval95,
+    /// κ, coherency.
+    pub kappa: Interval95,
+    /// Trials that it was fitted to.
+    pub points: u32,
+    /// Number in flight at which throughput is greatest; `null` unless κ is surely above 0.
+    pub peak_in_flight: Option<f64>,
+}
+
+/// What a trial was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To find a rate that is too high.
+    Bracket,
+    /// To come nearer to the border.
+    Bisect,
+    /// The second pass.
+    Repeat,
+    /// To hold the answer for longer.
+    Confirm,
+    /// To measure latency that may be quoted.
+    Latency,
+}
+
+/// Was a rate good?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialVerdict {
+    /// It meets everything.
+    Met,
+    /// Nothing was answered as expected.
+    NoAnswers,
+    /// What has no answer grew all the time.
+    Growing,
+    /// Less than 99 % of what fell due ended `ok`.
+    Delivered,
+    /// The percentile is above its limit.
+    Percentile,
+    /// The percentile's interval holds the limit.
+    Undecided,
+    /// The generator was the limit.
+    Generator,
+}
+
+/// A finished trial; a line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeTrial {
+    /// From 1, in the order in which they were run.
+    pub number: u32,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// Asked for, in thousandths of a request per second.
+    pub rate_milli_per_s: u64,
+    /// Not measured, to begin with.
+    pub settle_ns: u64,
+    /// To be measured at least.
+    pub measure_ns: u64,
+    /// To be measured at the most.
+    pub measure_max_ns: u64,
+    /// Measured.
+    pub measured_ns: u64,
+    /// Measured arrivals by the schedule.
+    pub scheduled: u64,
+    /// Whole answers, as expected.
+    pub ok: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Timed out.
+    pub timed_out: u64,
+    /// Without an answer when the run ended.
+    pub unanswered: u64,
+    /// Fell due, per second of the measured window.
+    pub offered_per_s: f64,
+    /// Ended `ok`, per second of the measured window.
+    pub delivered_per_s: f64,
+    /// The objective's percentile of response time; `null` without answers.
+    pub percentile_ns: Option<u64>,
+    /// `percentile_ns` is only a lower bound.
+    pub percentile_censored: bool,
+    /// Lower end of its 95 % interval, if there is one.
+    pub percentile_low_ns: Option<u64>,
+    /// Upper end of its 95 % interval, if there is one.
+    pub percentile_high_ns: Option<u64>,
+    /// Median response time.
+    pub p50_ns: Option<u64>,
+    /// Mean response time; `null` when something is known only to be longer.
+    pub mean_ns: Option<f64>,
+    /// Mean number in flight, by Little's law.
+    pub in_flight_mean: Option<f64>,
+    /// Without an answer when the measured load ended.
+    pub in_flight_end: u64,
+    /// It grew all the time.
+    pub is_growing: bool,
+    /// Why the generator was the limit.
+    pub generator: Option<String>,
+    /// Was the rate good?
+    pub verdict: TrialVerdict,
+    /// 1/(μ − λ): what the simplest queue with the capacity that was found would take on average; only in a document.
+    #[serde(default)]
+    pub theory_mean_ns: Option<f64>,
+}

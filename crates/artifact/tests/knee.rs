@@ -1,0 +1,109 @@
+//! The document of a search keeps to its schema, and its journal gives back what was written.
+
+use unblink_analysis::experiment::Step;
+use unblink_artifact::document::{Environment, Tool};
+use unblink_artifact::knee::*;
+use unblink_artifact::schema::{knee_schema, schema_text};
+
+fn header() -> KneeHeader {
+    KneeHeader {
+        tool: Tool { name: "unblink".into(), version: "0.1.0".into() },
+        started_at: "2026-01-31T12:00:00Z".into(),
+        command: vec!["unblink".into()],
+        environment: Environment {
+            kernel: "Linux".into(),
+            cpu: "cpu".into(),
+            cores: 2,
+            file_descriptors_max: 1_024,
+            local_ports: 28_232,
+        },
+        question: KneeQuestion {
+            target: "GET http://127.0.0.1/".into(),
+            simulated: false,
+            objective: "p99 < 50ms".into(),
+            quantile: 0.99,
+            limit_ns: 50_000_000,
+            process: "poisson".into(),
+            start_per_s: 100.0,
+            max_per_s: 1e6,
+            resolution: 0.02,
+            settle_ns: 1,
+            measure_ns: 2,
+            measure_max_ns: 3,
+            rest_ns: 4,
+            timeout_ns: 5,
+            seed: 6,
+        },
+    }
+}
+
+fn trial(number: u32, verdict: TrialVerdict) -> KneeTrial {
+    KneeTrial {
+        number,
+        purpose: Purpose::Bracket,
+        rate_milli_per_s: 100_001,
+        settle_ns: 1,
+        measure_ns: 2,
+        measure_max_ns: 3,
+        measured_ns: 2,
+        scheduled: 10,
+        ok: 7,
+        failed: 1,
+        timed_out: 1,
+        unanswered: 1,
+        offered_per_s: 100.1,
+        delivered_per_s: 70.000_000_1,
+        percentile_ns: Some(49),
+        percentile_censored: false,
+        percentile_low_ns: Some(48),
+        percentile_high_ns: None,
+        p50_ns: Some(7),
+        mean_ns: Some(0.1),
+        in_flight_mean: Some(1e-9),
+        in_flight_end: 3,
+        is_growing: false,
+        generator: None,
+        verdict,
+        theory_mean_ns: None,
+    }
+}
+
+#[test]
+fn the_committed_schema_is_the_generated_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/unblink.knee-1.schema.json");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == schema_text(&knee_schema()),
+        "the document's types have changed; write the schema anew with: cargo run -p unblink-artifact --example schema"
+    );
+}
+
+#[test]
+fn every_verdict_comes_back_from_a_step() {
+    use TrialVerdict::*;
+    for verdict in [Met, NoAnswers, Growing, Delivered, Percentile, Undecided, Generator] {
+        let before = trial(1, verdict);
+        assert_eq!(KneeTrial::from(&Step::from(&before)), before);
+    }
+}
+
+#[test]
+fn a_journal_is_read_up_to_where_it_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(folder.path(), &header()).unwrap();
+    for number in 1..=3 {
+        journal.append(&trial(number, TrialVerdict::Met)).unwrap();
+    }
+    assert!(Journal::create(folder.path(), &header()).is_err(), "a journal is never overwritten");
+    let path = folder.path().join("knee.jsonl");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 10]).unwrap();
+    let (mut journal, found, trials) = Journal::resume(folder.path()).unwrap();
+    assert_eq!((found, trials.len()), (header(), 2));
+    journal.append(&trial(3, TrialVerdict::Growing)).unwrap();
+    let (_, _, trials) = Journal::resume(folder.path()).unwrap();
+    assert_eq!(trials.iter().map(|t| t.number).collect::<Vec<_>>(), [1, 2, 3]);
+    std::fs::write(&path, "no search\n").unwrap();
+    let error = Journal::resume(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("line 1"), "{error}");
+}

@@ -1,0 +1,174 @@
+//! `unblink knee`: its flags.
+
+use super::load::Arrivals;
+use super::sim::WorldArgs;
+use super::target::TargetArgs;
+use super::value;
+use clap::Args;
+use std::path::PathBuf;
+use unblink_analysis::slo::{Figure, Slo};
+use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
+
+const HELP: &str = "\
+EXAMPLES
+  unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms'
+  unblink knee http://127.0.0.1:8080/ --slo 'p95 < 50ms' --start 500 --max 20k --then-latency
+  unblink knee --resume unblink-knee/2026-01-31T12-00-00Z http://127.0.0.1:8080/ --slo 'p99 < 200ms'
+  unblink knee --server 'slots=1 service=exp(1ms)' --slo 'p99 < 50ms'      (in virtual time, see unblink sim)
+
+A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of what falls due
+is answered as expected, and what is in flight does not grow. Rates are doubled until one is not good, then the border
+is bisected, every rate is tried again in another order, and the answer is held for longer.
+
+EXIT STATUS
+  0 found   2 wrong usage   3 no answer can be trusted   130 interrupted (--resume goes on)";
+
+/// Find the highest rate at which the target meets an objective, where the curve bends, and what lies beyond.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub(crate) struct KneeArgs {
+    /// Where to send requests; several are taken in turn and share one scheme, host and port
+    #[arg(value_name = "URL")]
+    pub urls: Vec<String>,
+
+    /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'
+    #[arg(long, value_name = "OBJECTIVE", help_heading = "Search", value_parser = objective)]
+    pub slo: Objective,
+
+    /// The first rate that is tried
+    #[arg(long, value_name = "RATE", default_value = "100", help_heading = "Search", value_parser = value::rate)]
+    pub start: Rate,
+
+    /// Try no higher rate than this [default: max-rate of the config file, or 1,000,000/s]
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
+    pub max: Option<Rate>,
+
+    /// Bisect until the border is known within this share of the rate
+    #[arg(long, value_name = "PERCENT", default_value = "2%", help_heading = "Search", value_parser = resolution)]
+    pub resolution: f64,
+
+    /// Load before each measurement
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Search", value_parser = value::duration)]
+    pub settle: Nanos,
+
+    /// Measure each rate for this long at least; below 20s percentiles have no interval
+    #[arg(long, value_name = "TIME", default_value = "20s", help_heading = "Search", value_parser = value::duration)]
+    pub measure: Nanos,
+
+    /// Measure a rate for this long at the most, while its interval holds the limit [default: 8 times --measure]
+    #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
+    pub measure_max: Option<Nanos>,
+
+    /// Leave the target alone for this long between two rates, once it has answered everything [default: as --settle]
+    #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
+    pub rest: Option<Nanos>,
+
+    /// Then measure latency at 75 % of the last rate that the target kept up with: the figure to quote
+    #[arg(long, help_heading = "Search")]
+    pub then_latency: bool,
+
+    /// Go on with the search in this folder; the other flags must be those that it was begun with
+    #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Search")]
+    pub resume: Option<PathBuf>,
+
+    /// How arrivals lie around the rate; a knee under even arrivals is higher than what users bring it to
+    #[arg(long, value_enum, default_value_t = Arrivals::Poisson, help_heading = "Search")]
+    pub arrivals: Arrivals,
+
+    /// Seed of the arrivals and of the order of the second pass
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Search")]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub world: WorldArgs,
+
+    /// Connections: `auto`, `auto:MAX`, or a fixed number shared by the threads
+    #[arg(short, long, value_name = "auto|N", default_value = "auto", help_heading = "Connections",
+          value_parser = value::connections)]
+    pub connections: value::Connections,
+
+    /// An answer later than this, counted from the intended start, has timed out
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
+          value_parser = value::duration)]
+    pub timeout: Nanos,
+
+    #[command(flatten)]
+    pub target: TargetArgs,
+
+    /// Folder for the search's record and report [default: unblink-knee/<time> here]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Print the document as JSON instead of the text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// No progress on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// A percentile of response time that is to stay below a limit.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Objective {
+    /// As it was written.
+    pub text: String,
+    /// 0 to 1.
+    pub quantile: f64,
+    pub limit: Nanos,
+}
+
+fn objective(text: &str) -> Result<Objective, String> {
+    let slo = Slo::parse(text).map_err(|error| error.to_string())?;
+    let asked = &slo.objective;
+    match asked.figure {
+        Figure::Quantile(quantile) if slo.name.is_none() && slo.windows.is_none() => {
+            // An SLO's limit is in ns here, and above 0.
+            Ok(Objective { text: slo.to_string(), quantile, limit: Nanos(asked.limit as u64) })
+        }
+        _ => Err(format!(
+            "a search asks for one percentile of all response times, such as 'p99 < 200ms', not for {slo}"
+        )),
+    }
+}
+
+fn resolution(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|p| p.trim().parse::<f64>().ok());
+    percent
+        .map(|percent| percent / 100.0)
+        .filter(|share| (0.001..=0.5).contains(share))
+        .ok_or_else(|| format!("{text:?} is not a resolution: expected a share from 0.1% to 50%, such as 2%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objectives() {
+        let found = objective(" p99.9 < 200ms ").unwrap();
+        assert_eq!(found.limit, Nanos::from_millis(200));
+        assert!((found.quantile - 0.999).abs() < 1e-12);
+        for bad in [
+            "",
+            "p99",
+            "p99 > 1s",
+            "p100 < 1s",
+            "errors < 1%",
+            "p99 < soon",
+            "a: p99 < 1s",
+            "p99 < 1s in 95% of 10s",
+        ] {
+            assert!(objective(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn resolutions() {
+        assert_eq!(resolution("2%"), Ok(0.02));
+        for bad in ["2", "0%", "60%", "x%", "-1%"] {
+            assert!(resolution(bad).is_err(), "{bad}");
+        }
+    }
+}

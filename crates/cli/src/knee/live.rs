@@ -1,0 +1,159 @@
+//! Trials against a real target, each with a run folder of its own.
+
+use super::{criterion, rest};
+use crate::args::Exports;
+use crate::args::knee::KneeArgs;
+use crate::args::load::LoadArgs;
+use crate::args::objectives::SloArgs;
+use crate::args::run::RunArgs;
+use crate::args::steady::{PrecisionArgs, Warmup};
+use crate::args::value::Shape;
+use crate::output;
+use crate::run::{Prepared, Watched, execute_watched, prepare};
+use crate::signals::Interruptions;
+use anyhow::Result;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use unblink_analysis::evidence;
+use unblink_analysis::experiment::{Ended, Gather, Outcome, Trial, TrialRunner};
+use unblink_artifact::document::RunStatus;
+use unblink_artifact::knee::{KneeRefusal, RefusalCode};
+use unblink_core::dispatch::Pool;
+use unblink_core::time::Nanos;
+use unblink_engine::preflight::preflight;
+
+/// A target that answers none of so many requests, one after the other, does not come to rest.
+const RESTING_TRIES: u32 = 12;
+/// For one of them.
+const RESTING_PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) struct Runner {
+    args: KneeArgs,
+    folder: PathBuf,
+    /// Number of the first trial of this process: nothing has been sent before it.
+    first: u32,
+    interruptions: Interruptions,
+    not_at_rest: Option<KneeRefusal>,
+    /// The last trial left requests behind that were never answered.
+    is_littered: bool,
+}
+
+/// The target in words, once everything about it has been checked.
+pub(super) fn target(args: &KneeArgs) -> Result<String> {
+    let prepared = prepare(&run_args(args, args.start, args.settle, args.measure))?;
+    Ok(prepared.target_line)
+}
+
+impl Runner {
+    pub(super) fn new(
+        args: &KneeArgs,
+        folder: &Path,
+        first: u32,
+        interruptions: Interruptions,
+    ) -> Result<Runner> {
+        let (args, folder) = (args.clone(), folder.to_path_buf());
+        Ok(Runner { args, folder, first, interruptions, not_at_rest: None, is_littered: false })
+    }
+
+    /// The backlog has been answered or given up. What was given up may still keep the target busy: an answer to a
+    /// single request says that it is through with it. Then nothing is asked for a while.
+    fn come_to_rest(&self, prepared: &Prepared) -> bool {
+        let answers = || preflight(&prepared.job, 0, RESTING_PATIENCE).is_ok();
+        if self.is_littered && !(0..RESTING_TRIES).any(|_| answers()) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_nanos(rest(&self.args).0));
+        true
+    }
+
+    /// One that does not exist yet: a trial that was interrupted leaves its own behind.
+    fn folder_of(&self, trial: &Trial) -> PathBuf {
+        let name = format!("trial-{:02}", trial.number);
+        let others = (2..).map(|n| self.folder.join(format!("{name}-{n}")));
+        let first = self.folder.join(&name);
+        std::iter::once(first.clone()).chain(others).find(|folder| !folder.exists()).unwrap_or(first)
+    }
+}
+
+impl super::Runner for Runner {
+    fn refusal(&self) -> Option<KneeRefusal> {
+        self.not_at_rest.clone()
+    }
+}
+
+impl TrialRunner for Runner {
+    type Error = anyhow::Error;
+
+    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
+        let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max);
+        let prepared = prepare(&RunArgs { load: with_seed(args.load.clone(), trial), ..args })?;
+        let is_first = trial.number == self.first;
+        if !is_first && !self.come_to_rest(&prepared) {
+            let (code, rate_per_s) = (RefusalCode::NotAtRest, trial.rate.as_per_s());
+            self.not_at_rest = Some(KneeRefusal { code, rate_per_s, why: None });
+            return Ok(None);
+        }
+        let pool = match prepared.job.plan.spec().pool {
+            Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
+            Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
+        };
+        let mut gather = Gather::new(trial, criterion(&self.args), self.args.timeout, pool);
+        let folder = self.folder_of(trial);
+        let no_preflight = !is_first || self.args.target.no_preflight;
+        let watched = Watched {
+            no_preflight,
+            quiet: self.args.quiet,
+            look: &mut |interval| {
+                gather.add(interval);
+                if gather.may_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        };
+        let (document, _) = execute_watched(prepared, &folder, &self.interruptions, watched)?;
+        output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
+        if document.status != RunStatus::Complete {
+            return Ok(None);
+        }
+        let outcome = gather.finish(&Ended {
+            scheduled: document.arrivals.scheduled,
+            measured: Nanos(document.series.load_to_ns - document.series.load_from_ns),
+            steal_share: document.generator.steal_share,
+        });
+        self.is_littered = outcome.unanswered + outcome.timed_out > 0;
+        Ok(Some(outcome))
+    }
+}
+
+/// Each trial has arrivals of its own.
+fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
+    LoadArgs { seed: load.seed.wrapping_add(u64::from(trial.number)), ..load }
+}
+
+fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, measure: Nanos) -> RunArgs {
+    RunArgs {
+        urls: args.urls.clone(),
+        planned: Vec::new(),
+        targets: None,
+        load: LoadArgs {
+            rate: Some(Shape::Hold(rate)),
+            closed: None,
+            think: None,
+            duration: Some(measure),
+            requests: None,
+            warmup: Warmup::Time(settle),
+            arrivals: args.arrivals,
+            seed: args.seed,
+            max_rate: args.max,
+            connections: args.connections,
+            timeout: args.timeout,
+            drain: None,
+        },
+        precision: PrecisionArgs { precision: None, precision_of: 0.99, max_duration: Nanos::from_secs(600) },
+        target: args.target.clone(),
+        objectives: SloArgs::default(),
+        abort_on: Vec::new(),
+        output: None,
+        exports: Exports::default(),
+        quiet: args.quiet,
+    }
+}

@@ -1,0 +1,215 @@
+//! `unblink knee`: the highest rate that meets an objective.
+
+mod live;
+mod simulated;
+
+use crate::args::knee::KneeArgs;
+use crate::args::load::Arrivals;
+use crate::{clock, config, environment, exit, output, secrets, signals};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use unblink_analysis::experiment::knee::{Knee, Settings};
+use unblink_analysis::experiment::{Criterion, Experiment, Step, TrialRunner, drive};
+use unblink_artifact::document::Tool;
+use unblink_artifact::knee::{
+    Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, document,
+};
+use unblink_core::schedule::{RATE_MAX_PER_S, Rate};
+use unblink_core::time::Nanos;
+use unblink_report::{format, knee as report};
+
+/// A rate is measured for so many times `--measure` at the most, unless told otherwise.
+const MEASURE_MAX_TIMES: u64 = 8;
+/// Quarters of the window are looked at by themselves, and intervals last a second.
+const MEASURE_MIN: Nanos = Nanos::from_secs(4);
+
+/// Searches and reports. Gives the exit code.
+pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
+    let settings = settings(args)?;
+    match (args.urls.as_slice(), is_simulated(args)) {
+        ([], false) => bail!(
+            "which target? Give a URL, or describe a server to search in virtual time: --server 'slots=1 \
+             service=exp(1ms)' (see unblink sim --help)"
+        ),
+        ([_, ..], true) => bail!("a URL and --server or --scenario exclude each other: which is the target?"),
+        ([], true) => {
+            let runner = simulated::Runner::new(args)?;
+            let target = runner.target.clone();
+            search(args, settings, target, |_, _| Ok(runner))
+        }
+        (_, false) => {
+            let target = live::target(args)?;
+            let interruptions = signals::listen()?;
+            search(args, settings, target, |folder, first| {
+                live::Runner::new(args, folder, first, interruptions)
+            })
+        }
+    }
+}
+
+/// A runner that may know why it could not go on.
+trait Runner: TrialRunner<Error = anyhow::Error> {
+    /// Why the search can't go on, though the user did not end it.
+    fn refusal(&self) -> Option<KneeRefusal> {
+        None
+    }
+}
+
+fn search<R: Runner>(
+    args: &KneeArgs,
+    settings: Settings,
+    target: String,
+    runner: impl FnOnce(&Path, u32) -> Result<R>,
+) -> Result<u8> {
+    let question = question(args, &settings, target);
+    let mut search = Knee::new(settings);
+    let (folder, mut journal, header) = open(args, question, &mut search)?;
+    let done = search.steps().len();
+    if done > 0 && !args.quiet {
+        output::note(format_args!("{done} finished trials taken over from {}", folder.display()));
+    }
+    let mut runner = runner(&folder, done as u32 + 1)?;
+    let finished = drive(&mut search, &mut runner, |step| {
+        journal.append(&step.into())?;
+        if !args.quiet {
+            output::note(format_args!("{}", progress(step, args)));
+        }
+        Ok(())
+    })?;
+    let stopped = (!finished).then(|| runner.refusal());
+    let document = document(header, &search, stopped);
+    finish(args, &folder, &document)
+}
+
+fn finish(args: &KneeArgs, folder: &Path, document: &KneeDocument) -> Result<u8> {
+    output::write_beside(&folder.join("knee.json"), &(output::to_json(document)? + "\n"));
+    output::write_beside(&folder.join("report.html"), &report::html(document));
+    match args.json {
+        true => output::print(&(output::to_json(document)? + "\n"))?,
+        false => output::print(&report::terminal(document, &output::style()))?,
+    }
+    output::say_where(folder, args.json)?;
+    Ok(match document.status {
+        KneeStatus::Found | KneeStatus::AtLeast => exit::OK,
+        KneeStatus::Refused => exit::INVALID,
+        KneeStatus::Interrupted => exit::INTERRUPTED,
+    })
+}
+
+/// The search's folder with its journal, begun or gone on with; finished trials are handed to `search`.
+fn open(
+    args: &KneeArgs,
+    question: KneeQuestion,
+    search: &mut Knee,
+) -> Result<(PathBuf, Journal, KneeHeader)> {
+    if let Some(folder) = &args.resume {
+        let (journal, header, trials) =
+            Journal::resume(folder).with_context(|| format!("can't resume the search in {folder:?}"))?;
+        if header.question != question {
+            bail!(
+                "--resume {}: that search was begun with other flags: {} at {}; give the same ones, or begin anew",
+                folder.display(),
+                header.question.objective,
+                header.question.target
+            );
+        }
+        trials.iter().for_each(|trial| search.observe(trial.into()));
+        return Ok((folder.clone(), journal, header));
+    }
+    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-knee"));
+    output::check_folder(&folder)?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("can't create the folder {folder:?}"))?;
+    let header = KneeHeader {
+        tool: Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        started_at: clock::now(),
+        command: secrets::mask_command(std::env::args()),
+        environment: environment::describe(&unblink_engine::limits::raise()),
+        question,
+    };
+    let journal = Journal::create(&folder, &header)?;
+    Ok((folder, journal, header))
+}
+
+fn is_simulated(args: &KneeArgs) -> bool {
+    args.world.server.is_some() || args.world.scenario.is_some()
+}
+
+fn criterion(args: &KneeArgs) -> Criterion {
+    Criterion { quantile: args.slo.quantile, limit: args.slo.limit }
+}
+
+fn rest(args: &KneeArgs) -> Nanos {
+    args.rest.unwrap_or(args.settle)
+}
+
+fn settings(args: &KneeArgs) -> Result<Settings> {
+    let highest = config::max_rate()?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
+    let max = args.max.unwrap_or(highest);
+    if max > highest {
+        bail!(
+            "--max {} is above the highest rate that may be offered, {}",
+            format::plain(&format::rate(max.as_per_s())),
+            format::plain(&format::rate(highest.as_per_s()))
+        );
+    }
+    if args.start > max {
+        bail!("--start is above --max: begin at a lower rate");
+    }
+    if args.measure < MEASURE_MIN {
+        bail!(
+            "--measure {} is too short to see whether what is in flight grows: give at least 4s; percentiles \
+             have an interval from 20s on",
+            format::plain(&format::duration(args.measure.0))
+        );
+    }
+    let measure_max = args.measure_max.unwrap_or(Nanos(args.measure.0.saturating_mul(MEASURE_MAX_TIMES)));
+    if measure_max < args.measure {
+        bail!("--measure-max is below --measure: a rate can't be measured for at most less than at least");
+    }
+    if args.timeout <= args.slo.limit {
+        bail!(
+            "--timeout {} is not above the limit of the objective ({}): what times out could not be told from what \
+             is just too slow",
+            format::plain(&format::duration(args.timeout.0)),
+            args.slo.text
+        );
+    }
+    Ok(Settings {
+        start: args.start,
+        max,
+        resolution: args.resolution,
+        settle: args.settle,
+        measure: args.measure,
+        measure_max,
+        seed: args.seed,
+        then_latency: args.then_latency,
+    })
+}
+
+fn question(args: &KneeArgs, settings: &Settings, target: String) -> KneeQuestion {
+    KneeQuestion {
+        target,
+        simulated: is_simulated(args),
+        objective: args.slo.text.clone(),
+        quantile: args.slo.quantile,
+        limit_ns: args.slo.limit.0,
+        process: match args.arrivals {
+            Arrivals::Even => "even".into(),
+            Arrivals::Poisson => "poisson".into(),
+        },
+        start_per_s: settings.start.as_per_s(),
+        max_per_s: settings.max.as_per_s(),
+        resolution: settings.resolution,
+        settle_ns: settings.settle.0,
+        measure_ns: settings.measure.0,
+        measure_max_ns: settings.measure_max.0,
+        rest_ns: rest(args).0,
+        timeout_ns: args.timeout.0,
+        seed: settings.seed,
+    }
+}
+
+/// A line on stderr as each trial ends.
+fn progress(step: &Step, args: &KneeArgs) -> String {
+    format::plain(&report::trial_line(&step.into(), args.slo.quantile))
+}

@@ -1,0 +1,50 @@
+//! Trials in virtual time against a server in words.
+
+use super::{criterion, rest};
+use crate::args::knee::KneeArgs;
+use crate::args::load::Arrivals;
+use crate::args::value::Connections;
+use crate::sim::Described;
+use anyhow::Result;
+use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Trial, TrialRunner};
+use unblink_core::dispatch::Pool;
+use unblink_core::sim::WorldSpec;
+
+/// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
+const CONNECTIONS_MAX: u32 = 1_000_000;
+
+pub(super) struct Runner {
+    inner: SimulatedRunner,
+    /// In the words of `--server`.
+    pub(super) target: String,
+}
+
+impl Runner {
+    pub(super) fn new(args: &KneeArgs) -> Result<Runner> {
+        let described = Described::new(&args.world)?;
+        let pool = match args.connections {
+            Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(CONNECTIONS_MAX) },
+            Connections::Fixed(n) => Pool::Fixed { n },
+        };
+        let setup = SimulatedSetup {
+            criterion: criterion(args),
+            is_poisson: args.arrivals == Arrivals::Poisson,
+            seed: args.seed,
+            timeout: args.timeout,
+            pool,
+            rest: rest(args),
+        };
+        let world = WorldSpec { seed: args.seed, ..described.world };
+        Ok(Runner { inner: SimulatedRunner::new(world, setup), target: described.server })
+    }
+}
+
+impl super::Runner for Runner {}
+
+impl TrialRunner for Runner {
+    type Error = anyhow::Error;
+
+    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
+        Ok(self.inner.run(trial)?)
+    }
+}

@@ -1,0 +1,108 @@
+//! `unblink knee` through the binary: in virtual time, against the lab, resumed, and asked wrongly.
+
+mod support;
+
+use serde_json::Value;
+use support::Place;
+use support::lab::Lab;
+
+/// Five slots of 10 ms under even arrivals carry 500/s, to the request.
+const CAP: [&str; 10] = [
+    "--server",
+    "slots=5 service=10ms",
+    "--slo",
+    "p99 < 50ms",
+    "--arrivals",
+    "even",
+    "--settle",
+    "1s",
+    "--start",
+    "100",
+];
+
+fn document(text: &str) -> Value {
+    let schema = unblink_artifact::schema::knee_schema();
+    let document: Value = serde_json::from_str(text).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let complaints: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
+    document
+}
+
+#[test]
+fn a_cap_is_found_in_virtual_time() {
+    let place = Place::new();
+    let run = place.call(&[&["knee"], &CAP[..], &["--then-latency", "--json", "-o", "out"]].concat());
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let found = document(&run.stdout);
+    let rate = found["answer"]["rate_per_s"].as_f64().expect("a rate");
+    assert!((485.0..=505.0).contains(&rate), "{rate}");
+    assert_eq!(found["status"], "found");
+    assert!(found["latency_trial"].is_u64() && found["header"].is_null(), "{found}");
+    assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html"]);
+    let again = place.call(&[&["knee"], &CAP[..], &["-q", "-o", "again"]].concat());
+    assert!(again.stdout.starts_with("SIMULATED") && again.stderr.is_empty(), "{again:?}");
+}
+
+#[test]
+fn a_search_that_was_cut_off_goes_on() {
+    let place = Place::new();
+    let whole = place.call(&[&["knee"], &CAP[..], &["--json", "-o", "out"]].concat());
+    let journal = place.text("out/knee.jsonl");
+    let cut: usize = journal.lines().take(5).map(|line| line.len() + 1).sum::<usize>() + 40;
+    place.file("cut/knee.jsonl", &journal[..cut]);
+    let resumed = place.call(&[&["knee"], &CAP[..], &["--json", "--resume", "cut"]].concat());
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("4 finished trials taken over"), "{resumed:?}");
+    let (whole, resumed) = (document(&whole.stdout), document(&resumed.stdout));
+    assert_eq!(whole["trials"][3], resumed["trials"][3]);
+    let rate = |found: &Value| found["answer"]["rate_per_s"].as_f64().expect("a rate");
+    assert!((rate(&whole) / rate(&resumed) - 1.0).abs() < 0.03, "{whole} {resumed}");
+    let other = ["knee", "--server", "service=1ms", "--slo", "p99 < 50ms", "--resume", "cut"];
+    let refused = place.call(&other);
+    assert!(refused.code() == Some(2) && refused.stderr.contains("begun with other flags"), "{refused:?}");
+}
+
+#[test]
+fn a_target_that_never_meets_it_has_no_answer() {
+    let place = Place::new();
+    let args = ["knee", "--server", "service=100ms", "--slo", "p99 < 50ms", "--start", "10", "-o", "out"];
+    let run = place.call(&args);
+    assert_eq!(run.code(), Some(3), "{run:?}");
+    assert!(run.stdout.contains("NO ANSWER") && run.stdout.contains("Not even"), "{run:?}");
+}
+
+/// One rate, and the same for twice as long: the way to a real target, its folders and its report.
+#[test]
+fn a_real_target_has_a_folder_for_each_trial() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy", "--baseline", "1ms"]);
+    let times = ["--settle", "0s", "--measure", "4s", "--rest", "0s"];
+    let one_rate = ["--slo", "p99 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
+    let run = place.call(&[&["knee", &lab.url], &times[..], &one_rate[..]].concat());
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let found = document(&run.stdout);
+    assert_eq!((&found["status"], found["answer"]["rate_per_s"].as_f64()), (&"at_least".into(), Some(50.0)));
+    assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html", "trial-01", "trial-02"]);
+    assert!(place.list("out/trial-02").contains(&"report.html".to_string()));
+}
+
+#[test]
+fn wrong_usage_is_named() {
+    let place = Place::new();
+    for (args, part) in [
+        (&["--slo", "p99 < 1s"][..], "which target"),
+        (&["http://127.0.0.1:1/", "--server", "service=1ms", "--slo", "p99 < 1s"], "exclude each other"),
+        (&["--server", "service=1ms"], "--slo"),
+        (&["--server", "service=1ms", "--slo", "errors < 1%"], "one percentile"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--timeout", "1s"], "--timeout"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--measure", "1s"], "--measure"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--measure-max", "5s"], "--measure-max"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--resolution", "2"], "--resolution"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--start", "2k", "--max", "1k"], "--start"),
+        (&["--server", "service=1ms", "--slo", "p99 < 1s", "--resume", "nowhere"], "nowhere"),
+    ] {
+        let run = place.call(&[&["knee"], args].concat());
+        assert!(run.code() == Some(2) && run.stderr.contains(part), "{args:?}: {run:?}");
+    }
+}

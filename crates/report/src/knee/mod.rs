@@ -1,0 +1,95 @@
+//! `unblink knee`: the highest rate that meets an objective, the curve, and what follows from it.
+
+mod page;
+mod text;
+mod words;
+
+use crate::format;
+use crate::terminal::Style;
+use unblink_artifact::knee::{KneeDocument, KneeTrial, Purpose, TrialVerdict};
+
+/// The answer, the table of trials and what they say together, for a terminal.
+pub fn terminal(doc: &KneeDocument, style: &Style) -> String {
+    text::render(doc, style)
+}
+
+/// The same as one self-contained page.
+pub fn html(doc: &KneeDocument) -> String {
+    page::render(doc)
+}
+
+/// A trial in one line, as it ends.
+pub fn trial_line(trial: &KneeTrial, quantile: f64) -> String {
+    let percentile = match trial.percentile_ns {
+        None => String::new(),
+        Some(_) => format!(", {} {}", format::quantile_label(quantile), value_and_interval(trial)),
+    };
+    format!(
+        "{:>3}  {:<8} {:>9}: {}{percentile}",
+        trial.number,
+        purpose(trial.purpose),
+        format::rate(rate(trial)),
+        verdict(trial.verdict)
+    )
+}
+
+/// Asked for, per second.
+fn rate(trial: &KneeTrial) -> f64 {
+    trial.rate_milli_per_s as f64 / 1e3
+}
+
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Bracket => "bracket",
+        Purpose::Bisect => "bisect",
+        Purpose::Repeat => "repeat",
+        Purpose::Confirm => "confirm",
+        Purpose::Latency => "latency",
+    }
+}
+
+fn verdict(verdict: TrialVerdict) -> &'static str {
+    match verdict {
+        TrialVerdict::Met => "good",
+        TrialVerdict::NoAnswers => "no answers",
+        TrialVerdict::Growing => "falls behind",
+        TrialVerdict::Delivered => "undelivered",
+        TrialVerdict::Percentile => "too slow",
+        TrialVerdict::Undecided => "undecided",
+        TrialVerdict::Generator => "generator",
+    }
+}
+
+/// `46.1 ms (43.9–48.4 ms)`, `> 30 s`.
+fn value_and_interval(trial: &KneeTrial) -> String {
+    match interval(trial) {
+        Some(interval) => format!("{} ({interval})", value(trial)),
+        None => value(trial),
+    }
+}
+
+fn value(trial: &KneeTrial) -> String {
+    match (trial.percentile_ns, trial.percentile_censored) {
+        (None, _) => "–".into(),
+        (Some(ns), false) => format::duration(ns),
+        (Some(ns), true) => format!("> {}", format::duration(ns)),
+    }
+}
+
+fn interval(trial: &KneeTrial) -> Option<String> {
+    match (trial.percentile_low_ns, trial.percentile_high_ns) {
+        (Some(low), Some(high)) => Some(format::between(low, high)),
+        (Some(low), None) => Some(format!("> {}", format::duration(low))),
+        _ => None,
+    }
+}
+
+/// Trials by rate, and at one rate in the order in which they were run.
+fn by_rate(doc: &KneeDocument) -> Vec<&KneeTrial> {
+    let mut trials: Vec<&KneeTrial> = doc.trials.iter().collect();
+    trials.sort_by_key(|trial| (trial.rate_milli_per_s, trial.number));
+    trials
+}
+
+#[cfg(test)]
+mod tests;

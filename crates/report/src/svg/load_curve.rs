@@ -1,0 +1,174 @@
+//! Throughput and latency over offered load, trial by trial.
+
+use super::axis::{Plot, Scale, duration_tick, rate_axis_below, value_axis};
+use super::canvas::{Anchor, Canvas, polyline};
+use super::{Picture, half};
+use crate::facts::Title;
+use crate::format;
+use unblink_artifact::knee::{KneeDocument, KneeTrial, Purpose, TrialVerdict};
+
+/// Delivered over offered, and response time over offered.
+pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
+    let throughput = Title {
+        finding: match (&doc.collapse, doc.knees.last_stationary_per_s) {
+            (Some(c), _) => {
+                format!("Beyond the knee delivered work falls to {}", format::rate(c.least_per_s))
+            }
+            (None, Some(last)) => format!("The target keeps up with {}", format::rate(last)),
+            (None, None) => "The target keeps up with no rate that was tried".into(),
+        },
+        plotted:
+            "Answered as expected over offered, per second. Shaded: 70–80\u{a0}% of the last stationary rate."
+                .into(),
+    };
+    let label = format::quantile_label(doc.header.question.quantile);
+    let latency = Title {
+        finding: match &doc.answer {
+            Some(answer) => {
+                format!("{label} stays below its limit up to {}", format::rate(answer.rate_per_s))
+            }
+            None => format!("{label} over offered load"),
+        },
+        plotted: format!(
+            "{label} of response time with its 95\u{a0}% interval, and the mean, over offered load."
+        ),
+    };
+    let verdicts =
+        [("ok", "good"), ("backlog", "undecided"), ("failed", "not good"), ("truth", "all that is offered")];
+    let times = [
+        ("response", "the percentile"),
+        ("service", "mean"),
+        ("truth", "1/(µ−λ), mean of the simplest queue"),
+    ];
+    vec![
+        half("throughput", "knee", throughput, verdicts.to_vec(), |canvas| draw_throughput(canvas, doc)),
+        half("latency", "knee", latency, times.to_vec(), |canvas| draw_latency(canvas, doc)),
+    ]
+}
+
+fn usable(doc: &KneeDocument) -> Vec<&KneeTrial> {
+    let is_usable = |t: &&KneeTrial| t.verdict != TrialVerdict::Generator;
+    let mut trials: Vec<&KneeTrial> = doc.trials.iter().filter(is_usable).collect();
+    trials.sort_by_key(|trial| (trial.rate_milli_per_s, trial.number));
+    trials
+}
+
+fn per_s(trial: &KneeTrial) -> f64 {
+    trial.rate_milli_per_s as f64 / 1e3
+}
+
+/// Of all trials at a rate the first, so that a line has one value there.
+fn first_at_each<'a>(trials: &[&'a KneeTrial]) -> Vec<&'a KneeTrial> {
+    let mut first: Vec<&KneeTrial> =
+        trials.iter().copied().filter(|t| t.purpose != Purpose::Latency).collect();
+    first.dedup_by_key(|trial| trial.rate_milli_per_s);
+    first
+}
+
+fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
+    let plot = Plot::of(canvas, 62.0);
+    let trials = usable(doc);
+    let Some(highest) = trials.last().map(|trial| per_s(trial)) else {
+        return plot.message(canvas, "No trial can be drawn.");
+    };
+    let most = trials.iter().map(|trial| trial.delivered_per_s).fold(0.0, f64::max);
+    let x = Scale::linear((0.0, highest * 1.04), (plot.left, plot.right));
+    let y = Scale::linear((0.0, most * 1.15), (plot.bottom, plot.top));
+    band(canvas, doc, &plot, &x);
+    value_axis(canvas, &plot, &y, "delivered per second", |v| format::count(v.round() as u64));
+    rate_axis_below(canvas, &plot, &x, "offered per second");
+    let end = highest.min(most * 1.15);
+    canvas.path("line truth", &polyline([Some((x.at(0.0), y.at(0.0))), Some((x.at(end), y.at(end)))]));
+    let line = first_at_each(&trials).into_iter().map(|t| Some((x.at(per_s(t)), y.at(t.delivered_per_s))));
+    canvas.path("line sent", &polyline(line));
+    // Of several at one place the good one is seen.
+    let mut drawn = trials.clone();
+    drawn.sort_by_key(|trial| trial.verdict == TrialVerdict::Met);
+    for trial in drawn {
+        let class = match trial.verdict {
+            TrialVerdict::Met => "dot good",
+            TrialVerdict::Undecided => "dot undecided",
+            _ => "dot failure",
+        };
+        canvas.dot(class, (x.at(per_s(trial)), y.at(trial.delivered_per_s)), 4.5);
+    }
+    markers(canvas, doc, &plot, &x);
+}
+
+fn draw_latency(canvas: &mut Canvas, doc: &KneeDocument) {
+    let plot = Plot::of(canvas, 62.0);
+    let trials = usable(doc);
+    let limit_ns = doc.header.question.limit_ns;
+    let values = || trials.iter().filter_map(|trial| trial.percentile_ns);
+    let means = || trials.iter().filter_map(|trial| trial.mean_ns.map(|ns| ns as u64));
+    let (Some(highest), Some(low), Some(high)) =
+        (trials.last().map(|trial| per_s(trial)), values().chain(means()).min(), values().max())
+    else {
+        return plot.message(canvas, "No response time is known.");
+    };
+    let x = Scale::linear((0.0, highest * 1.04), (plot.left, plot.right));
+    let y = Scale::durations(low.min(limit_ns), high.max(limit_ns), (plot.bottom, plot.top));
+    band(canvas, doc, &plot, &x);
+    value_axis(canvas, &plot, &y, "response time", duration_tick);
+    rate_axis_below(canvas, &plot, &x, "offered per second");
+    theory(canvas, doc, &x, &y);
+    let first = first_at_each(&trials);
+    interval_band(canvas, &first, &x, &y);
+    let mean = first.iter().map(|t| t.mean_ns.map(|ns| (x.at(per_s(t)), y.at(ns))));
+    canvas.path("line service", &polyline(mean));
+    let line = first.iter().map(|t| t.percentile_ns.map(|ns| (x.at(per_s(t)), y.at(ns as f64))));
+    canvas.path("line response panel", &polyline(line));
+    for trial in &trials {
+        let at = x.at(per_s(trial));
+        if let (Some(low), Some(high)) = (trial.percentile_low_ns, trial.percentile_high_ns) {
+            canvas.line("reach", (at, y.at(low as f64)), (at, y.at(high as f64)));
+        }
+        if let Some(ns) = trial.percentile_ns {
+            canvas.dot("dot response", (at, y.at(ns as f64)), 3.5);
+        }
+    }
+    let at_limit = y.at(limit_ns as f64);
+    canvas.line("line backlog", (plot.left, at_limit), (plot.right, at_limit));
+    let limit = format!("limit {}", format::duration(limit_ns));
+    canvas.text("label", (plot.left + 6.0, at_limit - 6.0), Anchor::Start, &limit);
+    markers(canvas, doc, &plot, &x);
+}
+
+/// From the lower to the upper ends of neighbouring trials that have both.
+fn interval_band(canvas: &mut Canvas, first: &[&KneeTrial], x: &Scale, y: &Scale) {
+    let ends = |t: &&KneeTrial| Some((x.at(per_s(t)), t.percentile_low_ns?, t.percentile_high_ns?));
+    let known: Vec<Option<(f64, u64, u64)>> = first.iter().map(ends).collect();
+    for run in known.split(Option::is_none).filter(|run| run.len() > 1) {
+        let ends: Vec<(f64, u64, u64)> = run.iter().flatten().copied().collect();
+        let upper = ends.iter().map(|&(x, _, high)| Some((x, y.at(high as f64))));
+        let lower = ends.iter().rev().map(|&(x, low, _)| Some((x, y.at(low as f64))));
+        canvas.path("interval-band", &(polyline(upper.chain(lower)) + "Z"));
+    }
+}
+
+/// 1/(µ − λ) up to where it leaves the picture.
+fn theory(canvas: &mut Canvas, doc: &KneeDocument, x: &Scale, y: &Scale) {
+    const POINTS: u32 = 100;
+    let Some(capacity) = doc.capacity_per_s else { return };
+    let curve = (0..POINTS).map(|i| {
+        let offered = capacity * 0.999 * f64::from(i) / f64::from(POINTS - 1);
+        Some((x.at(offered), y.at(1e9 / (capacity - offered))))
+    });
+    canvas.path("line truth", &polyline(curve));
+}
+
+/// Where a target is run safely.
+fn band(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
+    if let Some((low, high)) = doc.safe_band_per_s {
+        canvas.rect("safe-band", x.at(low), plot.top, x.at(high) - x.at(low), plot.height());
+    }
+}
+
+/// The answer, as a line from top to bottom.
+fn markers(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
+    if let Some(answer) = &doc.answer {
+        let at = x.at(answer.rate_per_s);
+        canvas.line("line ok", (at, plot.top), (at, plot.bottom));
+        canvas.text("label", (at - 6.0, plot.top + 12.0), Anchor::End, &format::rate(answer.rate_per_s));
+    }
+}
