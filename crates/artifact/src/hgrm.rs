@@ -15,9 +15,10 @@ const MS: f64 = 1e6;
 const ROUNDING: f64 = 1e-12;
 const TICKS_PER_HALVING: u32 = 5;
 
-/// The percentile distribution of what was completed and what is only known to take longer.
-pub fn percentile_distribution(completed: &Track<u64>, censored: &Track<u64>) -> String {
-    let survival = Survival::new(completed, censored);
+/// The percentile distribution of what was completed and what is only known to take longer: the censored, and
+/// `open` more of which not even an age is known, as in a run that was killed.
+pub fn percentile_distribution(completed: &Track<u64>, censored: &Track<u64>, open: u64) -> String {
+    let survival = Survival::with_open(completed, censored, open);
     let steps: Vec<(u64, f64)> = survival.steps().collect();
     let mut out = String::from("       Value     Percentile TotalCount 1/(1-Percentile)\n\n");
     let (mut place, mut level) = (0, 0.0);
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn whole_distribution() {
-        let text = percentile_distribution(&track(1..=1_000), &track([]));
+        let text = percentile_distribution(&track(1..=1_000), &track([]), 0);
         assert!(text.starts_with("       Value     Percentile TotalCount 1/(1-Percentile)\n\n"));
         let lines = read(&text);
         assert_eq!(lines.first().map(|l| (l.1, l.2)), Some((0.0, 1)));
@@ -117,9 +118,13 @@ mod tests {
 
     #[test]
     fn ends_where_the_known_data_end() {
-        let text = percentile_distribution(&track(1..=60), &track((0..40).map(|_| 5_000)));
+        let text = percentile_distribution(&track(1..=60), &track((0..40).map(|_| 5_000)), 0);
         assert_eq!(read(&text).last(), Some(&(60.0, 0.6, 60)));
         assert!(text.contains("# 40 of 100 arrivals timed out or were cut off"));
-        assert!(read(&percentile_distribution(&track([]), &track([5_000]))).is_empty());
+        assert!(read(&percentile_distribution(&track([]), &track([5_000]), 0)).is_empty());
+        // A killed run: of 40 not even an age is known.
+        let killed = percentile_distribution(&track(1..=60), &track([]), 40);
+        assert_eq!(read(&killed).last(), Some(&(60.0, 0.6, 60)));
+        assert!(killed.contains("# 40 of 100 arrivals timed out or were cut off"));
     }
 }

@@ -41,7 +41,9 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
     if let Some(path) = &exports.hgrm {
         let totals = tally.totals();
         let (known, longer) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
-        write(path, &percentile_distribution(known, longer))?;
+        // Of a run that was killed some have no age on record.
+        let open = document.response_time.censored.saturating_sub(longer.count());
+        write(path, &percentile_distribution(known, longer, open))?;
     }
     if let Some(path) = &exports.junit {
         write(path, &unblink_report::junit::render(document))?;

@@ -23,7 +23,7 @@ pub const PHASE_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
 /// Poisson arrivals that are walked through to find the end of a limited schedule.
 pub const WALKED_MAX: u64 = 10_000_000;
 
-/// A rate in thousandths of a request per second, so that `10/m` is held to 0.001 %.
+/// A rate in whole thousandths of a request per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Rate {
     /// Requests per 1,000 s.

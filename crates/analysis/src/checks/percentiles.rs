@@ -40,7 +40,7 @@ pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
     let (q, bound) = case.printed.iter().copied().find(|(_, value)| value.censored)?;
     let totals = case.evidence.totals;
-    let censored = totals.track(Series::ResponseCensored).count();
+    let censored = totals.track(Series::ResponseCensored).count() + case.evidence.without_ending;
     let all = censored + totals.track(Series::Response).count();
     found(
         FindingCode::TimeoutsShapePercentile,
@@ -66,7 +66,7 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
 fn ending(case: &Case<'_>) -> String {
     let measured = case.measured();
     let timed_out = format!("timed out after {}", text::duration(case.evidence.timeout));
-    match (measured.timed_out, measured.unfinished + measured.unsent) {
+    match (measured.timed_out, measured.unfinished + measured.unsent + case.evidence.without_ending) {
         (_, 0) => timed_out,
         (0, _) => "were still open when the run ended".to_string(),
         _ => format!("{timed_out} or were still open when the run ended"),

@@ -17,9 +17,9 @@ pub(super) fn known(completed: &Track<u64>) -> Distribution {
     of_survival(&Survival::known(completed), completed, 0)
 }
 
-/// The curve for drawing.
-pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>) -> Vec<SpectrumPoint> {
-    let curve = Survival::new(completed, censored).spectrum(SPECTRUM_POINTS);
+/// The curve for drawing. `open` samples more have no known age, as in a run that was killed.
+pub(super) fn spectrum(completed: &Track<u64>, censored: &Track<u64>, open: u64) -> Vec<SpectrumPoint> {
+    let curve = Survival::with_open(completed, censored, open).spectrum(SPECTRUM_POINTS);
     curve.into_iter().map(|(q, value_ns)| SpectrumPoint { q, value_ns }).collect()
 }
 

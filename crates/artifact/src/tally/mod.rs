@@ -26,7 +26,6 @@ use crate::document::{
     SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::header::RunHeader;
-use crate::hgrm;
 use distribution::{distribution, known, spectrum};
 use heat::heatmap;
 use intervals::{Histories, Measured};
@@ -146,14 +145,6 @@ impl Tally {
         }
     }
 
-    /// The percentile distribution of response time as HdrHistogram's tools plot it (`.hgrm`).
-    pub fn response_hgrm(&self) -> String {
-        hgrm::percentile_distribution(
-            self.totals.track(Series::Response),
-            self.totals.track(Series::ResponseCensored),
-        )
-    }
-
     /// Documents say what pages of so many requests feel.
     pub fn set_fanout(&mut self, requests: u32) {
         self.header.fanout = Some(requests);
@@ -236,10 +227,12 @@ impl Tally {
                 response_time: spectrum(
                     self.totals.track(Series::Response),
                     self.totals.track(Series::ResponseCensored),
+                    account.without_ending,
                 ),
                 service_time: spectrum(
                     self.totals.track(Series::Service),
                     self.totals.track(Series::ServiceCensored),
+                    account.without_ending.min(self.in_flight),
                 ),
             },
             arrival_process: self.arrival_process().map(arrivals::document),

@@ -14,14 +14,14 @@ const HELP: &str = "\
 EXAMPLES
   unblink run http://127.0.0.1:8080/ -R 1000 -d 60s
   unblink run https://api.test/ -R 100..5000 -d 5m --arrivals poisson
-  unblink run http://[::1]:8080/ -R 10/m -n 20
+  unblink run http://[::1]:8080/ -R 30/m -n 20
   unblink run http://127.0.0.1:8080/ --closed 10 -d 30s
   unblink run --targets targets.txt -R 500 -c 64 -t 2
   unblink run plan.toml -R 2000                    (see unblink init, unblink plan)
   unblink run http://127.0.0.1:8080/ -R 1000 --slo 'p99 < 200ms' --slo 'errors < 0.1%'
 
 VALUES
-  rates      5000   5k   50/s   10/m   3/10s   100..5000 (ramp)   100,200,400 (equal steps)
+  rates      5000   5k   50/s   30/m   3/10s   100..5000 (ramp)   100,200,400 (equal steps)
   times      500us   200ms   30s   5m   1h30m   30 (seconds)
   -c         auto (opens what is needed, up to a limit)   auto:5000   64 (fixed)
   --expect   status=200,404   status=2xx   size=512   size=100..900   contains=TEXT

@@ -44,7 +44,7 @@ pub(crate) enum Expectation {
     Contains(Needle),
 }
 
-/// `5000`, `5k`, `50/s`, `10/m`, `100..5000`, `100,200,400`.
+/// `5000`, `5k`, `50/s`, `30/m`, `100..5000`, `100,200,400`.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let (amounts, unit) = split_unit(text)?;
     let one = |amount: &str| milli_rate(amount, unit, text);
@@ -96,9 +96,12 @@ fn split_unit(text: &str) -> Result<(&str, u64), String> {
     Ok((amounts, ms))
 }
 
+/// What a rate may be rounded by, as a share: floating-point noise, no more.
+const RATE_ERROR_MAX: f64 = 1e-9;
+
 fn milli_rate(amount: &str, unit_ms: u64, whole: &str) -> Result<Rate, String> {
     let expected =
-        || format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 10/m");
+        || format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 30/m");
     let (digits, factor) = match amount.trim().to_ascii_lowercase() {
         a if a.ends_with('k') => (a[..a.len() - 1].to_string(), 1e3),
         a => (a, 1.0),
@@ -111,6 +114,13 @@ fn milli_rate(amount: &str, unit_ms: u64, whole: &str) -> Result<Rate, String> {
     let rounded = milli_per_s.round();
     if number > 0.0 && rounded == 0.0 {
         return Err(format!("{whole:?} is below the lowest possible rate, one request in 1,000 s"));
+    }
+    // Another rate than the one that was asked for would be offered, and nothing would say so.
+    if (rounded - milli_per_s).abs() > milli_per_s * RATE_ERROR_MAX {
+        let nearest = rounded / 1000.0;
+        return Err(format!(
+            "{whole:?} can't be held: rates are whole thousandths of a request per second, and the nearest is {nearest}/s"
+        ));
     }
     Ok(Rate { milli_per_s: rounded as u64 })
 }
@@ -261,14 +271,14 @@ mod tests {
         assert_eq!(shape("5k"), hold(5_000_000));
         assert_eq!(shape("1.5k/s"), hold(1_500_000));
         assert_eq!(shape("50/1s"), hold(50_000));
-        assert_eq!(shape("10/m"), hold(167));
+        assert_eq!(shape("30/m"), hold(500));
         assert_eq!(shape("3/10s"), hold(300));
         assert_eq!(shape("100..5000"), Ok(Shape::Ramp(milli(100_000), milli(5_000_000))));
         assert_eq!(shape("0..60/m"), Ok(Shape::Ramp(milli(0), milli(1000))));
         assert_eq!(shape("1,2,3"), Ok(Shape::Steps(vec![milli(1000), milli(2000), milli(3000)])));
         for bad in [
             "", "0", "-5", "nan", "inf", "1e5", "5x", "5/x", "1..", "1,,2", "2000k", "0.000001", "5/0s",
-            "1,000", "10/x",
+            "1,000", "10/x", "10/m", "2/h", "0.3335",
         ] {
             assert!(shape(bad).is_err(), "{bad}");
         }
