@@ -111,7 +111,7 @@ fn whatever_is_late_at_the_end_has_timed_out() {
     // Half of the arrivals are in flight and half of them wait. Nobody looks until the drain is over.
     let outcomes = rig.counters().measured;
     assert_eq!((outcomes.due, outcomes.sent), (200, 100));
-    rig.at(2_100, Event::Tick);
+    rig.at(2_101, Event::Tick);
     assert!(rig.dispatch.is_finished());
     let counters = rig.counters();
     let outcomes = counters.measured;

@@ -143,7 +143,7 @@ fn accounts(case: &Case, plan: &Plan, books: &mut Books<'_>) -> Result<(), Strin
     let (end, drain) = (books.now(), plan.drain());
     hold!(!cut_off || end >= last_due + drain, "cut off at {end:?}, less than {drain:?} after {last_due:?}");
     let perfect = case.world.generator == GeneratorSpec::default();
-    let latest = books.arrivals.end.max(ZERO) + drain;
+    let latest = books.arrivals.end.max(ZERO) + drain + Nanos(1);
     hold!(!perfect || end <= latest, "the run goes on until {end:?} instead of {latest:?}");
     Ok(())
 }

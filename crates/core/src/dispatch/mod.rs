@@ -245,8 +245,10 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
+    /// As with the timeout, what comes exactly then is still in time. So a drain as long as the timeout lets the last
+    /// arrival time out instead of cutting it off.
     fn drain_end(&self, load: &L) -> Instant {
-        self.exhausted_at.unwrap_or(load.end()) + self.policy.drain
+        self.exhausted_at.unwrap_or(load.end()) + self.policy.drain + Nanos(1)
     }
 
     fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
