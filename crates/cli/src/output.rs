@@ -80,6 +80,9 @@ pub(crate) fn check_exports(exports: &Exports) -> Result<()> {
         opened.with_context(|| format!("can't write {path:?}"))?;
     }
     if let Some(folder) = &exports.svg {
+        if is_stdout(folder) {
+            bail!("--svg writes several pictures and needs a folder, not standard output");
+        }
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
     }
     Ok(())
