@@ -6,11 +6,12 @@
 //! PAIRS is the number of comparisons of 5 + 5 seeded runs for each server, 1,000 unless given; SERVER a part of a
 //! server's name.
 
+#[path = "support/seeds.rs"]
+mod seeds;
 #[path = "comparing/servers.rs"]
 mod servers;
 
 use servers::Server;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use unblink_analysis::compare::power::Power;
 use unblink_analysis::compare::{Quantity, Rule, Run, Verdict, compare, decided, noise, permutation};
@@ -60,21 +61,10 @@ fn main() {
 }
 
 fn study(server: &Server, pairs: u64) -> Vec<Pair> {
-    let (next, found) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= pairs {
-                        return;
-                    }
-                    let pair = pair(server, number);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((number, pair));
-                }
-            });
-        }
+    let found = Mutex::new(Vec::new());
+    seeds::each(pairs, |number| {
+        let pair = pair(server, number);
+        found.lock().unwrap_or_else(PoisonError::into_inner).push((number, pair));
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(number, _)| *number);

@@ -8,11 +8,12 @@
 
 #[path = "coverage/recursion.rs"]
 mod recursion;
+#[path = "support/seeds.rs"]
+mod seeds;
 #[path = "coverage/theory.rs"]
 mod theory;
 
 use hdrhistogram::Histogram;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use unblink_analysis::interval::{Answer, EndedBy, History, answers};
 use unblink_analysis::quantile::Survival;
@@ -137,21 +138,10 @@ fn stalls(stall_ms: u64, gap_mean_s: u64, length_s: u64) -> Cell {
 }
 
 fn study(cell: &Cell, runs: u64, by_dispatcher: bool) -> Outcome {
-    let (next, outcome) = (AtomicU64::new(0), Mutex::new(Outcome::new()));
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= runs {
-                        return;
-                    }
-                    let found = if by_dispatcher { dispatched(cell, seed) } else { recursed(cell, seed) };
-                    outcome.lock().unwrap_or_else(PoisonError::into_inner).add(&found, &cell.exact_ns);
-                }
-            });
-        }
+    let outcome = Mutex::new(Outcome::new());
+    seeds::each(runs, |seed| {
+        let found = if by_dispatcher { dispatched(cell, seed) } else { recursed(cell, seed) };
+        outcome.lock().unwrap_or_else(PoisonError::into_inner).add(&found, &cell.exact_ns);
     });
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

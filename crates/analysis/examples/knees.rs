@@ -5,10 +5,11 @@
 //!
 //! SEEDS is the number of searches for each server, 100 unless given; WORLD a part of a server's name.
 
+#[path = "support/seeds.rs"]
+mod seeds;
 #[path = "knees/worlds.rs"]
 mod worlds;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use unblink_analysis::experiment::Experiment;
 use unblink_analysis::experiment::knee::Doom;
@@ -42,20 +43,10 @@ fn main() {
 }
 
 fn study(world: &World, seeds: u64) -> Vec<End> {
-    let (next, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds {
-                        return;
-                    }
-                    let end = search(world, seed);
-                    ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
-                }
-            });
-        }
+    let ends = Mutex::new(Vec::new());
+    seeds::each(seeds, |seed| {
+        let end = search(world, seed);
+        ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
     });
     ends.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

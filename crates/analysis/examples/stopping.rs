@@ -3,7 +3,9 @@
 //! whose percentiles are known in closed form and prints a table in Markdown:
 //! `cargo run --release -p unblink-analysis --example stopping -- [RUNS]` (1,000 unless given).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+#[path = "support/seeds.rs"]
+mod seeds;
+
 use std::sync::{Mutex, PoisonError};
 use unblink_analysis::interval::{Answer, EndedBy, History, answers};
 use unblink_analysis::precision::Stopping;
@@ -46,20 +48,10 @@ fn main() {
 }
 
 fn study(cell: &Cell, runs: u64) -> Vec<End> {
-    let (next, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= runs {
-                        return;
-                    }
-                    let end = run(cell, seed);
-                    ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
-                }
-            });
-        }
+    let ends = Mutex::new(Vec::new());
+    seeds::each(runs, |seed| {
+        let end = run(cell, seed);
+        ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
     });
     ends.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
