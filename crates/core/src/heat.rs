@@ -27,9 +27,10 @@ pub fn bin_edge_ns(i: usize) -> u64 {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeatGrid {
     edges_ns: Vec<u64>,
-    /// By the number of a latency's leading zeros: the lowest bin that it may lie in.
-    lowest_bin: [u8; 65],
-    column_ns: u64,
+    /// By a latency's [`octile`]: the bin in which its smallest value lies.
+    lowest_bin: [u8; OCTILES],
+    /// How often the columns have become twice as wide.
+    doublings: u32,
     columns_used: usize,
     cells: Vec<u32>,
 }
@@ -39,19 +40,39 @@ impl Default for HeatGrid {
         let mut cells = vec![0; COLUMNS_MAX * ROWS];
         // Touch every page now, or the process would seem to grow while a run goes on.
         cells.iter_mut().step_by(1024).for_each(|cell| *std::hint::black_box(cell) = 0);
-        let edges_ns: Vec<u64> = (0..BINS).map(bin_edge_ns).collect();
-        let lowest_bin = std::array::from_fn(|zeros| {
-            let smallest = if zeros < 64 { 1u64 << (63 - zeros) } else { 0 };
-            edges_ns.partition_point(|&edge| edge <= smallest).saturating_sub(1) as u8
+        // One edge more, which nothing reaches.
+        let edges_ns: Vec<u64> = (0..BINS).map(bin_edge_ns).chain([u64::MAX]).collect();
+        let lowest_bin = std::array::from_fn(|octile| {
+            let smallest = octile_start_ns(octile);
+            edges_ns[..BINS].partition_point(|&edge| edge <= smallest).saturating_sub(1) as u8
         });
-        HeatGrid { edges_ns, lowest_bin, column_ns: FIRST_WIDTH_NS, columns_used: 0, cells }
+        HeatGrid { edges_ns, lowest_bin, doublings: 0, columns_used: 0, cells }
+    }
+}
+
+/// Values of [`octile`].
+const OCTILES: usize = 64 * 8;
+
+/// The eighth of the power of two in which `ns` lies. An octile is at most 9/8 wide and a bin 1.21, so that no more
+/// than one bin begins inside one.
+fn octile(ns: u64) -> usize {
+    let ns = ns.max(8);
+    let exponent = ns.ilog2();
+    (exponent as usize) << 3 | (ns >> (exponent - 3)) as usize & 7
+}
+
+/// The smallest value in an octile.
+fn octile_start_ns(octile: usize) -> u64 {
+    match octile >> 3 {
+        0..3 => 0,
+        exponent => (8 + (octile as u64 & 7)) << (exponent - 3),
     }
 }
 
 impl HeatGrid {
     /// Width of a column of intended time.
     pub fn column_width(&self) -> Nanos {
-        Nanos(self.column_ns)
+        Nanos(FIRST_WIDTH_NS << self.doublings)
     }
 
     /// Columns up to the last one that holds anything.
@@ -61,12 +82,8 @@ impl HeatGrid {
 
     /// The latency bin that holds `latency`.
     pub fn bin_of(&self, latency: Nanos) -> usize {
-        let mut bin = usize::from(self.lowest_bin[latency.0.leading_zeros() as usize]);
-        // At most four bins begin within a power of two.
-        while self.edges_ns.get(bin + 1).is_some_and(|&edge| edge <= latency.0) {
-            bin += 1;
-        }
-        bin
+        let bin = usize::from(self.lowest_bin[octile(latency.0)]);
+        (bin + usize::from(self.edges_ns[bin + 1] <= latency.0)).min(BINS - 1)
     }
 
     /// Counts of one column, [`ROWS`] long.
@@ -81,24 +98,27 @@ impl HeatGrid {
 
     /// Adds `count` to the cell that holds the intended time `offset_ns`.
     pub fn add(&mut self, offset_ns: u64, row: usize, count: u32) {
-        let mut column = offset_ns / self.column_ns;
-        while column >= COLUMNS_MAX as u64 {
+        while self.column_of(offset_ns) >= COLUMNS_MAX as u64 {
             self.fold();
-            column = offset_ns / self.column_ns;
         }
-        let column = column as usize;
+        let column = self.column_of(offset_ns) as usize;
         self.columns_used = self.columns_used.max(column + 1);
         let cell = &mut self.cells[column * ROWS + row];
         *cell = cell.saturating_add(count);
     }
 
+    /// Shifts first, so that the division is by a constant.
+    fn column_of(&self, offset_ns: u64) -> u64 {
+        (offset_ns >> self.doublings) / FIRST_WIDTH_NS
+    }
+
     /// Adds another grid; the wider column width wins.
     pub fn merge(&mut self, other: &HeatGrid) {
-        while self.column_ns < other.column_ns {
+        while self.doublings < other.doublings {
             self.fold();
         }
         for column in 0..other.columns_used {
-            let offset_ns = column as u64 * other.column_ns;
+            let offset_ns = column as u64 * other.column_width().0;
             for (row, &count) in other.column(column).iter().enumerate() {
                 if count > 0 {
                     self.add(offset_ns, row, count);
@@ -136,7 +156,7 @@ impl HeatGrid {
                 self.cells[column * ROWS + row] = pair;
             }
         }
-        self.column_ns *= 2;
+        self.doublings += 1;
         self.columns_used = self.columns_used.div_ceil(2);
     }
 }

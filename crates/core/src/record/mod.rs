@@ -4,6 +4,7 @@
 //! to banks of 64-bit counts. Recording allocates nothing.
 
 mod counters;
+mod counts;
 mod sample;
 mod slowest;
 mod track;
@@ -19,6 +20,7 @@ use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW, HeatGrid};
 use crate::load::Arrival;
 use crate::time::{Instant, Nanos};
+use counts::Counts;
 use hdrhistogram::Counter;
 
 /// The distributions that every run keeps. Of arrivals, only those of the measured part enter them.
@@ -94,27 +96,23 @@ pub struct OperationTracks<C: Counter> {
     pub failed: u64,
 }
 
-/// What most arrivals have in common is counted once, and put where it belongs when the bank is full.
-#[derive(Clone, Debug)]
-struct Shared<C: Counter> {
+/// What most arrivals have in common is counted once and quickly, and put where it belongs when the bank is full.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    /// Intended start to last byte.
+    response: Counts,
     /// Send to an answer that came in one piece: service time and first byte, with no transfer after it.
-    at_once: Track<C>,
+    at_once: Counts,
     /// Intended start to send, with no wait for a connection: send lag, all of it the generator's own.
-    unwaited: Track<C>,
-}
-
-impl<C: Counter> Default for Shared<C> {
-    fn default() -> Self {
-        Shared { at_once: Track::default(), unwaited: Track::default() }
-    }
+    unwaited: Counts,
 }
 
 /// Everything recorded in one interval, by one worker or by all.
 #[derive(Clone, Debug)]
 pub struct Bank<C: Counter> {
     tracks: [Track<C>; Series::COUNT],
-    /// While it is being filled: durations that belong to several series at once.
-    shared: Shared<C>,
+    /// While it is being filled: what belongs to several series at once, and the response times.
+    shared: Shared,
     /// By operation; empty when the run has only one.
     pub operations: Vec<OperationTracks<C>>,
     /// Counts.
@@ -161,6 +159,7 @@ impl<C: Counter> Bank<C> {
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.tracks.iter_mut().for_each(Track::clear);
+        self.shared.response.clear();
         self.shared.at_once.clear();
         self.shared.unwaited.clear();
         for operation in &mut self.operations {
@@ -180,13 +179,14 @@ impl<C: Counter> Bank<C> {
         self.add_shared(&shared);
     }
 
-    fn add_shared<D: Counter>(&mut self, shared: &Shared<D>) {
-        let Shared { at_once, unwaited } = shared;
+    fn add_shared(&mut self, shared: &Shared) {
+        let Shared { response, at_once, unwaited } = shared;
+        response.add_to(self.track_mut(Series::Response));
         for series in [Series::Service, Series::FirstByte] {
-            self.track_mut(series).add(at_once);
+            at_once.add_to(self.track_mut(series));
         }
         for series in [Series::SendLag, Series::GeneratorLate] {
-            self.track_mut(series).add(unwaited);
+            unwaited.add_to(self.track_mut(series));
         }
         self.track_mut(Series::Transfer).add_zeros(at_once.count());
     }
@@ -318,7 +318,7 @@ impl Recorder {
         self.last_ok
     }
 
-    /// The bank being filled. What belongs to several series is in none of them yet.
+    /// The bank being filled. What is counted once for all is in no series yet.
     pub fn bank(&self) -> &Bank<u32> {
         &self.bank
     }
@@ -414,7 +414,7 @@ impl Recorder {
         }
         self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
-        self.bank.track_mut(Series::Response).record(response);
+        self.bank.shared.response.record(response);
         if answer.first_byte == now {
             self.bank.shared.at_once.record(now.since(sent));
         } else {

@@ -86,14 +86,16 @@ impl<C: Counter> Track<C> {
 
     /// Adds the counts of a track of any counter width.
     pub fn add<D: Counter>(&mut self, other: &Track<D>) {
-        if other.count() == 0 {
-            return;
+        if other.count() > 0 {
+            self.add_bins(other.bins(), other.sum_ns, other.max_ns);
         }
-        for bin in other.histogram.iter_recorded() {
-            self.record_n(bin.value_iterated_to().min(RECORDABLE_MAX.0), bin.count_at_value().as_u64());
-        }
-        self.sum_ns += other.sum_ns;
-        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Adds bins: any duration of each in ns, and how many.
+    pub(super) fn add_bins(&mut self, bins: impl Iterator<Item = (u64, u64)>, sum_ns: u128, max_ns: u64) {
+        bins.for_each(|(ns, n)| self.record_n(ns.clamp(1, RECORDABLE_MAX.0), n));
+        self.sum_ns += sum_ns;
+        self.max_ns = self.max_ns.max(max_ns);
     }
 }
 
