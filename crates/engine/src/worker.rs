@@ -205,7 +205,7 @@ impl<L: Load> Worker<L> {
         }
         self.feed_deferred(now);
         self.read_on();
-        let mut handshakes = 0;
+        let (mut handshakes, mut due) = (0, wake);
         let mut i = 0;
         while let Some((token, flags)) = self.pacer.event(i) {
             i += 1;
@@ -214,8 +214,21 @@ impl<L: Load> Worker<L> {
             }
             let id = ConnId { slot: token as u32, generation: (token >> 32) as u32 };
             self.on_socket(id, flags, &mut handshakes);
+            due = self.keep_up(due);
         }
         self.pacer.watch().now()
+    }
+
+    /// Between two sockets: what has fallen due by the last look at the clock goes out now. After a stall a turn
+    /// has hundreds of sockets to work on, for milliseconds. Returns when to do so again.
+    fn keep_up(&mut self, due: Instant) -> Instant {
+        let now = self.pacer.watch().last();
+        // An interval's end comes first, and belongs to the next turn.
+        if now < due || now >= self.handed_until + INTERVAL {
+            return due;
+        }
+        self.tick(now);
+        self.dispatch.next_wake().unwrap_or(Instant(u64::MAX))
     }
 
     fn has_started(&self) -> bool {
