@@ -26,6 +26,10 @@ pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
 /// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
 const HANDSHAKES_PER_TURN: u32 = 4;
 
+/// So late an arrival may be because a turn has many sockets to work on. Sockets first up to then: each answer frees a
+/// connection, and an arrival that finds none opens another.
+const LATE_IN_TURN: Nanos = Nanos::from_micros(200);
+
 /// Connections that are read on in one turn: each may bring half a megabyte, and arrivals are due meanwhile.
 const UNREAD_PER_TURN: usize = 4;
 
@@ -107,13 +111,14 @@ impl<L: Load> Worker<L> {
         channels: Channels,
         bank: Box<Bank<u32>>,
     ) -> Result<Worker<L>, Errno> {
-        let pacer = Pacer::new(clock, job.pacing)?;
+        let mut pacer = Pacer::new(clock, job.pacing)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(pacer.epoll(), controls.wake_fd(number), EventData::new_u64(CONTROL_TOKEN), flags)?;
         let mut policy = job.plan.policy(number as u32);
         // Users who wait for their answer are not kept waiting to save a wake-up.
         if job.plan.schedule().is_some() {
             policy.grain = job.pacing.grain();
+            pacer.serve_open_load();
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let addresses = job.target.addresses.len();
@@ -219,16 +224,17 @@ impl<L: Load> Worker<L> {
         self.pacer.watch().now()
     }
 
-    /// Between two sockets: what has fallen due by the last look at the clock goes out now. After a stall a turn
-    /// has hundreds of sockets to work on, for milliseconds. Returns when to do so again.
+    /// Between two sockets: what fell due a while before the last look at the clock goes out now. After a stall a
+    /// turn has hundreds of sockets to work on, for milliseconds. Returns what is due next.
     fn keep_up(&mut self, due: Instant) -> Instant {
         let now = self.pacer.watch().last();
         // An interval's end comes first, and belongs to the next turn.
-        if now < due || now >= self.handed_until + INTERVAL {
+        if now.since(due) < LATE_IN_TURN || now >= self.handed_until + INTERVAL {
             return due;
         }
         self.tick(now);
-        self.dispatch.next_wake().unwrap_or(Instant(u64::MAX))
+        // One that could not send all of it waits for the next turn: the sockets' turn must end.
+        self.dispatch.next_wake().filter(|wake| *wake > now).unwrap_or(Instant(u64::MAX))
     }
 
     fn has_started(&self) -> bool {
