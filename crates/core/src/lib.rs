@@ -9,6 +9,7 @@ pub mod failure;
 pub mod heat;
 pub mod load;
 pub mod plan;
+pub mod rate;
 pub mod record;
 pub mod schedule;
 pub mod sim;

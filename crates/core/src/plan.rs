@@ -3,7 +3,7 @@
 use crate::dispatch::{Policy, Pool};
 use crate::load::{Closed, ClosedShare, Open};
 use crate::record::{RECORDABLE_MAX, SampleBlocks};
-use crate::schedule::{PHASE_MAX, Phase, Process, RATE_MAX_PER_S, Schedule};
+use crate::schedule::{PHASE_MAX, Phase, Process, RATE_MAX_PER_S, Rate, Schedule, common_seconds};
 use crate::time::{Instant, Nanos};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub struct PlanSpec {
     /// For each operation: may it be sent twice?
     pub idempotent: Vec<bool>,
     /// No plan may offer more than this.
-    pub rate_cap: Option<crate::schedule::Rate>,
+    pub rate_cap: Option<Rate>,
 }
 
 /// Why a plan can't be.
@@ -72,6 +72,11 @@ pub enum PlanError {
     /// A rate above what the schedule's integers hold.
     #[error("a rate of {0}/s is above the highest possible, {RATE_MAX_PER_S}/s")]
     RateTooHigh(f64),
+    /// Rates that no schedule of integers holds exactly.
+    #[error(
+        "these rates can't be offered exactly together: give them with fewer digits, or in one unit (such as 100..500/m)"
+    )]
+    RatesTooFine,
     /// Above the user's own cap.
     #[error("a rate of {rate}/s is above the cap of {cap}/s (--max-rate, or max-rate in the config file)")]
     AboveCap {
@@ -84,14 +89,14 @@ pub enum PlanError {
     #[error("the duration is 0: nothing would be measured")]
     DurationZero,
     /// Longer than a day.
-    #[error("{0} s is too long: a stretch of load lasts 24 h at the most")]
-    TooLong(f64),
+    #[error("{} is too long: a stretch of load lasts 24 h at the most", in_words(*.0))]
+    TooLong(Nanos),
     /// A timeout that no answer could meet.
     #[error("the timeout is 0: every request would be late")]
     TimeoutZero,
     /// A timeout that can't be recorded.
-    #[error("a timeout of {0} s is longer than the longest that is recorded, 1 h")]
-    TimeoutTooLong(f64),
+    #[error("a timeout of {} is longer than the longest that is recorded, 1 h", in_words(*.0))]
+    TimeoutTooLong(Nanos),
     /// No user.
     #[error("0 users send nothing")]
     NoUsers,
@@ -144,6 +149,15 @@ pub enum PlanError {
         /// Threads asked for.
         threads: u32,
     },
+}
+
+/// A long time as people say it: `25 h`, `24 h 1 s`.
+fn in_words(time: Nanos) -> String {
+    let seconds = time.as_secs_f64();
+    let (hours, minutes) = ((seconds / 3600.0).floor(), (seconds / 60.0).floor() % 60.0);
+    let parts = [(hours, "h"), (minutes, "min"), (seconds - hours * 3600.0 - minutes * 60.0, "s")];
+    let said = parts.into_iter().filter(|(n, _)| *n > 0.0).map(|(n, unit)| format!("{n} {unit}"));
+    said.collect::<Vec<_>>().join(" ")
 }
 
 /// Arrivals counted from the schedule alone.
@@ -292,10 +306,10 @@ fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
         return Err(PlanError::TimeoutZero);
     }
     if spec.timeout > RECORDABLE_MAX {
-        return Err(PlanError::TimeoutTooLong(spec.timeout.as_secs_f64()));
+        return Err(PlanError::TimeoutTooLong(spec.timeout));
     }
     if spec.warmup > PHASE_MAX {
-        return Err(PlanError::TooLong(spec.warmup.as_secs_f64()));
+        return Err(PlanError::TooLong(spec.warmup));
     }
     let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = spec.pool;
     if connections < threads {
@@ -329,17 +343,20 @@ fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     for phase in phases {
         check_length(phase.duration)?;
         let rate = phase.from.max(phase.to);
-        if rate.milli_per_s > RATE_MAX_PER_S * 1000 {
+        if rate > Rate::per_second(RATE_MAX_PER_S) {
             return Err(PlanError::RateTooHigh(rate.as_per_s()));
         }
         if let Some(cap) = spec.rate_cap.filter(|&cap| rate > cap) {
             return Err(PlanError::AboveCap { rate: rate.as_per_s(), cap: cap.as_per_s() });
         }
     }
-    if phases.iter().all(|p| p.from.milli_per_s == 0 && p.to.milli_per_s == 0) {
+    if phases.iter().all(|p| p.from.is_zero() && p.to.is_zero()) {
         return Err(PlanError::RateZero);
     }
-    if spec.warmup > Nanos::ZERO && phases[0].from.milli_per_s == 0 {
+    if common_seconds(phases).is_none() {
+        return Err(PlanError::RatesTooFine);
+    }
+    if spec.warmup > Nanos::ZERO && phases[0].from.is_zero() {
         return Err(PlanError::WarmupWithoutRate);
     }
     Ok(())
@@ -350,7 +367,7 @@ fn check_length(duration: Nanos) -> Result<(), PlanError> {
         return Err(PlanError::DurationZero);
     }
     if duration > PHASE_MAX {
-        return Err(PlanError::TooLong(duration.as_secs_f64()));
+        return Err(PlanError::TooLong(duration));
     }
     Ok(())
 }
@@ -369,5 +386,17 @@ fn place(phases: &[Phase], process: Process, warmup: Nanos, limit: Option<u64>) 
             let warm = schedule.count_before(warmup);
             schedule.with_limit(warm.saturating_add(limit))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_times_are_said_in_hours() {
+        assert_eq!(in_words(Nanos::from_secs(90_000)), "25 h");
+        assert_eq!(in_words(Nanos::from_secs(86_401)), "24 h 1 s");
+        assert_eq!(in_words(Nanos::from_secs(5_400)), "1 h 30 min");
     }
 }

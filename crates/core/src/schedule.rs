@@ -5,15 +5,16 @@
 //! d(k) = Λ⁻¹(u(k)), the largest whole nanosecond t with Λ(t) ≤ u(k). All sums are integers, so nothing
 //! drifts however long the run is, and nothing that the target does can move an arrival.
 //!
-//! Λ is counted in units of 1/(2·10¹²) request: with rates in milli-requests/s and times in ns, a hold is
+//! Rates are fractions; D is a number of seconds in which every rate of the schedule is a whole number r of requests
+//! (1,000 s for rates in thousandths). Λ is counted in units of 1/(2·10⁹·D) request: with times in ns, a hold is
 //! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
 
+use crate::rate::gcd;
 use crate::time::{Nanos, SECOND_NS};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Units of Λ in one request.
-const UNITS_PER_REQUEST: u128 = 2_000_000_000_000;
+pub use crate::rate::Rate;
 
 /// Highest rate a phase may have, so that the ramp's inequality fits 128 bits.
 pub const RATE_MAX_PER_S: u64 = 1_000_000;
@@ -23,23 +24,27 @@ pub const PHASE_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
 /// Poisson arrivals that are walked through to find the end of a limited schedule.
 pub const WALKED_MAX: u64 = 10_000_000;
 
-/// A rate in whole thousandths of a request per second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Rate {
-    /// Requests per 1,000 s.
-    pub milli_per_s: u64,
-}
+/// D is a multiple of this, so that rates in thousandths give the same Poisson arrivals whatever stands beside them.
+const SECONDS_MIN: u64 = 1_000;
+/// The largest D.
+const SECONDS_MAX: u64 = 1_000_000_000;
+/// The highest rate of a ramp in requests per D, for the ramp's inequality to fit 128 bits.
+const RAMP_MAX: u64 = 10_000_000_000;
 
-impl Rate {
-    /// `per_s` whole requests per second.
-    pub const fn per_second(per_s: u64) -> Rate {
-        Rate { milli_per_s: per_s * 1000 }
-    }
-
-    /// Requests per second, for display.
-    pub fn as_per_s(self) -> f64 {
-        self.milli_per_s as f64 / 1000.0
-    }
+/// The seconds in which every rate of `phases` is a whole number; `None` where the schedule's integers can't hold them.
+pub fn common_seconds(phases: &[Phase]) -> Option<u64> {
+    let rates = || phases.iter().flat_map(|phase| [phase.from, phase.to]);
+    let common = |all: u64, rate: Rate| {
+        let next = all.checked_mul(rate.seconds() / gcd(all, rate.seconds()))?;
+        Some(next).filter(|&seconds| seconds <= SECONDS_MAX)
+    };
+    let seconds = rates().try_fold(SECONDS_MIN, common)?;
+    let fits = |phase: &Phase| {
+        let highest = phase.from.max(phase.to).in_seconds(seconds)?;
+        let max = if phase.from == phase.to { RATE_MAX_PER_S * SECONDS_MAX } else { RAMP_MAX };
+        (highest <= max).then_some(())
+    };
+    phases.iter().try_for_each(fits).map(|()| seconds)
 }
 
 /// A stretch of the shape: the rate goes linearly from `from` to `to`.
@@ -58,14 +63,12 @@ impl Phase {
     pub fn hold(rate: Rate, duration: Nanos) -> Phase {
         Phase { from: rate, to: rate, duration }
     }
+}
 
-    fn units(&self) -> u128 {
-        u128::from(self.from.milli_per_s + self.to.milli_per_s) * u128::from(self.duration.0)
-    }
-
+impl PlacedPhase {
     /// Largest t with Λ(t) ≤ `units`, for `units` below the phase's own.
     fn inverse(&self, units: u128) -> u64 {
-        let (r0, r1) = (self.from.milli_per_s, self.to.milli_per_s);
+        let (r0, r1) = (self.from, self.to);
         if r0 == r1 {
             let per_ns = 2 * r0;
             return match u64::try_from(units) {
@@ -74,7 +77,7 @@ impl Phase {
                 Err(_) => (units / u128::from(per_ns)) as u64,
             };
         }
-        let span = self.duration.0;
+        let span = self.phase.duration.0;
         let slope = (r1 as f64 - r0 as f64) / span as f64;
         let root = (r0 as f64 * r0 as f64 + slope * units as f64).max(0.0).sqrt();
         let guess = (units as f64 / (r0 as f64 + root)).clamp(0.0, span as f64) as u64;
@@ -124,6 +127,7 @@ pub enum Process {
 pub struct Schedule {
     phases: Vec<PlacedPhase>,
     process: Process,
+    units_per_request: u128,
     end_ns: u64,
     limit: u64,
 }
@@ -131,22 +135,31 @@ pub struct Schedule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct PlacedPhase {
     phase: Phase,
+    /// Requests in D seconds at its start.
+    from: u64,
+    /// And at its end.
+    to: u64,
     start_ns: u64,
     units_before: u128,
     units_after: u128,
 }
 
 impl Schedule {
-    /// Joins `phases` end to end. At most `limit` arrivals come out.
+    /// Joins `phases` end to end. At most `limit` arrivals come out. The rates must have [`common_seconds`], which a
+    /// plan checks.
     pub fn new(phases: &[Phase], process: Process, limit: u64) -> Schedule {
+        let seconds = common_seconds(phases).expect("the rates of the phases have a common denominator");
+        let whole = |rate: Rate| rate.in_seconds(seconds).expect("a multiple of the rate's own seconds");
         let (mut placed, mut start_ns, mut units) = (Vec::with_capacity(phases.len()), 0, 0u128);
         for &phase in phases {
-            let units_after = units + phase.units();
-            placed.push(PlacedPhase { phase, start_ns, units_before: units, units_after });
+            let (from, to) = (whole(phase.from), whole(phase.to));
+            let units_after = units + u128::from(from + to) * u128::from(phase.duration.0);
+            placed.push(PlacedPhase { phase, from, to, start_ns, units_before: units, units_after });
             start_ns += phase.duration.0;
             units = units_after;
         }
-        Schedule { phases: placed, process, end_ns: start_ns, limit }
+        let units_per_request = 2 * u128::from(SECOND_NS) * u128::from(seconds);
+        Schedule { phases: placed, process, units_per_request, end_ns: start_ns, limit }
     }
 
     /// The same schedule with at most `limit` arrivals.
@@ -185,7 +198,7 @@ impl Schedule {
                 (0..self.limit).all(|_| cursor.next(&unlimited).is_some());
                 cursor.next(&unlimited).map(|(_, offset)| offset)
             }
-            _ => unlimited.at_units(u128::from(self.limit) * UNITS_PER_REQUEST),
+            _ => unlimited.at_units(u128::from(self.limit) * self.units_per_request),
         };
         next.unwrap_or(self.end())
     }
@@ -199,7 +212,7 @@ impl Schedule {
     pub fn counts_before<const N: usize>(&self, ends: [Nanos; N]) -> [u64; N] {
         match self.process {
             Process::Even => ends.map(|end| {
-                let due = self.units_before(end).div_ceil(UNITS_PER_REQUEST);
+                let due = self.units_before(end).div_ceil(self.units_per_request);
                 self.limit.min(due as u64)
             }),
             Process::Poisson { .. } => {
@@ -218,7 +231,7 @@ impl Schedule {
 
     /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the process and the limit.
     pub fn expected_before(&self, end: Nanos) -> u64 {
-        (self.units_before(end) / UNITS_PER_REQUEST) as u64
+        (self.units_before(end) / self.units_per_request) as u64
     }
 
     /// The offered rate at `at`, in requests per second.
@@ -239,7 +252,7 @@ impl Schedule {
             return self.phases.last().map_or(0, |p| p.units_after);
         };
         let t = u128::from(end.0.saturating_sub(p.start_ns));
-        let (r0, r1) = (p.phase.from.milli_per_s as i128, p.phase.to.milli_per_s as i128);
+        let (r0, r1) = (i128::from(p.from), i128::from(p.to));
         let span = i128::from(p.phase.duration.0);
         let bend = (r1 - r0) * (t * t) as i128;
         // ⌈bend / span⌉ for either sign.
@@ -247,11 +260,16 @@ impl Schedule {
         (p.units_before as i128 + 2 * r0 * t as i128 + bend) as u128
     }
 
+    /// One draw from Exp(1), in units. `libm` rather than `ln` of the platform: the same on every machine.
+    fn exponential_units(&self, random: &mut Xoshiro256PlusPlus) -> u128 {
+        (-libm::log(uniform(random)) * self.units_per_request as f64).round() as u128
+    }
+
     fn at_units(&self, units: u128) -> Option<Nanos> {
         self.phases
             .iter()
             .find(|p| units < p.units_after)
-            .map(|p| Nanos(p.start_ns + p.phase.inverse(units - p.units_before)))
+            .map(|p| Nanos(p.start_ns + p.inverse(units - p.units_before)))
     }
 }
 
@@ -272,10 +290,10 @@ impl Cursor {
     /// The first place of `shard` out of `shards`.
     pub fn new(schedule: &Schedule, shard: u64, shards: u64) -> Cursor {
         let (random, units) = match schedule.process {
-            Process::Even => (None, u128::from(shard) * UNITS_PER_REQUEST),
+            Process::Even => (None, u128::from(shard) * schedule.units_per_request),
             Process::Poisson { seed } => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-                let units = (0..=shard).map(|_| exponential_units(&mut random)).sum();
+                let units = (0..=shard).map(|_| schedule.exponential_units(&mut random)).sum();
                 (Some(random), units)
             }
         };
@@ -291,21 +309,16 @@ impl Cursor {
             self.phase += 1;
         }
         let placed = &schedule.phases[self.phase];
-        let offset = Nanos(placed.start_ns + placed.phase.inverse(self.units - placed.units_before));
+        let offset = Nanos(placed.start_ns + placed.inverse(self.units - placed.units_before));
         let index = self.index;
         self.index += self.shards;
         self.units += match &mut self.random {
-            None => u128::from(self.shards) * UNITS_PER_REQUEST,
+            None => u128::from(self.shards) * schedule.units_per_request,
             // Every worker draws every exponential: one stream whatever the number of threads.
-            Some(random) => (0..self.shards).map(|_| exponential_units(random)).sum(),
+            Some(random) => (0..self.shards).map(|_| schedule.exponential_units(random)).sum(),
         };
         Some((index, offset))
     }
-}
-
-/// One draw from Exp(1), in units. `libm` rather than `ln` of the platform: the same on every machine.
-fn exponential_units(random: &mut Xoshiro256PlusPlus) -> u128 {
-    (-libm::log(uniform(random)) * UNITS_PER_REQUEST as f64).round() as u128
 }
 
 /// One draw from the uniform distribution over (0, 1].

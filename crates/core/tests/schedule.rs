@@ -26,6 +26,54 @@ fn a_hold_is_the_multiplication_table() {
 }
 
 #[test]
+fn a_hold_is_exact_for_every_fraction() {
+    // 10/min, 2/h, one in 3 s, 100,000 in 7 s, 0.333333333/s, and fractions drawn at random: arrival k is due at
+    // ⌊k·seconds·10⁹/requests⌋, whatever the number, also a day later and behind a warm-up of another rate.
+    let mut state = 7u64;
+    let mut dice = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        1 + (state >> 33) % most
+    };
+    let mut fractions =
+        vec![(1, 6), (1, 1_800), (1, 3), (100_000, 7), (333_333_333, 1_000_000_000), (1, 86_400)];
+    fractions.extend((0..200).map(|_| (dice(5_000), dice(3_600))));
+    for (requests, seconds) in fractions {
+        let rate = Rate::new(requests, seconds).expect("a rate");
+        let hold = even(&[Phase::hold(rate, Nanos::from_secs(86_400))]);
+        let due = |k: u64| (u128::from(k) * u128::from(seconds * SECOND_NS) / u128::from(requests)) as u64;
+        let mut cursor = Cursor::new(&hold, 0, 1);
+        for expected in 0..2_000 {
+            let Some((k, d)) = cursor.next(&hold) else { break };
+            assert_eq!((k, d.0), (expected, due(k)), "{requests} in {seconds} s");
+        }
+        // The last one of the day, by a cursor that has nothing before it.
+        let all = (86_400 * requests).div_ceil(seconds);
+        assert_eq!(hold.count_before(hold.end()), all, "{requests} in {seconds} s");
+        let last = Cursor::new(&hold, all - 1, all).next(&hold);
+        assert_eq!(last, Some((all - 1, Nanos(due(all - 1)))), "{requests} in {seconds} s");
+    }
+}
+
+#[test]
+fn ramps_and_steps_of_fractions_offer_what_their_areas_say() {
+    let rate = |requests, seconds| Rate::new(requests, seconds).expect("a rate");
+    // From 10/min to 100/min in 6 min: 330 arrivals. Then 1 in 3 s and 1 in 7 s for 21 min: 420 and 180.
+    let minutes = |n: u64| Nanos::from_secs(60 * n);
+    let ramp = Phase { from: rate(10, 60), to: rate(100, 60), duration: minutes(6) };
+    let phases = [ramp, Phase::hold(rate(1, 3), minutes(21)), Phase::hold(rate(1, 7), minutes(21))];
+    let schedule = even(&phases);
+    let all = arrivals(&schedule, 0, 1);
+    assert_eq!(all.len(), 330 + 420 + 180);
+    assert_eq!((all[330].1, all[331].1), (minutes(6).0, minutes(6).0 + 3 * SECOND_NS));
+    assert_eq!((all[750].1, all[751].1), (minutes(27).0, minutes(27).0 + 7 * SECOND_NS));
+    assert_eq!(schedule.count_before(minutes(27)), 750);
+    // What these integers can't hold is no schedule.
+    assert!(unblink_core::schedule::common_seconds(&phases).is_some());
+    let fine = Phase { from: rate(1, 999_983), to: Rate::per_second(1_000_000), duration: minutes(1) };
+    assert_eq!(unblink_core::schedule::common_seconds(&[fine]), None);
+}
+
+#[test]
 fn a_ramp_is_the_inverse_of_its_parabola() {
     for (from, to) in [(0, 1000), (1000, 0), (100, 5000), (999_999, 1_000_000), (0, 1)] {
         let seconds = 20u64;
@@ -79,9 +127,9 @@ fn phases_join_without_a_seam() {
 #[test]
 fn counting_agrees_with_walking() {
     let phases = [
-        Phase { from: Rate { milli_per_s: 333 }, to: Rate::per_second(90), duration: Nanos(7_123_456_789) },
-        Phase::hold(Rate { milli_per_s: 12_345 }, Nanos::from_secs(9)),
-        Phase { from: Rate::per_second(90), to: Rate { milli_per_s: 1 }, duration: Nanos(5_000_000_001) },
+        Phase { from: Rate::from_milli(333), to: Rate::per_second(90), duration: Nanos(7_123_456_789) },
+        Phase::hold(Rate::from_milli(12_345), Nanos::from_secs(9)),
+        Phase { from: Rate::per_second(90), to: Rate::from_milli(1), duration: Nanos(5_000_000_001) },
     ];
     for process in [Process::Even, Process::Poisson { seed: 3 }] {
         for limit in [u64::MAX, 100] {

@@ -68,12 +68,15 @@ pub fn rate(per_s: f64) -> String {
     if per_s > 0.0 && per_s < 1.0 && (hundredths - hundredths.round()).abs() > 1e-6 {
         for (unit, seconds) in [("min", 60.0), ("h", 3_600.0)] {
             let whole = (per_s * seconds).round();
-            // Rates are given in thousandths per second.
             let off = (per_s - whole / seconds).abs();
-            if (1.0..60.0).contains(&whole) && off < 0.000_501 && off <= per_s * 0.005 {
+            if (1.0..60.0).contains(&whole) && off <= per_s * 1e-6 {
                 return format!("{}/{unit}", thousands(&format!("{whole:.0}")));
             }
         }
+    }
+    // Three decimals hold nothing of a lower rate.
+    if per_s > 0.0 && per_s < 0.001 {
+        return format!("{}/h", three_digits(per_s * 3_600.0));
     }
     format!("{}/s", thousands(&three_or_whole(per_s)))
 }
@@ -287,7 +290,10 @@ mod tests {
         }
         for (r, text) in [
             (1.0 / 6.0, "10/min"),
-            (0.167, "10/min"),
+            (0.167, "0.167/s"),
+            (1.0 / 1_800.0, "2/h"),
+            (1.0 / 3.0, "20/min"),
+            (1.0 / 86_400.0, "0.042/h"),
             (0.017, "0.017/s"),
             (0.25, "0.25/s"),
             (10.0 / 3_600.0, "10/h"),

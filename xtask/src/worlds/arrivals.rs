@@ -137,7 +137,7 @@ fn is_past(phases: &[Phase], at: Nanos, u: i128) -> bool {
 fn cumulative(phases: &[Phase], at: Nanos) -> (i128, i128, i128) {
     let (mut whole, mut begin) = (0, 0);
     for phase in phases {
-        let (from, to) = (i128::from(phase.from.milli_per_s), i128::from(phase.to.milli_per_s));
+        let (from, to) = (i128::from(phase.from.milli_per_s()), i128::from(phase.to.milli_per_s()));
         let (t, span) = (i128::from(at.0 - begin), i128::from(phase.duration.0));
         if t < span {
             return (whole, 2 * from * t * span + (to - from) * t * t, span);

@@ -31,7 +31,8 @@ pub(super) fn case(seed: u64) -> Case {
     let network = network(&mut dice);
     let duration = dice.between(MILLISECOND_NS, 4 * SECOND_NS);
     let load = if dice.one_in(3) { closed(&mut dice, duration, network) } else { open(&mut dice, duration) };
-    let starts_at_nothing = matches!(&load, LoadSpec::Open { phases, .. } if phases[0].from.milli_per_s == 0);
+    let starts_at_nothing =
+        matches!(&load, LoadSpec::Open { phases, .. } if phases[0].from.milli_per_s() == 0);
     let pool = match dice.below(2) {
         0 => Pool::Fixed { n: dice.count(100) },
         _ => Pool::Auto { max: dice.count(5_000) },
@@ -94,7 +95,7 @@ impl Dice {
 
 fn open(dice: &mut Dice, duration: u64) -> LoadSpec {
     let most = (ARRIVALS_MAX * SECOND_NS / duration).clamp(1, 20_000) * 1000;
-    let mut rate = || Rate { milli_per_s: dice.between(1 + most / 5_000, most) };
+    let mut rate = || Rate::from_milli(dice.between(1 + most / 5_000, most));
     let (a, b, c) = (rate(), rate(), rate());
     let duration = Nanos(duration);
     let phases = match dice.below(5) {

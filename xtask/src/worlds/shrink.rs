@@ -5,7 +5,7 @@ use super::generate::Case;
 use super::{ENDLESS, NO_PLAN, Sum};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::LoadSpec;
-use unblink_core::schedule::Process;
+use unblink_core::schedule::{Process, Rate};
 use unblink_core::sim::{GeneratorSpec, NetworkSpec, ServerSpec, Service};
 use unblink_core::time::Nanos;
 
@@ -94,8 +94,9 @@ fn simpler(case: &Case) -> Vec<Case> {
     with(&|c| {
         if let LoadSpec::Open { phases, .. } = &mut c.plan.load {
             for phase in phases {
-                (phase.from.milli_per_s, phase.to.milli_per_s) =
-                    (phase.from.milli_per_s / 2, phase.to.milli_per_s / 2);
+                for rate in [&mut phase.from, &mut phase.to] {
+                    *rate = Rate::from_milli(rate.milli_per_s() / 2);
+                }
             }
         }
     });

@@ -35,8 +35,7 @@ fn worlds_that_failed_once_pass() {
 fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
     // What is left of world 32205: the generator is away at the end of the first second.
     let mut case = generate::case(0);
-    let phase =
-        Phase { from: Rate::default(), to: Rate { milli_per_s: 18_249 }, duration: Nanos(1_011_714_087) };
+    let phase = Phase { from: Rate::default(), to: Rate::from_milli(18_249), duration: Nanos(1_011_714_087) };
     case.plan = PlanSpec {
         load: LoadSpec::Open { phases: vec![phase], process: Process::Even },
         warmup: Nanos::ZERO,

@@ -37,11 +37,11 @@ pub(crate) struct KneeArgs {
     pub slo: Objective,
 
     /// The first rate that is tried
-    #[arg(long, value_name = "RATE", default_value = "100", help_heading = "Search", value_parser = value::rate)]
+    #[arg(long, value_name = "RATE", default_value = "100", help_heading = "Search", value_parser = value::thousandths)]
     pub start: Rate,
 
     /// Try no higher rate than this [default: max-rate of the config file, or 1,000,000/s]
-    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::thousandths)]
     pub max: Option<Rate>,
 
     /// Bisect until the border is known within this share of the rate

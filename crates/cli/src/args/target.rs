@@ -9,7 +9,7 @@ use unblink_engine::pacing::Pacing;
 /// The way to the target, and what is asked of it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TargetArgs {
-    /// Worker threads [default: 1 below 50,000/s]
+    /// Worker threads [default: one for each 50,000/s begun, at most one per processor]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::positive)]
     pub threads: Option<u32>,

@@ -1,7 +1,7 @@
 //! Values on the command line: rates, times, sizes. Each error says what was expected.
 
-use unblink_core::schedule::{Phase, RATE_MAX_PER_S, Rate};
-use unblink_core::time::Nanos;
+use unblink_core::schedule::{PHASE_MAX, Phase, RATE_MAX_PER_S, Rate};
+use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_engine::expect::Needle;
 
 /// The rate over time, before its length is known.
@@ -47,7 +47,7 @@ pub(crate) enum Expectation {
 /// `5000`, `5k`, `50/s`, `30/m`, `100..5000`, `100,200,400`.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let (amounts, unit) = split_unit(text)?;
-    let one = |amount: &str| milli_rate(amount, unit, text);
+    let one = |amount: &str| one_rate(amount, unit, text);
     if let Some((from, to)) = amounts.split_once("..") {
         return Ok(Shape::Ramp(one(from)?, one(to)?));
     }
@@ -61,7 +61,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
         return Ok(Shape::Steps(amounts.split(',').map(one).collect::<Result<_, _>>()?));
     }
     let rate = one(amounts)?;
-    if rate.milli_per_s == 0 {
+    if rate.is_zero() {
         return Err("the rate is 0: nothing would be sent (give a rate above 0, such as 50/s)".into());
     }
     Ok(Shape::Hold(rate))
@@ -75,54 +75,98 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// Splits `50/1s` into the amount and the length of its unit in milliseconds.
-fn split_unit(text: &str) -> Result<(&str, u64), String> {
-    let Some((amounts, unit)) = text.split_once('/') else { return Ok((text, 1000)) };
-    let ms = match unit {
-        "s" | "sec" | "second" => 1000,
-        "m" | "min" | "minute" => 60_000,
-        "h" | "hour" => 3_600_000,
-        other => {
-            let unit = duration(other);
-            unit.map_err(|_| {
-                format!("{text:?} is not a rate: after the / expected s, m, h or a time such as 10s")
-            })?
-            .0 / 1_000_000
-        }
-    };
-    if ms == 0 {
-        return Err(format!("{unit:?} is too short for the unit of a rate (use /s, /m, /h or such as /10s)"));
+/// A single rate above 0 in whole thousandths of a request per second, which is what a search tells apart.
+pub(crate) fn thousandths(text: &str) -> Result<Rate, String> {
+    let rate = rate(text)?;
+    let searched = Rate::from_milli(rate.milli_per_s());
+    match searched == rate {
+        true => Ok(rate),
+        false => Err(format!(
+            "a search tries rates in whole thousandths of a request per second, and {text:?} is none: the next lower is \
+             {}/s",
+            searched.as_per_s()
+        )),
     }
-    Ok((amounts, ms))
 }
 
-/// What a rate may be rounded by, as a share: floating-point noise, no more.
-const RATE_ERROR_MAX: f64 = 1e-9;
-
-fn milli_rate(amount: &str, unit_ms: u64, whole: &str) -> Result<Rate, String> {
-    let expected =
-        || format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 30/m");
-    let (digits, factor) = match amount.trim().to_ascii_lowercase() {
-        a if a.ends_with('k') => (a[..a.len() - 1].to_string(), 1e3),
-        a => (a, 1.0),
+/// Splits `50/1s` into the amount and the length of its unit.
+fn split_unit(text: &str) -> Result<(&str, Nanos), String> {
+    let Some((amounts, unit)) = text.split_once('/') else { return Ok((text, Nanos::from_secs(1))) };
+    let length = match unit {
+        "s" | "sec" | "second" => Nanos::from_secs(1),
+        "m" | "min" | "minute" => Nanos::from_secs(60),
+        "h" | "hour" => Nanos::from_secs(3600),
+        other => duration(other).map_err(|_| {
+            format!("{text:?} is not a rate: after the / expected s, m, h or a time such as 10s")
+        })?,
     };
-    let number = plain_number(&digits).ok_or_else(expected)? * factor;
-    let milli_per_s = number * 1e6 / unit_ms as f64;
-    if milli_per_s > RATE_MAX_PER_S as f64 * 1000.0 {
-        return Err(format!("{whole:?} is above the highest possible rate, {RATE_MAX_PER_S}/s"));
+    if length == Nanos::ZERO {
+        return Err(format!("{unit:?} is too short for the unit of a rate (use /s, /m, /h or such as /10s)"));
     }
-    let rounded = milli_per_s.round();
-    if number > 0.0 && rounded == 0.0 {
-        return Err(format!("{whole:?} is below the lowest possible rate, one request in 1,000 s"));
+    Ok((amounts, length))
+}
+
+/// No rate is lower: one request in the longest stretch of load.
+const RATE_MIN: (u64, u64) = (1, PHASE_MAX.0 / SECOND_NS);
+
+/// Exactly what is written, as a fraction.
+fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
+    let amount = amount.trim().to_ascii_lowercase();
+    let (digits, thousand) = match amount.strip_suffix('k') {
+        Some(digits) => (digits, 1000),
+        None => (amount.as_str(), 1),
+    };
+    no_number(digits, whole)?;
+    let too_fine = || format!("{whole:?} has more digits than a rate can be held with: give at most nine");
+    let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{before}{behind}").replace('_', "");
+    let scale = u32::try_from(behind.replace('_', "").len()).unwrap_or(u32::MAX);
+    let above = || format!("{whole:?} is above the highest possible rate, {RATE_MAX_PER_S}/s");
+    // In 128 bits: so many digits are above any rate, or finer than any.
+    let (mut requests, mut seconds) = match all.parse::<u64>() {
+        Ok(n) if scale <= 18 => {
+            (u128::from(n) * thousand * u128::from(SECOND_NS), 10u128.pow(scale) * u128::from(unit.0))
+        }
+        _ if before.len() > 18 => return Err(above()),
+        _ => return Err(too_fine()),
+    };
+    let (mut a, mut b) = (requests, seconds);
+    while b != 0 {
+        (a, b) = (b, a % b);
     }
-    // Another rate than the one that was asked for would be offered, and nothing would say so.
-    if (rounded - milli_per_s).abs() > milli_per_s * RATE_ERROR_MAX {
-        let nearest = rounded / 1000.0;
-        return Err(format!(
-            "{whole:?} can't be held: rates are whole thousandths of a request per second, and the nearest is {nearest}/s"
-        ));
+    (requests, seconds) = (requests / a, seconds / a);
+    if requests > u128::from(RATE_MAX_PER_S) * seconds {
+        return Err(above());
     }
-    Ok(Rate { milli_per_s: rounded as u64 })
+    if requests > 0 && requests * u128::from(RATE_MIN.1) < seconds * u128::from(RATE_MIN.0) {
+        return Err(format!("{whole:?} is below the lowest possible rate, one request in 24 h"));
+    }
+    let parts = u64::try_from(requests).ok().zip(u64::try_from(seconds).ok());
+    let rate = parts.and_then(|(requests, seconds)| Rate::new(requests, seconds)).ok_or_else(too_fine)?;
+    let held = unblink_core::schedule::common_seconds(&[Phase::hold(rate, Nanos(1))]);
+    held.map(|_| rate).ok_or_else(too_fine)
+}
+
+/// What is wrong with an amount that is no plain number.
+fn no_number(digits: &str, whole: &str) -> Result<(), String> {
+    if plain_number(digits).is_some() {
+        return Ok(());
+    }
+    let unsigned = digits.trim_start_matches(['+', '-']);
+    Err(if unsigned == "nan" {
+        format!("{whole:?} is not a number, and so no rate: give one above 0, such as 50/s")
+    } else if unsigned == "inf" || unsigned == "infinity" {
+        format!(
+            "{whole:?}: no rate is infinite: give one (the highest is {RATE_MAX_PER_S}/s), or --closed USERS for as \
+             much as they get answered"
+        )
+    } else if digits.starts_with('-') && plain_number(unsigned).is_some() {
+        format!(
+            "{whole:?} is negative: nothing can be sent less than never (give a rate above 0, such as 50/s)"
+        )
+    } else {
+        format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 30/m")
+    })
 }
 
 /// Digits with at most one point: no sign, no exponent, no `nan`, no `inf`.
@@ -261,7 +305,7 @@ mod tests {
     use super::*;
 
     fn milli(n: u64) -> Rate {
-        Rate { milli_per_s: n }
+        Rate::from_milli(n)
     }
 
     #[test]
@@ -277,10 +321,55 @@ mod tests {
         assert_eq!(shape("0..60/m"), Ok(Shape::Ramp(milli(0), milli(1000))));
         assert_eq!(shape("1,2,3"), Ok(Shape::Steps(vec![milli(1000), milli(2000), milli(3000)])));
         for bad in [
-            "", "0", "-5", "nan", "inf", "1e5", "5x", "5/x", "1..", "1,,2", "2000k", "0.000001", "5/0s",
-            "1,000", "10/x", "10/m", "2/h", "0.3335",
+            "",
+            "0",
+            "-5",
+            "nan",
+            "inf",
+            "1e5",
+            "5x",
+            "5/x",
+            "1..",
+            "1,,2",
+            "2000k",
+            "0.000001",
+            "5/0s",
+            "1,000",
+            "10/x",
+            "1/25h",
+            "0.12345678901234567891",
+            "99999999999999999999",
+            "1.5e3",
+            "0.3..x",
         ] {
             assert!(shape(bad).is_err(), "{bad}");
+        }
+        // What no whole number of thousandths is, too, is kept exactly.
+        for (text, requests, seconds) in [
+            ("10/m", 1, 6),
+            ("2/h", 1, 1800),
+            ("1/3s", 1, 3),
+            ("1/24h", 1, 86_400),
+            ("0.3335", 667, 2000),
+            ("1_000.5", 2001, 2),
+            ("0.1k/7ms", 100_000, 7),
+            ("0.333333333", 333_333_333, 1_000_000_000),
+        ] {
+            assert_eq!(shape(text), Ok(Shape::Hold(Rate::new(requests, seconds).unwrap())), "{text}");
+        }
+        assert!(thousandths("10/m").unwrap_err().ends_with("the next lower is 0.166/s"));
+        assert_eq!(thousandths("3/10s"), Ok(milli(300)));
+        for (text, said) in [
+            ("-5", "is negative"),
+            ("-0.5/s", "is negative"),
+            ("nan", "is not a number"),
+            ("NaN", "is not a number"),
+            ("inf", "no rate is infinite"),
+            ("-infinity", "no rate is infinite"),
+            ("5x", "is not a rate"),
+        ] {
+            let error = shape(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
         }
     }
 

@@ -144,7 +144,8 @@ fn rest(args: &KneeArgs) -> Nanos {
 
 fn settings(args: &KneeArgs) -> Result<Settings> {
     let highest = config::max_rate()?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
-    let max = args.max.unwrap_or(highest);
+    // A search tells rates apart in thousandths; what no trial may pass is not passed.
+    let max = args.max.unwrap_or(Rate::from_milli(highest.milli_per_s()));
     if max > highest {
         bail!(
             "--max {} is above the highest rate that may be offered, {}",

@@ -28,7 +28,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 /// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches
 /// the rest of them one by one, which takes more than a millisecond of the generator's time.
 const PORTS_FOUND_QUICKLY_PERCENT: u64 = 45;
-/// From this rate on one thread is not enough.
+/// A thread offers no more than this unless told to: above it one thread is not enough.
 const RATE_PER_THREAD: u64 = 50_000;
 
 /// A run that can start.
@@ -318,7 +318,7 @@ fn auto_limit(users: Option<u32>, fitting: u64, quick: u64) -> (u32, Option<Mach
 
 fn threads(rate: Rate, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let wanted = (rate.milli_per_s / 1000 / RATE_PER_THREAD).max(1).min(cores) as u32;
+    let wanted = (rate.as_per_s() / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
     match load {
         LoadSpec::Open { .. } => wanted,
         LoadSpec::Closed { users, .. } => wanted.min(*users),

@@ -298,7 +298,7 @@ fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
              takes one constant rate and a number of connections; or give it: correct=expected-interval:10ms"
         );
     };
-    Ok(Nanos(u64::from(workers) * 1_000_000_000_000 / rate.milli_per_s))
+    Ok(rate.time_of(u64::from(workers)))
 }
 
 /// What a tool makes of the load that it was asked for.

@@ -168,13 +168,13 @@ impl Knee {
             (None, None) => Search::Try(Purpose::Bracket, settings.start.min(settings.max)),
             (Some(good), None) if good >= settings.max => Search::Border { good, bad: None },
             (Some(good), None) => {
-                let next = Rate { milli_per_s: good.milli_per_s.saturating_mul(GROWTH) };
+                let next = Rate::from_milli(good.milli_per_s().saturating_mul(GROWTH));
                 Search::Try(Purpose::Bracket, next.min(settings.max))
             }
             (None, Some(bad)) => {
-                let milli_per_s = bad.milli_per_s / GROWTH;
-                match milli_per_s >= (settings.start.milli_per_s >> HALVINGS_MAX).max(1) {
-                    true => Search::Try(Purpose::Bracket, Rate { milli_per_s }),
+                let milli_per_s = bad.milli_per_s() / GROWTH;
+                match milli_per_s >= (settings.start.milli_per_s() >> HALVINGS_MAX).max(1) {
+                    true => Search::Try(Purpose::Bracket, Rate::from_milli(milli_per_s)),
                     false => Search::NothingMet,
                 }
             }
@@ -221,7 +221,7 @@ impl Knee {
             Some(last) if last.outcome.verdict == Verdict::Met || held.len() >= CONFIRMATIONS_MAX => None,
             Some(last) if last.outcome.verdict == Verdict::Generator => Some(last.trial.rate),
             Some(last) => {
-                let less = last.trial.rate.milli_per_s as f64 * (1.0 - self.settings.resolution);
+                let less = last.trial.rate.milli_per_s() as f64 * (1.0 - self.settings.resolution);
                 Some(rounded(less))
             }
         }
@@ -230,7 +230,7 @@ impl Knee {
     /// A rate of which the two passes say the opposite, not just at the border.
     fn hysteresis(&self, good: Rate) -> Option<Doom> {
         let is_off_border = |rate: Rate| {
-            let share = rate.milli_per_s as f64 / good.milli_per_s as f64;
+            let share = rate.milli_per_s() as f64 / good.milli_per_s() as f64;
             (share - 1.0).abs() > BORDER_RESOLUTIONS * self.settings.resolution
         };
         let is_decided = |verdict| matches!(verdict, Verdict::Met | Verdict::Missed(_));
@@ -331,17 +331,17 @@ impl Experiment for Knee {
 /// Rates of four digits are enough to tell apart, and can be read.
 fn rounded(milli_per_s: f64) -> Rate {
     let unit = 10f64.powf(milli_per_s.max(1.0).log10().floor() - 3.0).max(1.0);
-    Rate { milli_per_s: ((milli_per_s / unit).round() * unit).max(1.0) as u64 }
+    Rate::from_milli(((milli_per_s / unit).round() * unit).max(1.0) as u64)
 }
 
 /// The geometric middle, if rounding leaves one.
 fn between(good: Rate, bad: Rate) -> Option<Rate> {
-    let middle = rounded((good.milli_per_s as f64 * bad.milli_per_s as f64).sqrt());
+    let middle = rounded((good.milli_per_s() as f64 * bad.milli_per_s() as f64).sqrt());
     (good < middle && middle < bad).then_some(middle)
 }
 
 fn is_wide(good: Rate, bad: Rate, resolution: f64) -> bool {
-    (bad.milli_per_s - good.milli_per_s) as f64 > resolution * bad.milli_per_s as f64
+    (bad.milli_per_s() - good.milli_per_s()) as f64 > resolution * bad.milli_per_s() as f64
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn up_to(border: u64) -> impl Fn(&Trial) -> Verdict {
 
 fn rates(knee: &Knee, purpose: Purpose) -> Vec<u64> {
     let steps = knee.steps().iter().filter(|step| step.trial.purpose == purpose);
-    steps.map(|step| step.trial.rate.milli_per_s / 1000).collect()
+    steps.map(|step| step.trial.rate.milli_per_s() / 1000).collect()
 }
 
 #[test]
