@@ -348,7 +348,7 @@ pub struct Quantile {
     /// How the interval was found, or why there is none; absent where none is looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalKind>,
-    /// With `one_event`: when the arrivals that decide the quantile began to fall due, after t = 0.
+    /// With `one_event`: when the worst arrivals of the event began to fall due, after t = 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_at_ns: Option<u64>,
     /// With `few_events`: how many decide the quantile.
@@ -388,6 +388,8 @@ pub enum IntervalKind {
     TooShort,
     /// The rate changes, or the target is saturated.
     NotSteady,
+    /// The run has no end: how long what was under way then took is not known.
+    Killed,
 }
 
 /// Where send lag came from, over the sent arrivals.

@@ -58,6 +58,39 @@ fn one_stall_is_one_event_at_its_time() {
 }
 
 #[test]
+fn one_event_has_one_date_in_every_row() {
+    // Whatever else happens, and whether the rows' own values are of the event's begin or of its end.
+    for (at_ms, length_ms) in [(30_000, 1_000), (17_350, 400), (41_000, 5_000)] {
+        let stall = Windows::once(Nanos::from_millis(at_ms), Nanos::from_millis(length_ms));
+        let document = document(|server| server.shut = vec![stall], Nanos::from_secs(30));
+        let both = [&document.response_time, &document.service_time];
+        let dates: Vec<u64> = both
+            .into_iter()
+            .flat_map(|d| &d.quantiles)
+            .filter(|quantile| quantile.interval == Some(IntervalKind::OneEvent))
+            .map(|quantile| quantile.event_at_ns.expect("dated"))
+            .collect();
+        assert!(dates.len() >= 4, "{at_ms}: {:?}", document.response_time.quantiles);
+        // Who fell due just before had not been answered yet when it began.
+        let due = at_ms * MILLISECOND_NS - 10 * MILLISECOND_NS;
+        assert!(dates.iter().all(|date| date.abs_diff(due) <= SECOND_NS / RATE), "{at_ms}: {dates:?}");
+    }
+}
+
+#[test]
+fn a_killed_run_says_so_in_the_place_of_intervals() {
+    let mut intervals = support::run(1, SECONDS, 0);
+    intervals.truncate(40);
+    let header = header(SECONDS, 0);
+    let ending = unblink_artifact::tally::Ending::unknown(&header, Nanos::from_secs(40));
+    let document = tally(&header, &intervals).document(&ending);
+    assert!(document.arrivals.unfinished > 0);
+    for quantile in &document.response_time.quantiles {
+        assert_eq!(quantile.interval, Some(IntervalKind::Killed), "{quantile:?}");
+    }
+}
+
+#[test]
 fn a_ramp_has_no_intervals() {
     let mut ramp = header(SECONDS, 0);
     ramp.load.phases = vec![LoadPhase { from_per_s: 1.0, to_per_s: 9.0, duration_ns: SECONDS * SECOND_NS }];

@@ -2,11 +2,29 @@
 
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Series};
+use unblink_core::record::{Answer, Bank, Flight, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
 const START: Instant = Instant(1_000_000_000);
+
+#[test]
+fn whoever_waited_for_the_pool_until_little_time_was_left_was_shed() {
+    let timeout = Nanos::from_secs(5);
+    let shed = |pool_full: bool, sent_after: Option<u64>| {
+        let mut recorder = Recorder::new(Box::new(Bank::new(1)), timeout);
+        recorder.begin(START, Nanos::ZERO, Nanos::from_secs(10));
+        let arrival = unblink_core::load::Arrival { index: 0, intended: START };
+        let sent = sent_after.map(|ms| START + Nanos::from_millis(ms));
+        let flight = Flight { arrival, sent, pool_full, ..Flight::default() };
+        recorder.timed_out(&flight, 0, 0, START + timeout + Nanos(1));
+        let mut bank: Bank<u64> = Bank::new(1);
+        bank.add(recorder.bank());
+        bank.counters.measured.timed_out_pool_full
+    };
+    assert_eq!([shed(true, None), shed(true, Some(4_900)), shed(true, Some(2_400))], [1, 1, 0]);
+    assert_eq!([shed(false, None), shed(false, Some(4_900))], [0, 0]);
+}
 
 struct Rig {
     dispatch: Dispatch<unblink_core::load::Open>,

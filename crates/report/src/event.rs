@@ -96,6 +96,11 @@ fn clusters(measured: &[&HeatColumn], column_ns: u64, bin: u32, gap_ns: u64, apa
 /// When an event was, as its slowest arrival tells: of those that took about as long, the first. Without
 /// one, the column that the event begins in.
 pub(crate) fn moment(doc: &RunDocument, from_ns: u64, to_ns: u64) -> u64 {
+    // One event has one date, also beside the percentiles that it decides.
+    let dated = doc.response_time.quantiles.iter().filter_map(|quantile| quantile.event_at_ns);
+    if let Some(at) = dated.min().filter(|at| (from_ns..to_ns).contains(at)) {
+        return about(doc, at);
+    }
     let here = || {
         doc.slowest
             .iter()

@@ -3,7 +3,7 @@
 use unblink_artifact::document::{IntervalKind, Quantile, RunDocument};
 use unblink_report::{csv, fixture, format, html, svg, terminal};
 
-const KINDS: [Option<IntervalKind>; 9] = [
+const KINDS: [Option<IntervalKind>; 10] = [
     None,
     Some(IntervalKind::BlockBootstrap),
     Some(IntervalKind::Exact),
@@ -13,6 +13,7 @@ const KINDS: [Option<IntervalKind>; 9] = [
     Some(IntervalKind::FewEvents),
     Some(IntervalKind::TooShort),
     Some(IntervalKind::NotSteady),
+    Some(IntervalKind::Killed),
 ];
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     );
     let case = Case { evidence, printed: response.table(), response };
     if let Some(nothing) = account::nothing_measured(&case) {
-        return vec![nothing];
+        return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
     let checks: [fn(&Case<'_>) -> Option<Finding>; 27] = [
         account::accounting,

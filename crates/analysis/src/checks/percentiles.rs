@@ -9,6 +9,7 @@ use crate::thresholds::{
     CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN,
 };
 use unblink_core::record::Series;
+use unblink_core::schedule::PHASE_MAX;
 use unblink_core::time::Nanos;
 
 /// Failed arrivals are in no percentile; had they been slow, every percentile above their share would be
@@ -93,8 +94,23 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
     let totals = case.evidence.totals;
     let count = totals.track(Series::Response).count() + totals.track(Series::ResponseCensored).count();
     let needed = (SAMPLES_ABOVE_MIN as f64 / (1.0 - last)).round() as u64;
+    // Failed arrivals are no samples.
+    let measured = case.measured();
+    let failed = share(measured.failed_total(), measured.ended());
+    let arrivals = if failed < 1.0 { needed as f64 / (1.0 - failed) } else { f64::INFINITY };
+    let with_failures = if failed > 0.0 { " that do not fail" } else { "" };
     let at_this_rate = offered_per_second(case).map_or(String::new(), |per_s| {
-        format!(", about {} at this rate", text::duration(Nanos((needed as f64 / per_s * 1e9) as u64)))
+        let time = Nanos((arrivals / per_s * 1e9) as u64);
+        match time > PHASE_MAX {
+            true => format!(
+                ", more than a run can have at this rate (it lasts {} at the most): raise the rate",
+                text::duration(PHASE_MAX)
+            ),
+            false if failed > 0.0 => {
+                format!(", about {} at this rate if as many go on to fail", text::duration(time))
+            }
+            false => format!(", about {} at this rate", text::duration(time)),
+        }
     });
     found(
         FindingCode::FewSamples,
@@ -103,7 +119,11 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
             "{names} on too little: of {} fewer than {SAMPLES_ABOVE_MIN} lie above.",
             text::plural(count, "sample", "samples")
         ),
-        format!("Measure longer: {} takes {}{at_this_rate}.", text::percentile(last), text::arrivals(needed)),
+        format!(
+            "Measure longer: {} takes {}{with_failures}{at_this_rate}.",
+            text::percentile(last),
+            text::arrivals(needed)
+        ),
         vec![("samples", count as f64), ("first_quantile", first), ("needed", needed as f64)],
     )
 }

@@ -37,7 +37,8 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
         FindingCode::ClientShedLoad,
         severity(shed_share > SHED_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
         format!(
-            "{} arrivals timed out while {} in use: the target never saw them.",
+            "{} arrivals timed out while {} in use: the target never saw them, or with less than half of their time \
+             left.",
             text::of(shed, case.evidence.scheduled),
             in_use(case)
         ),

@@ -115,6 +115,25 @@ fn empty_bank() -> &'static Bank<u64> {
     &EMPTY
 }
 
+#[test]
+fn a_part_in_which_nothing_ended_still_has_borders() {
+    let part = |due: u64| {
+        World::with(|w| {
+            *w.measured() = Outcomes { due, sent: due, ..Outcomes::default() };
+            w.bank.track_mut(Series::Response).clear();
+            (w.evidence.is_part, w.evidence.scheduled) = (true, 0);
+        })
+    };
+    assert_eq!(part(500).severity(Code::NothingMeasured), INVALIDATES);
+    let borders = part(500).finding(Code::PartBorders).expect("raised");
+    assert!(
+        borders.message.starts_with("500 arrivals fell due in this part and 0 ended"),
+        "{}",
+        borders.message
+    );
+    assert_eq!(part(0).severity(Code::PartBorders), None);
+}
+
 const NOTE: Option<Severity> = Some(Severity::Note);
 const DEGRADES: Option<Severity> = Some(Severity::Degrades);
 const INVALIDATES: Option<Severity> = Some(Severity::Invalidates);
@@ -461,6 +480,27 @@ fn few_samples() {
     assert_eq!(
         few.remedy.replace(['\u{a0}', '\u{202f}'], " "),
         "Measure longer: p99.99 takes 100 000 arrivals, about 100 s at this rate."
+    );
+    // Half of them fail, so that it takes twice as long; and no run lasts for longer than a day.
+    let remedy = |scheduled: u64| {
+        let few = World::with(|w| {
+            w.bank.track_mut(Series::Response).clear();
+            (0..500).for_each(|_| w.bank.track_mut(Series::Response).record(RESPONSE));
+            *w.measured() = Outcomes { due: 1000, sent: 1000, ok: 500, ..Outcomes::default() };
+            w.measured().failed[0] = 500;
+            w.evidence.scheduled = scheduled;
+        });
+        few.finding(Code::FewSamples).expect("raised").remedy.replace(['\u{a0}', '\u{202f}'], " ")
+    };
+    assert_eq!(
+        remedy(1000),
+        "Measure longer: p99.99 takes 100 000 arrivals that do not fail, about 5.6 h at this rate if as many go on to \
+         fail."
+    );
+    assert_eq!(
+        remedy(100),
+        "Measure longer: p99.99 takes 100 000 arrivals that do not fail, more than a run can have at this rate (it \
+         lasts 24 h at the most): raise the rate."
     );
 }
 

@@ -1,12 +1,12 @@
 //! From the history of a run to the intervals of its percentiles.
 
 use super::Tally;
+use super::event::{Recorded, joined};
 use crate::document::{Distribution, IntervalKind, LoadModel, Quantile, Validity};
 use unblink_analysis::censoring;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{Answer, EndedBy, History, Method, answers};
 use unblink_analysis::quantile::Survival;
-use unblink_core::heat::{BINS, CENSORED_ROW, HeatGrid, bin_edge_ns};
 use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
 
@@ -88,10 +88,14 @@ impl Tally {
             true => answers(history, from, to, &survival, &printed, ended),
             false => Vec::new(),
         };
+        let events = joined(found.iter().filter_map(|answer| match *answer {
+            Answer::OneEvent { from, to } => Some((from, to)),
+            _ => None,
+        }));
         for (i, quantile) in distribution.quantiles.iter_mut().enumerate() {
             match found.get(i) {
-                _ if open_at_end > 0 => quantile.interval = Some(IntervalKind::NotEnoughData),
-                Some(answer) => self.put(quantile, answer),
+                _ if open_at_end > 0 => quantile.interval = Some(IntervalKind::Killed),
+                Some(answer) => self.put(quantile, answer, &events),
                 None => quantile.interval = Some(IntervalKind::NotSteady),
             }
             let open = survival.censored() as f64;
@@ -107,7 +111,7 @@ impl Tally {
         distribution
     }
 
-    fn put(&self, quantile: &mut Quantile, answer: &Answer) {
+    fn put(&self, quantile: &mut Quantile, answer: &Answer, events: &[Recorded]) {
         quantile.interval = Some(match *answer {
             Answer::Between { low_ns, high_ns, method } => {
                 quantile.low = Some(low_ns);
@@ -123,8 +127,9 @@ impl Tally {
             }
             Answer::NotEnoughData => IntervalKind::NotEnoughData,
             Answer::OneEvent { from, to } => {
-                let event = event_ns(&self.totals.heat, quantile.value, from, to);
-                quantile.event_at_ns = Some(event.unwrap_or(from.0));
+                let event = events.iter().copied().find(|event| event.0 <= from && to <= event.1);
+                let at_ns = self.event_at_ns(event.unwrap_or((from, to)));
+                quantile.event_at_ns = Some(at_ns.unwrap_or(from.0));
                 IntervalKind::OneEvent
             }
             Answer::FewEvents { events } => {
@@ -143,28 +148,4 @@ impl Tally {
         let phases = &self.header.load.phases;
         phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
     }
-}
-
-/// When the arrivals fell due, in ns after t = 0, that were recorded between `from` and `to` and took longer than
-/// `above_ns`: the beginning of the stretch of intended time that holds the most of them. They fell due before they
-/// were recorded, by as long as they took.
-fn event_ns(heat: &HeatGrid, above_ns: u64, from: Nanos, to: Nanos) -> Option<u64> {
-    let width = heat.column_width().0;
-    let end = heat.columns_used().min((to.0 / width + 1) as usize);
-    // What was recorded first after the event began was due just before that.
-    let begin = (from.0.saturating_sub(above_ns.saturating_mul(2)) / width).saturating_sub(1) as usize;
-    let longer_from = |column: usize, bin: usize| -> u64 {
-        let cells = heat.column(column);
-        cells[bin..BINS].iter().map(|&n| u64::from(n)).sum::<u64>() + u64::from(cells[CENSORED_ROW])
-    };
-    // The value's own bin holds shorter times as well, and often most of all arrivals: it counts only where
-    // nothing lies above it.
-    let above = (0..BINS).find(|&bin| bin_edge_ns(bin) > above_ns).unwrap_or(BINS);
-    let is_beyond = (begin..end).any(|column| longer_from(column, above) > 0);
-    let lowest = if is_beyond { above } else { above.saturating_sub(1) };
-    let longer = |column: usize| longer_from(column, lowest);
-    let longest = (begin..end).max_by_key(|&column| (longer(column), std::cmp::Reverse(column)))?;
-    let few = longer(longest) / 10;
-    let first = (0..=longest).rev().take_while(|&column| longer(column) > few).last()?;
-    Some(first as u64 * width)
 }

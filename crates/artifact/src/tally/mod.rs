@@ -9,6 +9,7 @@ mod arrivals;
 mod compare;
 mod distribution;
 mod ending;
+mod event;
 mod heat;
 mod intervals;
 mod judge;

@@ -94,7 +94,10 @@ impl Tally {
 
     /// For the document.
     pub(super) fn transient(&self) -> Option<Transient> {
-        let event = |cut: &Cut| cut.held_back_by.map(|at| at.0);
+        let event = |cut: &Cut| {
+            let recorded = cut.held_back_by.map(|at| (at, at + Nanos::from_secs(1)))?;
+            Some(self.event_at_ns(recorded).unwrap_or(recorded.0.0))
+        };
         Some(match self.settled.as_ref()? {
             Settled::Whole(Err(_)) => Transient::nothing(TransientStatus::NotFound, None),
             Settled::Whole(Ok(cut)) => Transient::nothing(TransientStatus::None, event(cut)),

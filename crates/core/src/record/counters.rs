@@ -21,7 +21,7 @@ pub struct Outcomes {
     pub timed_out: u64,
     /// Those of `timed_out` that were never sent.
     pub timed_out_never_sent: u64,
-    /// Those of `timed_out_never_sent` that waited because every connection was in use.
+    /// Those of `timed_out` that waited for more than half of their time because every connection was in use.
     pub timed_out_pool_full: u64,
     /// In flight when the run ended.
     pub unfinished: u64,

@@ -446,10 +446,13 @@ impl Recorder {
 
     /// The arrival took longer than the timeout, sent or not; noticed at `now`.
     pub fn timed_out(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant) {
+        // One that was sent at last with little of its time left was shed no less.
+        let waited = flight.sent.unwrap_or(now).since(flight.arrival.intended);
+        let is_shed = flight.pool_full && waited.0 > self.timeout.0 / 2;
         let outcomes = self.outcomes(&flight.arrival);
         outcomes.timed_out += 1;
         outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
-        outcomes.timed_out_pool_full += u64::from(flight.sent.is_none() && flight.pool_full);
+        outcomes.timed_out_pool_full += u64::from(is_shed);
         if !self.is_measured(&flight.arrival) {
             return;
         }

@@ -1,6 +1,7 @@
 //! The intervals of percentiles in words.
 
 use super::shown;
+use crate::event;
 use crate::format;
 use unblink_artifact::document::{Distribution, IntervalKind, Quantile, RunDocument};
 
@@ -41,11 +42,15 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
         IntervalKind::Censored => "the interval's upper end lies beyond what is known".into(),
         IntervalKind::NotEnoughData => "not enough data for an interval".into(),
         IntervalKind::OneEvent => match quantile.event_at_ns {
-            Some(at) => format!("one event at t = {} decides this percentile", format::moment(at)),
+            Some(at) => {
+                let at = format::moment(event::about(doc, at));
+                format!("one event at t = {at} decides this percentile")
+            }
             None => "one event decides this percentile".into(),
         },
         IntervalKind::FewEvents => match quantile.events {
-            Some(1) | None => "few events decide this percentile".into(),
+            Some(1) => "one event decides this percentile".into(),
+            None => "few events decide this percentile".into(),
             Some(events) => format!("few events (about {events}) decide this percentile"),
         },
         IntervalKind::TooShort => match quantile.needed_ns {
@@ -56,6 +61,9 @@ fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {
             "no interval, since the target was saturated".into()
         }
         IntervalKind::NotSteady => "no interval, since the rate changes".into(),
+        IntervalKind::Killed => {
+            "no interval: the run was killed or goes on, and what was under way may be the slowest".into()
+        }
     })
 }
 
@@ -107,6 +115,22 @@ mod tests {
         assert!(told[0].ends_with("one event at t = 30\u{a0}s decides this percentile"), "{told:?}");
         assert_eq!(interval(&doc.response_time.quantiles[0]), "(9.90–10.2\u{a0}ms)");
         assert_eq!(interval(&doc.response_time.quantiles[6]), "");
+    }
+
+    #[test]
+    fn reasons_are_told_as_they_are() {
+        let mut doc = fixture::stall();
+        let mut told = |kind, events| {
+            for quantile in &mut doc.response_time.quantiles {
+                (quantile.interval, quantile.events) = (Some(kind), events);
+            }
+            without_interval(&doc).join("; ")
+        };
+        assert!(told(IntervalKind::FewEvents, Some(1)).ends_with(": one event decides this percentile"));
+        assert!(
+            told(IntervalKind::FewEvents, Some(4)).ends_with("few events (about 4) decide this percentile")
+        );
+        assert!(told(IntervalKind::Killed, None).contains("no interval: the run was killed"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn transient(doc: &RunDocument) -> Option<String> {
     let event = transient.event_at_ns.map(|at| {
         format!(
             " An event at {} is no transient, and so nothing from there on is left out.",
-            format::moment(at)
+            format::moment(crate::event::about(doc, at))
         )
     });
     let event = event.unwrap_or_default();
