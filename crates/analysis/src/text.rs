@@ -66,6 +66,11 @@ pub(crate) fn arrivals(n: u64) -> String {
     plural(n, "arrival", "arrivals")
 }
 
+/// The verb for so many.
+pub(crate) fn were(n: u64) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
+
 /// A count with the noun that fits it.
 pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })

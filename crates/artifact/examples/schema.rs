@@ -9,6 +9,7 @@ fn main() -> std::io::Result<()> {
         (schema::RUN_SCHEMA_FILE, schema::json_schema()),
         (schema::COMPARE_SCHEMA_FILE, schema::compare_schema()),
         (schema::KNEE_SCHEMA_FILE, schema::knee_schema()),
+        (schema::PLAN_CHECK_SCHEMA_FILE, schema::plan_check_schema()),
     ];
     schemas.iter().try_for_each(|(name, value)| std::fs::write(folder.join(name), schema::schema_text(value)))
 }

@@ -131,6 +131,9 @@ pub struct Tool {
     pub name: String,
     /// Semantic version.
     pub version: String,
+    /// The commit that it was built from and its date, where that is known: `b05549d 2026-11-21`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// The machine that offered the load.
@@ -390,6 +393,23 @@ pub enum IntervalKind {
     NotSteady,
     /// The run has no end: how long what was under way then took is not known.
     Killed,
+}
+
+impl IntervalKind {
+    /// As in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalKind::BlockBootstrap => "block_bootstrap",
+            IntervalKind::Exact => "exact",
+            IntervalKind::Censored => "censored",
+            IntervalKind::NotEnoughData => "not_enough_data",
+            IntervalKind::OneEvent => "one_event",
+            IntervalKind::FewEvents => "few_events",
+            IntervalKind::TooShort => "too_short",
+            IntervalKind::NotSteady => "not_steady",
+            IntervalKind::Killed => "killed",
+        }
+    }
 }
 
 /// Where send lag came from, over the sent arrivals.

@@ -9,6 +9,7 @@ pub mod folder;
 pub mod header;
 pub mod hgrm;
 pub mod knee;
+pub mod plan_check;
 pub mod schema;
 pub mod simulated;
 pub mod tally;

@@ -4,6 +4,7 @@ use crate::compare::CompareDocument;
 use crate::document::RunDocument;
 use crate::folder::RunningDocument;
 use crate::knee::KneeDocument;
+use crate::plan_check::PlanCheckDocument;
 use schemars::JsonSchema;
 
 /// Name of the run document's schema.
@@ -12,6 +13,9 @@ pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
 pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
 /// Name of the search's schema.
 pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
+
+/// Name of the schema of what `plan check` finds.
+pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
 
 /// What `run.json` holds, and `--json` prints: the run document, or, as long as the run goes on and when it was killed,
 /// what it is to do.
@@ -37,6 +41,11 @@ pub fn compare_schema() -> serde_json::Value {
 /// That of [`KneeDocument`].
 pub fn knee_schema() -> serde_json::Value {
     schema_of::<KneeDocument>(KNEE_SCHEMA_FILE)
+}
+
+/// That of [`PlanCheckDocument`].
+pub fn plan_check_schema() -> serde_json::Value {
+    schema_of::<PlanCheckDocument>(PLAN_CHECK_SCHEMA_FILE)
 }
 
 /// A schema as text, as it is committed.

@@ -7,7 +7,7 @@ use unblink_artifact::schema::{knee_schema, schema_text};
 
 fn header() -> KneeHeader {
     KneeHeader {
-        tool: Tool { name: "unblink".into(), version: "0.1.0".into() },
+        tool: Tool { name: "unblink".into(), version: "0.1.0".into(), commit: None },
         started_at: "2026-01-31T12:00:00Z".into(),
         command: vec!["unblink".into()],
         environment: Environment {

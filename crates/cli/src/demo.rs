@@ -1,6 +1,7 @@
 //! `unblink demo`: the same stall, measured closed-loop and open-loop, beside the exact value.
 
 use crate::args::{Cli, Command, DemoArgs};
+use crate::folder::Folder;
 use crate::{exit, output, run, signals};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -30,7 +31,7 @@ const SHORT: Length = Length { seconds: 12, stall_at_seconds: 5 };
 pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
     let length = if args.full { FULL } else { SHORT };
     let scenario = scenario(&length)?;
-    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-demo"));
+    let folder = Folder::named_or_new(args.output.as_ref(), "unblink-demo")?;
     output::check_folder(&folder)?;
     let interruptions = signals::listen()?;
     let measure =

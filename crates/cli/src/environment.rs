@@ -1,8 +1,18 @@
 //! The machine that offers the load, as far as a reader of the report must know it.
 
 use std::fs::read_to_string;
-use unblink_artifact::document::Environment;
+use unblink_artifact::document::{Environment, Tool};
 use unblink_engine::limits::Limits;
+
+/// What measures.
+pub(crate) fn tool() -> Tool {
+    let commit = env!("UNBLINK_COMMIT");
+    Tool {
+        name: "unblink".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: (!commit.is_empty()).then(|| commit.into()),
+    }
+}
 
 /// What this machine is.
 pub(crate) fn describe(limits: &Limits) -> Environment {

@@ -13,6 +13,7 @@ use unblink_report::format;
 pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let scenario = scenario(args)?;
     let line = scenario.describe();
+    let hint = hint(&scenario, args.clock);
     let mut config = ServerConfig::new(scenario);
     config.listen = args.listen;
     config.clock = match args.clock {
@@ -32,7 +33,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     if args.json {
         output::print(&format!("{}\n", serde_json::json!({ "url": url, "scenario": line })))?;
     } else {
-        output::print(&format!("{line}\nlistening on {url} until Ctrl-C\n"))?;
+        let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
+        output::print(&format!("{line}\nlistening on {url} until Ctrl-C{hint}\n"))?;
     }
     let stopper = server.stopper();
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
@@ -43,6 +45,34 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let summary = server.run()?;
     print_summary(&summary, args)?;
     Ok(exit::OK)
+}
+
+/// When something is to be seen, if that is not from the first request on: a run of the usual length may miss it.
+fn hint(scenario: &Scenario, clock: Clock) -> Option<String> {
+    let gates = scenario.gates.iter().map(|gate| {
+        let last = gate.period_ns.saturating_mul(u64::from(gate.count.saturating_sub(1)));
+        let what = if gate.count > 1 { "the first pause begins" } else { "the stall begins" };
+        (what, gate.first_at_ns, gate.first_at_ns.saturating_add(last).saturating_add(gate.duration_ns))
+    });
+    let ramp = match scenario.baseline {
+        Baseline::Ramp { start_ns, end_ns, .. } => Some(("the ramp begins", start_ns, end_ns)),
+        Baseline::Constant { .. } => None,
+    };
+    let all: Vec<_> = gates.chain(ramp).collect();
+    let (what, begin, _) = all.iter().copied().min_by_key(|event| event.1).filter(|event| event.1 > 0)?;
+    let end = all.iter().map(|event| event.2).max()?;
+    // As much after a stall as before it.
+    let enough = Nanos(end.max(begin.saturating_mul(2))).as_secs_f64() / 10.0;
+    let zero = match clock {
+        Clock::First => "the first request",
+        Clock::Process => "the start",
+        Clock::Arm => "POST /_lab/arm",
+    };
+    Some(format!(
+        "{what} {} after {zero}: run for at least {} s",
+        format::plain(&format::moment(begin)),
+        enough.ceil() * 10.0
+    ))
 }
 
 fn tls(args: &ServeArgs) -> Result<Option<Tls>> {
@@ -150,4 +180,21 @@ fn gate(scenario: &mut Scenario, preset: &str) -> Result<Gate> {
     let gate = Scenario::preset(preset).and_then(|s| s.gates.first().copied()).context("no such gate")?;
     scenario.gates.retain(|g| g != &gate);
     Ok(gate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scenario_says_for_how_long_to_run() {
+        let said = |name: &str| hint(&Scenario::preset(name).expect("known"), Clock::First);
+        let stall = "the stall begins 30 s after the first request: run for at least 60 s";
+        assert_eq!(said("stall").as_deref(), Some(stall));
+        let ramp = "the ramp begins 20 s after the first request: run for at least 50 s";
+        assert_eq!(said("ramp").as_deref(), Some(ramp));
+        let pauses = "the first pause begins 9.5 s after the first request: run for at least 60 s";
+        assert_eq!(said("pauses").as_deref(), Some(pauses));
+        assert_eq!((said("healthy"), said("saturation")), (None, None));
+    }
 }

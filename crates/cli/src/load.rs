@@ -5,7 +5,7 @@ use crate::args::value::Shape;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::{PHASE_MAX, Process, Rate};
+use unblink_core::schedule::{PHASE_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -41,6 +41,9 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
             }
             let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
             let phases = shape.over(args.duration.unwrap_or(default));
+            if let (true, Some(n), Shape::Hold(rate)) = (endless, args.requests, shape) {
+                check_requests(n, *rate)?;
+            }
             let process = match args.arrivals {
                 Arrivals::Even => Process::Even,
                 Arrivals::Poisson => Process::Poisson { seed: args.seed },
@@ -50,13 +53,36 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
     }
 }
 
+/// The last of `n` requests falls due before the longest load ends.
+fn check_requests(n: u64, rate: Rate) -> Result<()> {
+    let last = rate.time_of(n - 1);
+    if last >= PHASE_MAX {
+        let said = |ns| format::plain(&format::moment(ns));
+        bail!(
+            "-n {n} at {} takes {}, and a run lasts {} at the most: raise the rate, or lower -n to {}",
+            format::plain(&format::rate(rate.as_per_s())),
+            said(rate.time_of(n).0),
+            said(PHASE_MAX.0),
+            Schedule::new(&[Phase::hold(rate, PHASE_MAX)], Process::Even, u64::MAX).count_before(PHASE_MAX)
+        );
+    }
+    Ok(())
+}
+
 /// The same for the run document.
 pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
     let spec = plan.spec();
     let length = plan.load_length() - spec.warmup;
     let until = match (spec.limit, args.duration) {
-        (Some(1), None) => "until 1 request is sent".to_string(),
-        (Some(n), None) => format!("until {} requests are sent", format::count(n)),
+        (Some(n), None) => {
+            let are = if n == 1 { "is" } else { "are" };
+            let until = format!("until {} {are} sent", format::plural(n, "request", "requests"));
+            // Nobody knows how fast closed users send.
+            match spec.load {
+                LoadSpec::Open { .. } => until,
+                LoadSpec::Closed { .. } => format!("{until}, {} at the most", format::moment(PHASE_MAX.0)),
+            }
+        }
         (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
         (None, _) => format!("for {}", format::moment(length.0)),
     };

@@ -11,6 +11,7 @@ mod demo;
 mod environment;
 mod exit;
 mod explain;
+mod folder;
 mod knee;
 mod lab;
 mod live;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     match plan::command_line().and_then(|cli| execute(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::note(format_args!("error: {}", explain_error(&error)));
+            output::note(format_args!("error: {}", harmless(&explain_error(&error), std::env::args_os())));
             ExitCode::from(exit::USAGE)
         }
     }
@@ -73,12 +74,39 @@ fn refuse(error: &clap::Error) -> ! {
             output::note(format_args!("error: {one} and {other} exclude each other: leave one of them out"));
             std::process::exit(exit::USAGE.into())
         }
-        _ => error.exit(),
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, ..) => error.exit(),
+        _ => {
+            let text = error.render().to_string();
+            let shown = harmless(&text, std::env::args_os());
+            if shown == text {
+                error.exit()
+            }
+            output::note(format_args!("{}", shown.trim_end()));
+            std::process::exit(exit::USAGE.into())
+        }
     }
 }
 
+/// A message in which no argument that it echoes can break a line, move the cursor or change colours: control
+/// characters are shown escaped. Line breaks of its own stay.
+fn harmless(message: &str, args: impl IntoIterator<Item = OsString>) -> String {
+    let mut shown = message.to_string();
+    for arg in args {
+        let arg = arg.to_string_lossy().into_owned();
+        // With its flag, and as the value alone.
+        let value = arg.split_once('=').map(|(_, value)| value.to_string());
+        for text in [Some(arg), value].into_iter().flatten().filter(|text| text.contains(['\n', '\r'])) {
+            shown = shown.replace(&text, &text.escape_debug().to_string());
+        }
+    }
+    shown
+        .chars()
+        .map(|c| if c.is_control() && c != '\n' { c.escape_debug().to_string() } else { c.to_string() })
+        .collect()
+}
+
 /// The error and its causes in one sentence. A cause that a message quotes already is not repeated.
-fn explain_error(error: &anyhow::Error) -> String {
+pub(crate) fn explain_error(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -95,7 +123,24 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::Run => schema::json_schema(),
         SchemaOf::Compare => schema::compare_schema(),
         SchemaOf::Knee => schema::knee_schema(),
+        SchemaOf::PlanCheck => schema::plan_check_schema(),
     };
     output::print(&schema::schema_text(&value))?;
     Ok(exit::OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_echoed_can_not_act() {
+        let args = ["-X", "GET\r\nerror: none", "--rate=\u{1b}[2J\n5"].map(OsString::from);
+        let message = "the method GET\r\nerror: none is wrong\n  and \u{1b}[2J\n5, too";
+        assert_eq!(
+            harmless(message, args),
+            "the method GET\\r\\nerror: none is wrong\n  and \\u{1b}[2J\\n5, too"
+        );
+        assert_eq!(harmless("p.toml:1:2: wrong\n |\n1 | über", []), "p.toml:1:2: wrong\n |\n1 | über");
+    }
 }

@@ -1,7 +1,6 @@
 //! Results: on stdout for people or as JSON, and into files.
 
 pub(crate) use crate::args::Exports;
-use crate::clock;
 use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -136,6 +135,17 @@ impl Exports {
     }
 }
 
+/// The page of a run that has ended, in its folder.
+pub(crate) const PAGE: &str = "report.html";
+/// That of a run that goes on, or was killed.
+pub(crate) const PAGE_SO_FAR: &str = "report-so-far.html";
+
+/// Writes the page of a run that has ended; that of what there was before is then nothing any more.
+pub(crate) fn write_page(folder: &Path, document: &RunDocument) {
+    write_beside(&folder.join(PAGE), &unblink_report::html::render(document));
+    let _ = std::fs::remove_file(folder.join(PAGE_SO_FAR));
+}
+
 /// The document, indented.
 pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string_pretty(value).context("can't write the document as JSON")
@@ -169,7 +179,7 @@ pub(crate) fn write_beside(path: &Path, page: &str) {
 /// Says where the record is.
 pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
     let mut text = format!("Record  {}", folder.display());
-    let page = folder.join("report.html");
+    let page = folder.join(PAGE);
     if page.exists() {
         text += &format!("\nReport  {}", page.display());
     }
@@ -183,13 +193,6 @@ pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
 /// Writes a line to stderr. Where that fails there is nobody to tell, and it must not end a run.
 pub(crate) fn note(line: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
-}
-
-/// A folder below `parent` that is named after the time and does not exist yet.
-pub(crate) fn new_folder(parent: &str) -> PathBuf {
-    let first = Path::new(parent).join(clock::folder_name());
-    let others = (2..).map(|n| PathBuf::from(format!("{}-{n}", first.display())));
-    std::iter::once(first.clone()).chain(others).find(|folder| !folder.exists()).unwrap_or(first.clone())
 }
 
 /// Can a run be recorded here? Known before anything is sent.

@@ -1,10 +1,12 @@
 //! `unblink report`: everything anew from a run's folder.
 
 use crate::args::ReportArgs;
+use crate::run::objectives;
 use crate::{exit, output};
 use anyhow::{Result, bail};
 use std::path::Path;
-use unblink_artifact::folder::{RUN_FILE, replay};
+use unblink_artifact::document::RunStatus;
+use unblink_artifact::folder::{RUN_FILE, read_folder, replay_as};
 
 /// Reads the folder and presents what it holds.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
@@ -19,7 +21,17 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         true => args.dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         false => &args.dir,
     };
-    let (mut tally, ending) = replay(dir, args.from, args.to)?;
+    let mut run = read_folder(dir)?;
+    let asked = &args.objectives;
+    let is_judged_anew = !asked.slo.is_empty();
+    let header = &mut run.header;
+    if is_judged_anew {
+        objectives::check(&asked.slo, &[], &header.targets, &header.operations)?;
+        header.objectives = asked.document(&[]);
+    } else if asked.on_inconclusive.is_some() {
+        header.objectives.on_inconclusive = asked.document(&[]).on_inconclusive;
+    }
+    let (mut tally, ending) = replay_as(&run, args.from, args.to)?;
     if let Some(requests) = args.exports.fanout {
         tally.set_fanout(requests);
     }
@@ -28,9 +40,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         output::write(path, &unblink_report::html::render(&document))?;
     }
     output::present(&document, &tally, &args.exports)?;
-    let page = dir.join("report.html");
-    // A run that was killed has no page yet.
-    if document.part.is_none() && args.html.is_none() && !page.exists() {
+    // A run that was killed has no page yet. It may also go on, and then write the page of its end: what there is so
+    // far has a name of its own.
+    let is_open = document.status == RunStatus::Running;
+    let page = dir.join(if is_open { output::PAGE_SO_FAR } else { output::PAGE });
+    if document.part.is_none() && args.html.is_none() && !is_judged_anew && (is_open || !page.exists()) {
         output::write_beside(&page, &unblink_report::html::render(&document));
         output::note(format_args!("Report  {}", page.display()));
     }

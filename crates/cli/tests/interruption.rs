@@ -171,6 +171,47 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     assert!(place.text("page.html").contains("</html>"));
 }
 
+/// What there is so far is not the run's page, and says what it is; the run's own page takes its place.
+#[test]
+fn a_report_of_a_run_that_goes_on_is_no_final_one() {
+    let (server, place) = (slow(5), Place::new());
+    let mut run = place.start(&[&server.url(), "-R", "100", "-d", "4s", "--no-preflight"]);
+    wait_for_intervals(&place, &mut run, 1);
+    let said = place.call(&["report", "out"]);
+    assert!(said.stderr.contains("out/report-so-far.html"), "{said:?}");
+    assert!(place.text("out/report-so-far.html").contains("figures so far"));
+    assert!(!place.list("out").contains(&"report.html".to_string()));
+    run.wait().run().assert_all("ok");
+    assert_eq!(place.list("out"), ["intervals.hlog", "intervals.jsonl", "report.html", "run.json"]);
+    assert!(!place.text("out/report.html").contains("figures so far"));
+}
+
+/// A killed run is degraded or, with more under way than lies above p99, invalid; `report` says so by its exit code.
+#[test]
+fn the_exit_code_of_a_report_is_that_of_what_is_left() {
+    let place = Place::new();
+    let sim = ["sim", "-R", "100", "-d", "20s", "--server", "service=2s", "-o", "out"];
+    assert_eq!(place.call(&sim).code(), Some(0));
+    let lines = place.text("out/intervals.jsonl");
+    let first: Value = serde_json::from_str(lines.lines().next().expect("a header")).expect("JSON");
+    let running =
+        serde_json::json!({ "schema": "unblink.run/1", "status": "running", "header": first["header"] });
+    place.file("out/run.json", running.to_string());
+    let report = |kept: usize| {
+        let text: String = lines.split_inclusive('\n').take(kept).collect();
+        place.file("out/intervals.jsonl", text);
+        let said = place.call(&["report", "out", "--json"]);
+        let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        (said.code(), document)
+    };
+    let (code, whole) = report(usize::MAX);
+    assert_eq!((code, &whole["validity"]["status"]), (Some(0), &"degraded".into()));
+    let (code, killed) = report(4);
+    assert_eq!((code, &killed["validity"]["status"]), (Some(3), &"invalid".into()));
+    let quantiles = killed["response_time"]["quantiles"].as_array().expect("a list");
+    assert!(quantiles.iter().all(|quantile| quantile["interval"] == "killed"), "{quantiles:?}");
+}
+
 /// Whatever stands at the end of the files: the whole intervals before it are read.
 #[test]
 fn torn_files_are_read_up_to_the_tear() {

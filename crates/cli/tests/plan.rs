@@ -159,6 +159,68 @@ fn errors_point_into_the_file() {
 }
 
 #[test]
+fn errors_are_there_for_programs_too() {
+    let place = Place::new();
+    place.file("good.toml", "target = \"http://h/\"\n[load]\nrate = 5\n");
+    place.file("bad.yaml", "load:\n  rate: 5\n  durration: 5s\n");
+    place.file("whole.toml", "target = \"http://h/\"\n");
+    let check = |files: &[&str]| {
+        let said = place.call(&[&["plan", "check", "--json"], files].concat());
+        let found: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+        let schema: Value =
+            serde_json::from_str(&place.call(&["schema", "plan-check"]).stdout).expect("JSON");
+        let schema = jsonschema::validator_for(&schema).expect("a schema");
+        assert!(schema.is_valid(&found), "{found}");
+        (said.code(), found)
+    };
+    let (code, found) = check(&["bad.yaml", "good.toml", "whole.toml", "none.toml"]);
+    assert_eq!((code, &found["in_order"]), (Some(2), &false.into()));
+    let error = &found["plans"][0]["errors"][0];
+    assert_eq!((&error["line"], &error["column"]), (&3.into(), &3.into()));
+    assert_eq!(error["help"], "did you mean \"duration\"?");
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("has no \"durration\"")), "{error}");
+    let good = &found["plans"][1];
+    assert_eq!(
+        (&good["in_order"], &good["load"]),
+        (&true.into(), &"open, 5/s, even arrivals, for 30 s".into())
+    );
+    let whole = &found["plans"][2]["errors"][0];
+    assert_eq!(whole["line"], Value::Null);
+    assert!(whole["message"].as_str().is_some_and(|said| said.starts_with("how much load?")), "{whole}");
+    assert_eq!(found["plans"][3]["in_order"], false);
+    assert_eq!(check(&["good.toml"]).0, Some(0));
+}
+
+/// What a plan switches on, a flag switches off.
+#[test]
+fn switches_of_a_plan_can_be_switched_off() {
+    let server = support::hostile::Hostile::start(|_| support::hostile::Act::Answer(support::hostile::ok()));
+    let place = Place::new();
+    let plan = format!("target = \"{}\"\n[load]\nrate = 10\nduration = \"200ms\"\n", server.url());
+    let tls = format!("{plan}[tls]\ninsecure = true\n");
+    place.file("tls.toml", &tls);
+    place.call(&["run", "tls.toml"]).refused(&["does not use TLS"]);
+    for flag in ["--insecure=false", "-k=false"] {
+        let said = place.call(&["run", "tls.toml", flag, "-o", flag]);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+    }
+    place.file(
+        "off.toml",
+        format!("{plan}[request]\nno-preflight = true\n").replace(&server.url(), "http://127.0.0.1:9/"),
+    );
+    let said = place.call(&["run", "off.toml", "-o", "refused"]);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    place.call(&["run", "off.toml", "--no-preflight=false"]).refused(&["the request before the run failed"]);
+    // Alone, and among other short flags, they mean what they always did.
+    for flags in [&["-k"][..], &["--insecure"], &["-qk"], &["-kHX-A: b"], &["--insecure=true"]] {
+        let url = server.url();
+        let args = [&["run", &url, "-R", "10"], flags].concat();
+        place.call(&args).refused(&["does not use TLS"]);
+    }
+    place.call(&["run", &server.url(), "-R", "10", "--insecure=maybe"]).refused(&["maybe"]);
+}
+
+#[test]
 fn init_writes_a_plan_once() {
     let place = Place::new();
     assert_eq!(place.call(&["init"]).code(), Some(0));

@@ -108,6 +108,10 @@ fn the_fields_that_were_promised() {
     }
     assert!(run.at("/environment/kernel").as_str().expect("text").contains(' '));
     assert_eq!(run.at("/tool/version"), env!("CARGO_PKG_VERSION"));
+    // The commit stands beside the version, here and in --version, where it is known.
+    let commit = run.document["tool"]["commit"].as_str().map(|commit| format!(" ({commit})"));
+    let version = format!("unblink {}{}\n", env!("CARGO_PKG_VERSION"), commit.unwrap_or_default());
+    assert_eq!(place.call(&["--version"]).stdout, version);
     let command: Vec<&str> =
         run.at("/command").as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert_eq!(command[1..6], ["run", &server.url(), "-R", "200", "-d"]);

@@ -43,6 +43,29 @@ fn the_exit_code_is_the_verdict() {
 }
 
 #[test]
+fn a_saved_run_is_judged_by_other_objectives() {
+    let place = Place::new();
+    assert_eq!(sim(&place, &[&STALL[..], &["--slo", "p90 < 50ms"]].concat()).0, Some(0));
+    let report = |flags: &[&str]| {
+        let said = place.call(&[&["report", "out", "--json"], flags].concat());
+        let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+        (said.code(), document)
+    };
+    assert_eq!(report(&[]).0, Some(0));
+    let (code, judged) = report(&["--slo", "p99 < 200ms"]);
+    assert_eq!((code, statuses(&judged)), (Some(1), vec!["fail"]));
+    assert_eq!(judged["verdict"]["slos"][0]["slo"], "p99 < 200ms");
+    assert_eq!(report(&["--slo", "p99 < 2s"]).0, Some(0));
+    let open = ["--slo", "errors < 0.005%"];
+    assert_eq!(report(&open).0, Some(3));
+    assert_eq!(report(&[&open[..], &["--on-inconclusive", "pass"]].concat()).0, Some(0));
+    assert_eq!(report(&["--slo", "p99 < 200ms", "--to", "20s"]).0, Some(0), "before the stall");
+    place.call(&["report", "out", "--slo", "cart: p99 < 1s"]).refused(&["no request is called \"cart\""]);
+    // What the run was asked for stays.
+    assert_eq!(report(&[]).1["verdict"]["slos"][0]["slo"], "p90 < 50ms");
+}
+
+#[test]
 fn an_invalid_run_has_no_verdict_however_bad_it_is() {
     let place = Place::new();
     let saturated = ["--scenario", "saturation", "--slo", "p99 < 200ms", "--on-inconclusive", "pass"];

@@ -62,15 +62,15 @@ fn rates() {
     for (rate, part) in [
         ("0", "the rate is 0"),
         ("0/s", "the rate is 0"),
-        ("-5", "\"-5\" is not a rate"),
-        ("nan", "\"nan\" is not a rate"),
-        ("inf", "\"inf\" is not a rate"),
-        ("infinity", "\"infinity\" is not a rate"),
+        ("-5", "\"-5\" is negative"),
+        ("nan", "\"nan\" is not a number"),
+        ("inf", "no rate is infinite"),
+        ("infinity", "no rate is infinite"),
         ("1e3", "\"1e3\" is not a rate"),
         ("fast", "\"fast\" is not a rate"),
         ("5/fortnight", "fortnight"),
         ("2000001", "1000000/s"),
-        ("0.0001", "lowest possible rate"),
+        ("0.00001", "lowest possible rate"),
         ("0..0", "the rate is 0 throughout"),
         ("0,0", "the rate is 0 throughout"),
         ("1..", "\"1..\" is not a rate"),
@@ -87,12 +87,13 @@ fn lengths() {
     with(&["-d", "-5s"]).refused(&["\"-5s\" is not a time"]);
     with(&["-d", "nan"]).refused(&["\"nan\" is not a time"]);
     with(&["-d", "5 apples"]).refused(&["is not a time"]);
-    with(&["-d", "25h"]).refused(&["24 h"]);
+    with(&["-d", "25h"]).refused(&["25 h is too long", "24 h"]);
     with(&["--warmup", "25h"]).refused(&["24 h"]);
     with(&["-n", "0"]).refused(&["0 would do nothing"]);
     with(&["-n", "-1"]).refused(&["\"-1\" is not a whole number"]);
     with(&["--timeout", "0"]).refused(&["the timeout is 0"]);
-    with(&["--timeout", "61m"]).refused(&["3660 s", "1 h"]);
+    with(&["--timeout", "61m"]).refused(&["1 h 1 min is longer"]);
+    run(&[URL, "-R", "1/m", "-n", "2000"]).refused(&["-n 2000", "33 h 20 min", "24 h", "lower -n to 1440"]);
     run(&[URL, "-R", "10..20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
     run(&[URL, "-R", "10,20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
 }
@@ -104,6 +105,8 @@ fn load_models() {
     run(&[URL, "-R", "10", "--think", "1s"]).refused(&["--think is for users who wait", "leave --think out"]);
     let precise = |more: &[&str]| run(&[&[URL, "-R", "10"], more].concat());
     precise(&["--max-duration", "1m"]).refused(&["--max-duration belong to --precision", "--precision 5%"]);
+    let least = ["45 s", "confirms", "for at least 61 s"];
+    precise(&["--precision", "5%", "--max-duration", "45s"]).refused(&least);
     precise(&["--precision-of", "p50"]).refused(&["--precision-of", "belong to --precision"]);
     let secure = |more: &[&str]| run(&[&["https://localhost/", "-R", "10"], more].concat());
     secure(&["--cert", "a.pem"]).refused(&["--cert needs", "--key FILE"]);
@@ -127,8 +130,8 @@ fn load_models() {
 
 #[test]
 fn connections_and_threads() {
-    with(&["-c", "1", "-t", "2"]).refused(&["1 connections can't be shared by 2 threads", "-c", "-t"]);
-    with(&["-c", "auto:1", "-t", "2"]).refused(&["1 connections can't be shared by 2 threads"]);
+    with(&["-c", "1", "-t", "2"]).refused(&["1 connection can't be shared by 2 threads", "-c", "-t"]);
+    with(&["-c", "auto:1", "-t", "2"]).refused(&["1 connection can't be shared by 2 threads"]);
     with(&["-c", "0"]).refused(&["\"0\" is not a number of connections"]);
     with(&["-c", "some"]).refused(&["\"some\" is not a number of connections", "auto"]);
     with(&["-t", "0"]).refused(&["0 would do nothing"]);
@@ -175,6 +178,17 @@ fn headers_methods_and_bodies() {
         with(&["-X", method]).refused(&["method", "is not valid"]);
     }
     with(&["-X", "CONNECT"]).refused(&["CONNECT"]);
+    // What is echoed can't forge a line or move the cursor.
+    for (flag, value) in
+        [("-X", "GET\r\nerror: none\u{1b}[2J"), ("-R", "5\u{1b}[2J\nx"), ("--seed", "\u{1b}[31m1")]
+    {
+        let said = with(&[flag, value]);
+        said.refused(&["\\u{1b}["]);
+        assert!(
+            !said.stderr.contains(['\u{1b}', '\r']) && !said.stderr.contains("\nerror: none"),
+            "{said:?}"
+        );
+    }
     with(&["--body-file", "nowhere/body.json"]).refused(&["body file", "nowhere/body.json", "No such file"]);
     with(&["--body-file", "."]).refused(&["body file", "directory"]);
     with(&["--body", "a", "--body-file", "b"]).refused(&["--body", "--body-file"]);
@@ -216,7 +230,13 @@ fn target_files_name_file_and_line() {
     place.call(&["run", "--targets", "none.txt", "-R", "10"]).refused(&["none.txt", "No such file"]);
     place.call(&["run", URL, "--targets", "empty.txt", "-R", "10"]).refused(&["--targets"]);
     place.file("two.txt", format!("{good}GET http://127.0.0.1:10/\n"));
-    place.call(&["run", "--targets", "two.txt", "-R", "10"]).refused(&["127.0.0.1:10", "same"]);
+    place.call(&["run", "--targets", "two.txt", "-R", "10"]).refused(&[
+        "two.txt:2: ",
+        "127.0.0.1:10",
+        "same",
+    ]);
+    place.file("latin.txt", b"GET http://127.0.0.1:9/a\nGET http://127.0.0.1:9/caf\xe9\n");
+    place.call(&["run", "--targets", "latin.txt", "-R", "10"]).refused(&["latin.txt:2: ", "UTF-8"]);
 }
 
 #[test]

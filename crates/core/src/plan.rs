@@ -133,7 +133,9 @@ pub enum PlanError {
     WarmupWithoutRate,
     /// A worker without a connection.
     #[error(
-        "{connections} connections can't be shared by {threads} threads: each needs one (raise -c or lower -t)"
+        "{} can't be shared by {}: each needs one (raise -c or lower -t)",
+        plural(*connections, "connection"),
+        plural(*threads, "thread")
     )]
     FewerConnectionsThanThreads {
         /// Connections asked for.
@@ -142,13 +144,19 @@ pub enum PlanError {
         threads: u32,
     },
     /// A worker without a user.
-    #[error("{users} users can't be shared by {threads} threads: each needs one (lower -t)")]
+    #[error(
+        "{} can't be shared by {}: each needs one (lower -t)", plural(*users, "user"), plural(*threads, "thread")
+    )]
     FewerUsersThanThreads {
         /// Users asked for.
         users: u32,
         /// Threads asked for.
         threads: u32,
     },
+}
+
+fn plural(n: u32, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A long time as people say it: `25 h`, `24 h 1 s`.

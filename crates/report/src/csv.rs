@@ -2,7 +2,7 @@
 //! for what is not known.
 
 use std::fmt::Write;
-use unblink_artifact::document::{Distribution, RunDocument};
+use unblink_artifact::document::{Distribution, IntervalKind, RunDocument};
 
 /// Figures over time, one line for each row of the document's series.
 pub fn series(doc: &RunDocument) -> String {
@@ -37,9 +37,11 @@ pub fn series(doc: &RunDocument) -> String {
 }
 
 /// Quantiles of every distribution of the run, one line each. `value_ns` is a lower bound when `censored`; `low_ns` and
-/// `high_ns` are the ends of the 95 % interval, empty where there is none.
+/// `high_ns` are the ends of the 95 % interval, empty where there is none, and `interval` says how they were
+/// found or why there is none, as in the document; it is empty where none is looked for.
 pub fn percentiles(doc: &RunDocument) -> String {
-    let mut out = String::from("distribution,q,value_ns,low_ns,high_ns,censored,few_samples,count\n");
+    let mut out =
+        String::from("distribution,q,value_ns,low_ns,high_ns,censored,few_samples,count,interval\n");
     let fixed = [
         ("response_time", &doc.response_time),
         ("service_time", &doc.service_time),
@@ -65,14 +67,15 @@ fn quantiles(out: &mut String, name: &str, distribution: &Distribution) {
     for quantile in &distribution.quantiles {
         let _ = writeln!(
             out,
-            "{name},{},{},{},{},{},{},{}",
+            "{name},{},{},{},{},{},{},{},{}",
             quantile.q,
             quantile.value,
             known(quantile.low),
             known(quantile.high),
             quantile.censored,
             quantile.few_samples,
-            distribution.count
+            distribution.count,
+            quantile.interval.map(IntervalKind::name).unwrap_or_default()
         );
     }
 }
@@ -105,14 +108,17 @@ mod tests {
         let count = doc.response_time.count;
         assert_eq!(
             line("0.5"),
-            Some(format!("response_time,0.5,{},{low},{high},false,false,{count}", p50.value).as_str())
+            Some(
+                format!("response_time,0.5,{},{low},{high},false,false,{count},block_bootstrap", p50.value)
+                    .as_str()
+            )
         );
         assert_eq!(
             line("0.99"),
-            Some(format!("response_time,0.99,{},,,false,false,{count}", p99.value).as_str())
+            Some(format!("response_time,0.99,{},,,false,false,{count},one_event", p99.value).as_str())
         );
         let columns = |line: &str| line.split(',').count();
-        assert!(text.lines().all(|line| columns(line) == 8), "{text}");
+        assert!(text.lines().all(|line| columns(line) == 9), "{text}");
     }
 
     #[test]

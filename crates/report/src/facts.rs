@@ -206,8 +206,8 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         return "Nothing was answered: there is no response time.".into();
     }
     let pairs = || {
-        response
-            .quantiles
+        // What the table does not show is not spoken of.
+        response.quantiles[..shown(response).0]
             .iter()
             .filter_map(|r| service.quantiles.iter().find(|s| s.q == r.q).map(|s| (r, s)))
     };
@@ -221,11 +221,14 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         );
     }
     let known = pairs().filter(|(r, s)| !r.censored && !s.censored);
-    let mut widest: Option<(String, u64, u64)> = None;
+    // Each by itself: a gap that is little of the highest percentile may be most of another.
+    let (mut widest, mut compared): (Option<(String, u64)>, bool) = (None, false);
     let mut consider = |label: String, r: u64, s: u64| {
+        compared = true;
         let gap = r.saturating_sub(s);
-        if widest.as_ref().is_none_or(|(_, widest, _)| gap > *widest) {
-            widest = Some((label, gap, r));
+        let differs = gap >= DIFFERENCE_NS_MIN && gap >= r / 20;
+        if differs && widest.as_ref().is_none_or(|(_, widest)| gap > *widest) {
+            widest = Some((label, gap));
         }
     };
     for (r, s) in known {
@@ -234,22 +237,23 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
     if let (0, Some(r), Some(s)) = (response.censored, response.max, service.max) {
         consider("In the worst case".into(), r, s);
     }
+    let of_part = if doc.part.is_some() { " of this part" } else { "" };
     match (widest, doc.send_lag.max) {
-        (None, _) => {
+        (None, _) if !compared => {
             "How response and service time differ is not known: too much is beyond the timeout.".into()
         }
-        (Some((label, gap, of)), _) if gap >= DIFFERENCE_NS_MIN && gap >= of / 20 => format!(
+        (Some((label, gap)), _) => format!(
             "{label} users waited {} longer than the service time shows: {}.",
             format::duration(gap),
             cause(doc)
         ),
         (_, Some(lag)) if lag < DIFFERENCE_NS_MIN => {
             format!(
-                "Response and service time agree: every request was sent within {} of its time.",
+                "Response and service time agree: every request{of_part} was sent within {} of its time.",
                 format::duration(lag)
             )
         }
-        (Some(_), _) => "Response and service time agree as far as percentiles show.".into(),
+        _ => "Response and service time agree in every percentile that is shown.".into(),
     }
 }
 
@@ -308,6 +312,11 @@ pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
     match doc.load.model {
         _ if !adds_up(doc) => "the sum is not what was scheduled",
         _ if wrong_client(doc).is_some() => "that this client knows of",
+        // What crosses a border is counted where it ended.
+        _ if doc.part.is_some() => "ended in this part of the run",
+        _ if doc.transient.as_ref().is_some_and(|transient| transient.to_ns > 0) => {
+            "ended after the transient"
+        }
         LoadModel::Open => "counted from the schedule",
         LoadModel::Closed => "came due",
     }
@@ -446,6 +455,32 @@ mod tests {
             "At p99.9 users waited 950 ms longer than the service time shows: arrivals queued for a connection."
         );
         assert!(difference(&fixture::stall()).starts_with("Response and service time agree"));
+        // The widest gap is little of its own percentile, the other one most of it.
+        let mut doc = fixture::stall();
+        doc.send_lag.max = Some(20_000_000);
+        for (r, s) in doc.response_time.quantiles.iter_mut().zip(&mut doc.service_time.quantiles) {
+            (r.value, s.value) =
+                if r.q > 0.99 { (1_000_000_000, 990_000_000) } else { (3_000_000, 1_000_000) };
+        }
+        let said = format::plain(&difference(&doc));
+        assert!(said.starts_with("At p50 users waited 2 ms longer than the service time shows"), "{said}");
+        // A percentile that is not shown is not named.
+        for r in &mut doc.response_time.quantiles {
+            (r.value, r.few_samples) =
+                if r.q > 0.9 { (9_000_000_000, r.q > 0.95) } else { (1_000_000, false) };
+        }
+        doc.response_time.max = None;
+        let last = doc.response_time.quantiles[shown(&doc.response_time).0 - 1].q;
+        let said = format::plain(&difference(&doc));
+        let named = said.split(' ').nth(1).expect("a percentile");
+        assert!(
+            doc.response_time.quantiles.iter().any(|r| r.q <= last && format::quantile_label(r.q) == named),
+            "{said}"
+        );
+        for r in &mut doc.response_time.quantiles {
+            r.value = if r.few_samples && r.q > last { 9_000_000_000 } else { 1_000_000 };
+        }
+        assert_eq!(difference(&doc), "Response and service time agree in every percentile that is shown.");
         let mut censored = fixture::saturated();
         censored.service_time = fixture::stall().service_time;
         censored.lag_causes.connecting_ns = u64::MAX;
@@ -454,6 +489,15 @@ mod tests {
             "At p50 users waited longer than 5 s; the service time shows 10.1 ms: arrivals waited for connections \
              to be opened."
         );
+    }
+
+    #[test]
+    fn a_part_does_not_speak_for_the_whole_run() {
+        let mut doc = fixture::stall();
+        assert_eq!(scheduled_meaning(&doc), "counted from the schedule");
+        doc.part = Some(unblink_artifact::document::Part { from_ns: 0, to_ns: 1 });
+        assert_eq!(scheduled_meaning(&doc), "ended in this part of the run");
+        assert!(difference(&doc).contains("every request of this part was sent"), "{}", difference(&doc));
     }
 
     #[test]

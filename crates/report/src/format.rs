@@ -41,10 +41,22 @@ pub fn above(ns: u64) -> String {
 
 /// From one duration to another; a unit that both have stands once: `405–415 ms`, `980 µs–1.02 ms`.
 pub(crate) fn between(low_ns: u64, high_ns: u64) -> String {
-    let (low, high) = (duration(low_ns), duration(high_ns));
+    let (low, high) = (three_of(low_ns), three_of(high_ns));
     match (low.split_once(UNIT), high.split_once(UNIT)) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
         _ => format!("{low}–{high}"),
+    }
+}
+
+/// An estimate: three digits also of a whole number of its unit, which it is by chance.
+fn three_of(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(UNIT) {
+        Some((number, unit)) if unit != UNITS[0].0 && !number.contains(['.', THOUSANDS]) => {
+            let value: f64 = number.parse().unwrap_or_default();
+            format!("{}{UNIT}{unit}", three_fixed(value))
+        }
+        _ => text,
     }
 }
 
@@ -54,7 +66,7 @@ pub fn count(n: u64) -> String {
 }
 
 /// A count with the noun that fits it: `1 arrival`, `1 203 arrivals`.
-pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
+pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
@@ -345,6 +357,10 @@ mod tests {
     fn a_unit_in_common_stands_once() {
         assert_eq!(plain(&between(405_000_000, 415_000_000)), "405–415 ms");
         assert_eq!(plain(&between(980_000, 1_020_000)), "980 µs–1.02 ms");
+        // One way of writing on both sides.
+        assert_eq!(plain(&between(9_990_000, 10_000_000)), "9.99–10.0 ms");
+        assert_eq!(plain(&between(5_000_000_000, 6_010_000_000)), "5.00–6.01 s");
+        assert_eq!(plain(&between(70, 900)), "70–900 ns");
     }
 
     #[test]

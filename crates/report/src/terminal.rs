@@ -11,7 +11,7 @@ use unblink_artifact::document::{RunDocument, Severity, ValidityStatus, VerdictS
 /// How the text is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal. Taken as 60 at the least and 120 at the most: longer lines are hard to read.
+    /// Columns of the terminal. Taken as 40 at the least and 120 at the most: longer lines are hard to read.
     pub width: u16,
     /// Colour as an addition to the words, never instead of them.
     pub color: bool,
@@ -135,9 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn a_report_at_40_columns() {
+        insta::assert_snapshot!("pool-40", render(&fixture::pool(), &Style { width: 40, color: false }));
+        insta::assert_snapshot!(
+            "intervals-40",
+            render(&fixture::intervals(), &Style { width: 40, color: false })
+        );
+    }
+
+    #[test]
     fn no_line_is_wider_than_asked() {
         for (name, doc) in fixture::all() {
-            for width in [60, 61, 72, 80, 99, 120] {
+            for width in [40, 47, 60, 61, 72, 80, 99, 120] {
                 let text = render(&doc, &Style { width, color: false });
                 for line in text.lines() {
                     let columns = line.chars().count();

@@ -40,8 +40,9 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
         FindingCode::Accounting,
         Severity::Invalidates,
         format!(
-            "The account does not close: {} were scheduled, {} fell due and {} ended.",
+            "The account does not close: {} {} scheduled, {} fell due and {} ended.",
             text::arrivals(evidence.scheduled),
+            text::were(evidence.scheduled),
             text::count(measured.due),
             text::count(ended)
         ),
@@ -98,11 +99,13 @@ pub(super) fn cut_off(case: &Case<'_>) -> Option<Finding> {
         FindingCode::CutOff,
         severity(cut_share > CUT_OFF_SHARE_DEGRADES, Severity::Degrades, Severity::Note),
         format!(
-            "{} arrivals were under way when the run ended ({} in flight, {} waiting); they enter the \
-             percentiles as lower bounds.",
+            "{} arrivals {} under way when the run ended ({} in flight, {} waiting); {} the percentiles as lower \
+             bounds.",
             text::of(cut, case.evidence.scheduled),
+            text::were(cut),
             text::count(measured.unfinished),
-            text::count(measured.unsent)
+            text::count(measured.unsent),
+            if cut == 1 { "it enters" } else { "they enter" }
         ),
         "Give the run a longer --drain (by default it is the timeout), and see whether the target falls behind.",
         vec![

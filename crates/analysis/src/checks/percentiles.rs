@@ -26,11 +26,12 @@ pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
         FindingCode::FailuresShapePercentile,
         severity(failed_share > FAILED_SHARE_INVALIDATES, Severity::Invalidates, otherwise),
         format!(
-            "{} arrivals failed, {}; they are in no percentile, and from {} on the result depends on how one \
-             counts them.",
+            "{} arrivals failed, {}; {} in no percentile, and from {} on the result depends on how one counts {}.",
             text::of(failed, all),
             text::percent(failed_share),
-            text::percentile(q)
+            if failed == 1 { "it is" } else { "they are" },
+            text::percentile(q),
+            if failed == 1 { "it" } else { "them" }
         ),
         "See the failures by kind. If they are the target's limit, lower the rate; if such answers are fine, \
          say so with --expect.",
@@ -69,7 +70,7 @@ fn ending(case: &Case<'_>) -> String {
     let timed_out = format!("timed out after {}", text::duration(case.evidence.timeout));
     match (measured.timed_out, measured.unfinished + measured.unsent + case.evidence.without_ending) {
         (_, 0) => timed_out,
-        (0, _) => "were still open when the run ended".to_string(),
+        (0, n) => format!("{} still open when the run ended", text::were(n)),
         _ => format!("{timed_out} or were still open when the run ended"),
     }
 }

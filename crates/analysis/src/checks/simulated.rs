@@ -12,8 +12,10 @@ pub(super) fn client(case: &Case<'_>) -> Option<Finding> {
         message += &format!(" It never sent {} of the plan.", text::arrivals(client.omitted));
     }
     if client.invented > 0 {
-        message +=
-            &format!(" {} were made up by its correction.", text::plural(client.invented, "value", "values"));
+        message += &format!(
+            " {} made up by its correction.",
+            text::plural(client.invented, "value was", "values were")
+        );
     }
     found(
         FindingCode::SimulatedClient,

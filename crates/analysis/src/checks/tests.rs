@@ -458,6 +458,8 @@ fn timeouts_shape() {
     );
 
     let cut = |n: u64| World::with(|w| w.censor(n, RESPONSE, |outcomes| outcomes.unfinished = n));
+    let one = cut(1).finding(Code::CutOff).expect("raised").message;
+    assert!(one.contains("arrivals was under way") && one.contains("it enters the percentiles"), "{one}");
     let limit = (CUT_OFF_SHARE_DEGRADES * N as f64) as u64;
     assert_eq!(cut(0).severity(Code::CutOff), None);
     assert_eq!(cut(limit).severity(Code::CutOff), NOTE);

@@ -19,7 +19,7 @@ mod writer;
 
 pub use error::FolderError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
-pub use replay::{leave_out_transient, replay, report_part};
+pub use replay::{leave_out_transient, replay, replay_as, report_part};
 pub use writer::{FolderWriter, ReservedFolder, WriterState};
 
 use crate::document::RunStatus;

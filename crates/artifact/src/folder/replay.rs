@@ -1,6 +1,6 @@
 //! From a run folder back to the run document.
 
-use super::{FolderError, read_folder};
+use super::{FolderError, RecordedRun, read_folder};
 use crate::document::{Part, RunDocument};
 use crate::tally::{Ending, Tally};
 use std::path::Path;
@@ -13,7 +13,15 @@ use unblink_core::time::Nanos;
 /// A part consists of whole intervals, by the time at which things were recorded: an interval belongs to
 /// it when its middle lies in it. The tally's document then names the borders that came out.
 pub fn replay(dir: &Path, from: Option<Nanos>, to: Option<Nanos>) -> Result<(Tally, Ending), FolderError> {
-    let run = read_folder(dir)?;
+    replay_as(&read_folder(dir)?, from, to)
+}
+
+/// The same of a run that was opened, with what its header says by now: other objectives, say.
+pub fn replay_as(
+    run: &RecordedRun,
+    from: Option<Nanos>,
+    to: Option<Nanos>,
+) -> Result<(Tally, Ending), FolderError> {
     let mut tally = Tally::new(run.header.clone());
     let (mut recorded, mut chosen) = (None, None);
     run.for_each_interval(|interval| {
@@ -42,7 +50,7 @@ pub fn replay(dir: &Path, from: Option<Nanos>, to: Option<Nanos>) -> Result<(Tal
         None => Ending::unknown(&run.header, recorded.1),
     };
     if is_whole {
-        tally = leave_out_transient(dir, tally, &ending);
+        tally = leave_out_transient(run.dir(), tally, &ending);
     }
     Ok((tally, ending))
 }

@@ -35,7 +35,7 @@ impl Random {
 
 pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
     RunHeader {
-        tool: Tool { name: "unblink".into(), version: "0.1.0".into() },
+        tool: Tool { name: "unblink".into(), version: "0.1.0".into(), commit: None },
         started_at: "2026-11-20T09:15:00.250Z".into(),
         command: ["unblink", "run", "http://example.net/"].map(String::from).to_vec(),
         environment: Environment { kernel: "Linux 6.1".into(), cores: 8, ..Environment::default() },

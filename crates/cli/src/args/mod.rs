@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// It offers load on a schedule that nothing the target does can move, measures each response from the
 /// moment it should have started, accounts for every arrival, and says so when a run can't be trusted.
 #[derive(Parser, Debug)]
-#[command(name = "unblink", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "unblink", version = env!("UNBLINK_VERSION"), propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -67,6 +67,8 @@ pub(crate) enum SchemaOf {
     Compare,
     /// Of a search: `knee --json`
     Knee,
+    /// Of what is wrong with plans: `plan check --json`
+    PlanCheck,
 }
 
 const DEMO_HELP: &str = "\
@@ -97,11 +99,13 @@ const REPORT_HELP: &str = "\
 EXAMPLES
   unblink report unblink-runs/2026-01-31T12-00-00Z
   unblink report DIR --from 10s --to 50s
+  unblink report DIR --slo 'p99 < 200ms'           (judged anew)
   unblink report DIR --json | jq .response_time.quantiles
 
 EXIT STATUS
-  0 the run can be believed, and met what was asked of it   1 it missed an objective, or --abort-on stopped it
-  2 wrong usage   3 the run is invalid, or an objective can't be told";
+  0 the run can be believed, if only with care (degraded), and met what was asked of it
+  1 it missed an objective, or --abort-on stopped it   2 wrong usage
+  3 the run is invalid, such as one that was killed with too much under way, or an objective can't be told";
 
 /// Everything is computed anew from what was written while the run went on, so this also works for a run
 /// that was killed.
@@ -117,6 +121,9 @@ pub(crate) struct ReportArgs {
     /// Only what was recorded before this, after the start
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub to: Option<unblink_core::time::Nanos>,
+    /// Instead of what was asked of the run.
+    #[command(flatten)]
+    pub objectives: objectives::SloArgs,
     #[command(flatten)]
     pub exports: Exports,
     /// Write the HTML report to this file

@@ -17,6 +17,7 @@ pub(crate) enum PlanCommand {
 const CHECK_HELP: &str = "\
 EXAMPLES
   unblink plan check plan.toml
+  unblink plan check --json *.toml | jq '.plans[] | select(.in_order | not)'
 
 EXIT STATUS
   0 every plan is in order   2 one is not";
@@ -29,6 +30,10 @@ pub(crate) struct CheckArgs {
     /// Plans, as TOML or YAML
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+
+    /// Print what is wrong, and where, as JSON (`unblink schema plan-check` describes it)
+    #[arg(long)]
+    pub json: bool,
 }
 
 const SHOW_HELP: &str = "\

@@ -51,11 +51,15 @@ pub(crate) struct TargetArgs {
     pub max_body_size: u64,
 
     /// Do not send one request per target before the run
-    #[arg(long, help_heading = "Request")]
+    #[arg(long, help_heading = "Request", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, action = clap::ArgAction::Set)]
     pub no_preflight: bool,
 
     /// Accept any certificate
-    #[arg(short = 'k', long, help_heading = "TLS")]
+    #[arg(short = 'k', long, help_heading = "TLS", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, action = clap::ArgAction::Set)]
     pub insecure: bool,
 
     /// Trust the certificates in this PEM file instead of the system's

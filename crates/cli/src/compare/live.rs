@@ -52,7 +52,7 @@ pub(super) fn measure(
             // The preflight of each side has been sent.
             let prepared = run::prepare(&plan)?;
             let (document, _) = run::execute(prepared, &folder, true, args.quiet, &interruptions)?;
-            output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
+            output::write_page(&folder, &document);
             if document.status == RunStatus::Interrupted {
                 let root = root.display();
                 output::note(format_args!(

@@ -3,11 +3,11 @@
 mod live;
 
 use crate::args::compare::CompareArgs;
-use crate::{exit, output, secrets};
+use crate::folder::Folder;
+use crate::{environment, exit, output, secrets};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
-use unblink_artifact::document::Tool;
 
 /// The page beside the runs.
 const PAGE: &str = "compare.html";
@@ -57,9 +57,9 @@ impl Place<'_> {
 /// Two targets, measured in turn.
 fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
     let root = match (&args.resume, &args.output) {
-        (Some(folder), _) | (None, Some(folder)) => folder.clone(),
-        (None, None) => output::new_folder("unblink-compares"),
-    };
+        (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
+        (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
+    }?;
     let Some((baseline, candidate)) = live::measure(args, [base, candidate], &root)? else {
         return Ok(exit::INTERRUPTED);
     };
@@ -89,7 +89,7 @@ fn compared(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>)
         quantile: args.percentile,
         effect_min: args.min_effect,
         a_a: args.a_a,
-        tool: Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        tool: environment::tool(),
         command: secrets::mask_command(std::env::args()),
     })?;
     Ok(document)

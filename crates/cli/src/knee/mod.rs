@@ -5,12 +5,12 @@ mod simulated;
 
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
+use crate::folder::Folder;
 use crate::{clock, config, environment, exit, output, secrets, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, Experiment, Step, TrialRunner, drive};
-use unblink_artifact::document::Tool;
 use unblink_artifact::knee::{
     Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, document,
 };
@@ -116,18 +116,18 @@ fn open(
         trials.iter().for_each(|trial| search.observe(trial.into()));
         return Ok((folder.clone(), journal, header));
     }
-    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-knee"));
+    let folder = Folder::named_or_new(args.output.as_ref(), "unblink-knee")?;
     output::check_folder(&folder)?;
-    std::fs::create_dir_all(&folder).with_context(|| format!("can't create the folder {folder:?}"))?;
+    std::fs::create_dir_all(&*folder).with_context(|| format!("can't create the folder {:?}", *folder))?;
     let header = KneeHeader {
-        tool: Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        tool: environment::tool(),
         started_at: clock::now(),
         command: secrets::mask_command(std::env::args()),
         environment: environment::describe(&unblink_engine::limits::raise()),
         question,
     };
     let journal = Journal::create(&folder, &header)?;
-    Ok((folder, journal, header))
+    Ok((folder.to_path_buf(), journal, header))
 }
 
 fn is_simulated(args: &KneeArgs) -> bool {

@@ -108,6 +108,8 @@ impl Field {
     fn of(arg: &Arg, name: &str) -> Field {
         let kind = match arg.get_action() {
             ArgAction::SetTrue => Kind::Switch,
+            // A flag alone means true; `--flag=false` is for whoever has a plan that says so.
+            _ if arg.is_require_equals_set() => Kind::Switch,
             ArgAction::Append => Kind::Many,
             _ => Kind::One,
         };

@@ -24,6 +24,7 @@ use file::PlanFile;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
+use unblink_artifact::plan_check::{PLAN_CHECK_SCHEMA, PlanCheck, PlanCheckDocument, PlanError};
 use unblink_report::format;
 
 /// The command line, with the fields of the plan that it names, if it names one.
@@ -83,12 +84,45 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8> {
 }
 
 fn check(args: &CheckArgs) -> Result<u8> {
+    if args.json {
+        return check_as_json(args);
+    }
     for path in &args.files {
         let plan = read_to_look_at(path)?;
         let load = checked(&plan)?.summary;
         output::print(&format::plain(&format!("{} is in order: {load}\n", path.display())))?;
     }
     Ok(exit::OK)
+}
+
+/// Every plan, also behind one that is not in order.
+fn check_as_json(args: &CheckArgs) -> Result<u8> {
+    let plans: Vec<PlanCheck> = args
+        .files
+        .iter()
+        .map(|path| {
+            let found = read_to_look_at(path).and_then(|plan| checked(&plan));
+            let file = path.display().to_string();
+            let (load, errors) = match found {
+                Ok(checked) => (Some(format::plain(&checked.summary)), Vec::new()),
+                Err(error) => (None, vec![plan_error(&error, &file)]),
+            };
+            PlanCheck { file, in_order: errors.is_empty(), load, errors }
+        })
+        .collect();
+    let in_order = plans.iter().all(|plan| plan.in_order);
+    let document = PlanCheckDocument { schema: PLAN_CHECK_SCHEMA.into(), in_order, plans };
+    output::print(&(output::to_json(&document)? + "\n"))?;
+    Ok(if in_order { exit::OK } else { exit::USAGE })
+}
+
+fn plan_error(error: &anyhow::Error, file: &str) -> PlanError {
+    if let Some(pointed) = error.chain().find_map(|cause| cause.downcast_ref::<source::Pointed>()) {
+        return pointed.found.clone();
+    }
+    let said = crate::explain_error(error);
+    let message = said.strip_prefix(&format!("{file}: ")).unwrap_or(&said).to_string();
+    PlanError { line: None, column: None, message, help: None }
 }
 
 fn show(args: &ShowArgs) -> Result<u8> {

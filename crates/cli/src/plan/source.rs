@@ -1,7 +1,8 @@
 //! The text of a plan, and errors that point into it.
 
-use anyhow::anyhow;
+use std::fmt;
 use std::ops::Range;
+use unblink_artifact::plan_check::PlanError;
 
 /// A plan's text and its name.
 #[derive(Debug)]
@@ -9,6 +10,22 @@ pub(crate) struct Source {
     pub name: String,
     pub text: String,
 }
+
+/// What is wrong at which place of a plan, as it is shown.
+#[derive(Debug)]
+pub(crate) struct Pointed {
+    shown: String,
+    /// What is wrong, by itself.
+    pub found: PlanError,
+}
+
+impl fmt::Display for Pointed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl std::error::Error for Pointed {}
 
 /// What is wrong, and where.
 #[derive(Debug)]
@@ -46,14 +63,21 @@ impl Source {
         let width = text[start..end].trim_end().chars().count().max(1);
         let gutter = " ".repeat(number.to_string().len());
         let help = wrong.help.as_ref().map(|help| format!("\n{gutter} = {help}")).unwrap_or_default();
-        anyhow!(
+        let shown = format!(
             "{}:{number}:{}: {}\n{gutter} |\n{number} | {line}\n{gutter} | {}{}{help}",
             self.name,
             column + 1,
             wrong.message,
             " ".repeat(column),
             "^".repeat(width),
-        )
+        );
+        let found = PlanError {
+            line: Some(number as u64),
+            column: Some(column as u64 + 1),
+            message: wrong.message.clone(),
+            help: wrong.help.clone(),
+        };
+        Pointed { shown, found }.into()
     }
 }
 

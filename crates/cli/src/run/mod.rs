@@ -1,7 +1,7 @@
 //! `unblink run`.
 
 mod abort;
-mod objectives;
+pub(crate) mod objectives;
 mod precision;
 mod prepare;
 mod request;
@@ -10,6 +10,7 @@ mod url;
 
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
+use crate::folder::Folder;
 use crate::live::LiveLine;
 use crate::output;
 use crate::{clock, exit, signals};
@@ -38,10 +39,10 @@ const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let prepared = prepare(args)?;
     output::check_exports(&args.exports)?;
-    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
+    let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
     let (document, tally) = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
-    output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
+    output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
     Ok(exit::of_run(&document))

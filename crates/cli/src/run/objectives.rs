@@ -1,17 +1,21 @@
 //! Objectives that speak of a request by its name.
 
-use crate::args::run::RunArgs;
 use anyhow::{Result, bail};
+use unblink_analysis::slo::{AbortRule, Slo};
 use unblink_artifact::document::Target;
 use unblink_artifact::tally::operation_called;
 
 /// Refuses names that no request of the run has, or whose requests are not kept apart. `operations` are those that
 /// are, as in the run's header.
-pub(super) fn check(args: &RunArgs, targets: &[Target], operations: &[String]) -> Result<()> {
-    let of_slos =
-        args.objectives.slo.iter().filter_map(|slo| Some((slo.name.as_ref()?, "--slo", slo.to_string())));
+pub(crate) fn check(
+    slos: &[Slo],
+    rules: &[AbortRule],
+    targets: &[Target],
+    operations: &[String],
+) -> Result<()> {
+    let of_slos = slos.iter().filter_map(|slo| Some((slo.name.as_ref()?, "--slo", slo.to_string())));
     let of_rules =
-        args.abort_on.iter().filter_map(|rule| Some((rule.name.as_ref()?, "--abort-on", rule.to_string())));
+        rules.iter().filter_map(|rule| Some((rule.name.as_ref()?, "--abort-on", rule.to_string())));
     for (name, flag, text) in of_slos.chain(of_rules) {
         let so_called = targets.iter().filter(|target| target.name == *name).count();
         let is_kept_apart = operation_called(operations, targets, name).is_some();

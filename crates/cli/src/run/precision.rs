@@ -5,7 +5,7 @@ use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use anyhow::{Result, bail};
 use std::sync::Arc;
-use unblink_analysis::precision::{MINIMUM, Stopping};
+use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
 use unblink_artifact::document::PrecisionGoal;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
@@ -30,11 +30,16 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         bail!("--precision and --warmup auto exclude each other: give --warmup a time");
     }
     let max = args.precision.max_duration();
-    if max <= MINIMUM {
+    let first = Nanos(MINIMUM.0.saturating_mul(CONFIRMED_AFTER));
+    if max <= first {
+        let said = |ns: Nanos| format::plain(&format::moment(ns.0));
         bail!(
-            "--max-duration is {}: --precision looks after {} for the first time, so let the load last longer",
-            format::plain(&format::moment(max.0)),
-            format::plain(&format::moment(MINIMUM.0))
+            "--max-duration is {}: --precision looks after {} for the first time and confirms what it saw after {}, so \
+             let the load last for at least {}",
+            said(max),
+            said(MINIMUM),
+            said(first),
+            said(first + Nanos::from_secs(1))
         );
     }
     Ok(())

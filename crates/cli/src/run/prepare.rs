@@ -62,7 +62,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     };
     let mut header = header(args, &job, &requests, &limits);
     header.connections.limited_by = limited_by;
-    objectives::check(args, &header.targets, &header.operations)?;
+    objectives::check(&args.objectives.slo, &args.abort_on, &header.targets, &header.operations)?;
     let target_line = match requests.len() {
         1 => format!("{} {}", requests[0].method(), header.targets[0].url),
         n => format!("{n} targets at {}, in turn", requests[0].url.origin),
@@ -83,7 +83,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     };
     let plan = core_plan(args, &requests, load::spec(&lasting(args)?)?, pool, threads, config::max_rate()?)?;
     let (targets, operations) = named(&requests, plan.operations_apart());
-    objectives::check(args, &targets, &operations)?;
+    objectives::check(&args.objectives.slo, &args.abort_on, &targets, &operations)?;
     let summary = describe(args, &plan).summary;
     Ok((plan, summary))
 }
@@ -346,7 +346,7 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
 fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {
     let (targets, operations) = named(requests, job.plan.operations_apart());
     RunHeader {
-        tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+        tool: environment::tool(),
         started_at: String::new(),
         command: secrets::mask_command(std::env::args()),
         environment: environment::describe(limits),

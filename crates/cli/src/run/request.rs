@@ -112,8 +112,9 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
     };
     let origin = first.url.origin.clone();
     if let Some(other) = requests.iter().find(|r| r.url.origin != origin) {
+        let place = other.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         bail!(
-            "{origin} and {} can't share connections: give the targets of one run the same scheme, host and port",
+            "{place}{origin} and {} can't share connections: give the targets of one run the same scheme, host and port",
             other.url.origin
         );
     }

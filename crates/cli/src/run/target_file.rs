@@ -4,21 +4,31 @@
 //! (relative to the target file). Empty lines separate targets; lines that begin with `#` are comments.
 
 use super::request::{RequestSpec, header};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::io::Read;
 use std::path::Path;
 
 /// Reads every target. `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Vec<RequestSpec>> {
     if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("can't read targets from standard input")?;
-        return parse(&text, "standard input", Path::new("."));
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).context("can't read targets from standard input")?;
+        return parse(text(&bytes, "standard input")?, "standard input", Path::new("."));
     }
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("can't read the target file {path:?}"))?;
+    let bytes = std::fs::read(path).with_context(|| format!("can't read the target file {path:?}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    parse(&text, &path.display().to_string(), folder)
+    let name = path.display().to_string();
+    parse(text(&bytes, &name)?, &name, folder)
+}
+
+/// UTF-8, or where it is not.
+fn text<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        anyhow!(
+            "{name}:{line}: this line is not UTF-8: write what is not ASCII in UTF-8, or percent-encode it"
+        )
+    })
 }
 
 fn parse(text: &str, name: &str, folder: &Path) -> Result<Vec<RequestSpec>> {
@@ -92,6 +102,12 @@ mod tests {
         assert_eq!(targets[0].headers, [("X-One".to_string(), "1".to_string())]);
         assert_eq!(targets[1].body.as_deref(), Some(&b"{}"[..]));
         assert_eq!((targets[2].method(), targets[2].url.target.as_str()), ("DELETE", "/c"));
+    }
+
+    #[test]
+    fn what_is_not_utf_8_has_a_line() {
+        let error = text(b"GET http://h/\n\nGET http://h/caf\xe9\n", "t").unwrap_err().to_string();
+        assert!(error.starts_with("t:3: this line is not UTF-8"), "{error}");
     }
 
     #[test]

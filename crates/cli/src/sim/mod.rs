@@ -10,6 +10,7 @@ use crate::args::load::LoadArgs;
 use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
+use crate::folder::Folder;
 use crate::{clock, environment, exit, load, output, secrets};
 use anyhow::{Result, bail};
 use client::Client;
@@ -44,7 +45,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     simulation.header.objectives = args.objectives.document(&[]);
     simulation.header.fanout = args.exports.fanout;
     output::check_exports(&args.exports)?;
-    let folder = args.output.clone().unwrap_or_else(|| output::new_folder("unblink-runs"));
+    let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
     let mut writer = FolderWriter::create(&folder, &simulation.header)?;
     let (document, tally) = simulation.run(|interval| {
@@ -55,7 +56,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
     }
-    output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
+    output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
     Ok(exit::of_run(&document))
@@ -209,7 +210,7 @@ impl Described {
             };
         }
         RunHeader {
-            tool: document::Tool { name: "unblink".into(), version: env!("CARGO_PKG_VERSION").into() },
+            tool: environment::tool(),
             started_at: clock::now(),
             command: secrets::mask_command(std::env::args()),
             environment: environment::describe(&unblink_engine::limits::raise()),

@@ -44,7 +44,7 @@ pub(super) fn render(demo: &Demo) -> String {
         html::run(&mut page, doc, scope, truth, 2);
         page.body.push_str("</details>");
     }
-    page.finish(&demo.open)
+    page.finish_holding(&demo.open, "The page holds both run documents")
 }
 
 /// The three curves in one picture.

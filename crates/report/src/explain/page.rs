@@ -23,7 +23,7 @@ pub(super) fn render(explain: &Explain) -> String {
     html::figure(out, &picture(explain), "truth", 2);
     out.push_str("</section>");
     table(out, explain);
-    page.finish(&explain.truth)
+    page.finish_holding(&explain.truth, "The page holds the run document of the first row, what users feel")
 }
 
 fn table(out: &mut String, explain: &Explain) {
@@ -35,6 +35,7 @@ fn table(out: &mut String, explain: &Explain) {
          <th scope=\"col\" class=\"n\">omitted</th><th scope=\"col\" class=\"n\">invented</th>\
          <th scope=\"col\" class=\"n\">p99 is</th></tr></thead><tbody>",
     );
+    const NAMES: [&str; 5] = ["p50", "p90", "p99", "p99.9", "max"];
     for (i, row) in explain.figures().iter().enumerate() {
         let exact = i == 0 && !explain.exact_ns.is_empty();
         let class = match (i, row.is_felt) {
@@ -43,17 +44,17 @@ fn table(out: &mut String, explain: &Explain) {
             (_, false) => "service-text",
         };
         let _ = write!(out, "<tr class=\"{class} figures\"><th scope=\"row\">{}</th>", escape(&row.name));
-        for ns in row.values() {
-            let _ = write!(out, "<td class=\"n\">{}</td>", milliseconds(ns, exact));
+        for (name, ns) in NAMES.into_iter().zip(row.values()) {
+            let _ = write!(out, "<td class=\"n\" data-name=\"{name}\">{}</td>", milliseconds(ns, exact));
         }
-        for n in [row.samples, row.omitted, row.invented] {
+        for (name, n) in [("samples", row.samples), ("omitted", row.omitted), ("invented", row.invented)] {
             let zero = if n == 0 { " zero" } else { "" };
-            let _ = write!(out, "<td class=\"n{zero}\">{}</td>", format::count(n));
+            let _ = write!(out, "<td class=\"n{zero}\" data-name=\"{name}\">{}</td>", format::count(n));
         }
         let error = if i == 0 { "true".to_string() } else { row.error() };
         let _ = write!(
             out,
-            "<td class=\"n\">{error}</td></tr><tr class=\"does\"><td colspan=\"10\"><div>{} <code>{}</code></div></td></tr>",
+            "<td class=\"n\" data-name=\"p99 is\">{error}</td></tr><tr class=\"does\"><td colspan=\"10\"><div>{} <code>{}</code></div></td></tr>",
             escape(&row.does),
             escape(&row.client)
         );

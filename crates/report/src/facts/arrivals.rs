@@ -8,7 +8,7 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
     let process = doc.arrival_process.as_ref()?;
     let looked_at = format!("Of {} looked at", format::plural(process.arrivals, "arrival", "arrivals"));
     let late = match process.sent.deviation_ns_max {
-        Some(late) => format!("; none was sent more than {} after its time", format::duration(late)),
+        Some(late) => format!("; none of these was sent more than {} after its time", format::duration(late)),
         None => String::new(),
     };
     let gaps = |times: &ArrivalTimes| {
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(
             text(&doc),
             "Of 960 arrivals looked at the gaps are held against a Poisson process: planned A² 0.81, p 46.8 %; \
-             sent A² 21, p below 0.01 %; none was sent more than 1.20 ms after its time."
+             sent A² 21, p below 0.01 %; none of these was sent more than 1.20 ms after its time."
         );
         let process = doc.arrival_process.as_mut().expect("set above");
         process.sent.exponential = None;
@@ -67,7 +67,7 @@ mod tests {
         process.intended = ArrivalTimes { exponential: None, deviation_ns_max: Some(1) };
         assert_eq!(
             text(&doc),
-            "Of 960 arrivals looked at each was planned within 1 ns of an even schedule; none was sent more than \
+            "Of 960 arrivals looked at each was planned within 1 ns of an even schedule; none of these was sent more than \
              1.20 ms after its time."
         );
         doc.arrival_process = None;

@@ -23,9 +23,10 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
     if let Some(omitted) = simulated.omitted.filter(|&omitted| omitted > 0) {
         let planned = world.planned.unwrap_or(0);
         details.push(format!(
-            "omitted: {} of {} planned arrivals were never sent",
+            "omitted: {} of {} planned arrivals {} never sent",
             format::count(omitted),
-            format::count(planned)
+            format::count(planned),
+            if omitted == 1 { "was" } else { "were" }
         ));
     }
     if simulated.invented > 0 {
@@ -50,14 +51,14 @@ pub(crate) fn wrong_client(doc: &RunDocument) -> Option<&str> {
 /// What pages of several requests feel: sentences.
 pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let Some(fanout) = &doc.fanout else { return Vec::new() };
-    let n = format::count(u64::from(fanout.requests));
+    let need = format!("need {}", format::plural(u64::from(fanout.requests), "request", "requests"));
     let time = |ns, censored| {
         let time = format::duration(ns);
         if censored { format!("more than {time}") } else { format!("{time} or longer") }
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
     let mut sentences = vec![format!(
-        "Half of the pages that need {n} requests take {}, 1 in 100 takes {}{few}.",
+        "Half of the pages that {need} take {}, 1 in 100 takes {}{few}.",
         time(fanout.p50_ns, fanout.p50_censored),
         time(fanout.p99_ns, fanout.p99_censored)
     )];

@@ -4,7 +4,7 @@
 use super::{cause, generator, none_ok, not_sent, of_answered, quantile, usual_row_ns};
 use crate::event::{self, Tail};
 use crate::format::{self, duration, plural};
-use unblink_artifact::document::{LoadModel, Quantile, RunDocument, SeriesRow};
+use unblink_artifact::document::{LoadModel, Quantile, RunDocument, RunStatus, SeriesRow};
 
 /// What a picture says and what it shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +109,12 @@ fn heat_finding(doc: &RunDocument) -> String {
         if !high.censored && high.value / TAIL_RATIO < p50.value {
             below = Some(is);
             continue;
+        }
+        // What was under way when the record ends is not in the picture.
+        let open = doc.arrivals.unfinished.saturating_add(doc.arrivals.unsent);
+        if high.censored && doc.status == RunStatus::Running && open > 0 {
+            let had = plural(open, "arrival", "arrivals");
+            return format!("{is}: {had} had no answer yet when the record ends");
         }
         let moment = |at| format::moment(event::about(doc, at));
         let is = below.map_or(is.clone(), |below| format!("{below}, but {is}"));
@@ -422,6 +428,18 @@ mod tests {
             "{one}"
         );
         assert!(said(&fixture::all_failed()).starts_with("No answer was ok"));
+    }
+
+    #[test]
+    fn of_a_killed_run_no_slow_arrivals_are_claimed_where_none_are_drawn() {
+        let mut doc = fixture::stall();
+        doc.status = RunStatus::Running;
+        doc.arrivals.unfinished = 700;
+        for quantile in doc.response_time.quantiles.iter_mut().filter(|quantile| quantile.q >= 0.99) {
+            (quantile.value, quantile.censored) = (10_100_000, true);
+        }
+        let said = format::plain(&heat(&doc).finding);
+        assert_eq!(said, "p99 is above 10.1 ms: 700 arrivals had no answer yet when the record ends");
     }
 
     #[test]

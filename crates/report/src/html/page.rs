@@ -38,7 +38,12 @@ impl Page {
 
     /// The whole page; the footer says where and with what the run was made.
     pub(crate) fn finish(self, doc: &RunDocument) -> String {
-        self.finish_with(&doc.command, &made_by(doc))
+        self.finish_holding(doc, "The page holds its whole run document")
+    }
+
+    /// The same with other words for what the page holds.
+    pub(crate) fn finish_holding(self, doc: &RunDocument, holds: &str) -> String {
+        self.finish_with(&doc.command, &made_by(doc, holds))
     }
 
     /// The same for what is not one run: the command, and the footer's other paragraphs.
@@ -74,11 +79,11 @@ impl Page {
 }
 
 /// Where and with what a run was made.
-fn made_by(doc: &RunDocument) -> String {
+fn made_by(doc: &RunDocument, holds: &str) -> String {
     let e = &doc.environment;
     format!(
         "<p>{} · {} · {} · {} · {}</p>\
-         <p>Made by {} {}. The page holds its whole run document ({}) as JSON.</p>",
+         <p>Made by {} {}{}. {} ({}) as JSON.</p>",
         escape(&e.kernel),
         escape(&e.cpu),
         plural(u64::from(e.cores), "core", "cores"),
@@ -86,6 +91,8 @@ fn made_by(doc: &RunDocument) -> String {
         plural(u64::from(e.local_ports), "local port", "local ports"),
         escape(&doc.tool.name),
         escape(&doc.tool.version),
+        doc.tool.commit.as_ref().map(|commit| format!(" ({})", escape(commit))).unwrap_or_default(),
+        holds,
         escape(&doc.schema),
     )
 }

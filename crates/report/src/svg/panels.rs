@@ -25,7 +25,8 @@ pub(crate) fn draw(canvas: &mut Canvas, truth: &[(f64, u64)], panels: &[Panel], 
         Plot::of(canvas, 62.0).message(canvas, "No response time is known.");
         return;
     };
-    let end = all().map(|p| tail(p.0)).fold(1.0, f64::max);
+    // A maximum lies beyond every percentile, and so at the edge.
+    let end = all().filter(|p| p.0 < 1.0).map(|p| tail(p.0)).fold(1.0, f64::max);
     let width = canvas.size.width / columns as f64;
     for (i, panel) in panels.iter().enumerate() {
         let (left, top) = ((i % columns) as f64 * width, (i / columns) as f64 * ROW_HEIGHT);
@@ -40,12 +41,16 @@ pub(crate) fn draw(canvas: &mut Canvas, truth: &[(f64, u64)], panels: &[Panel], 
         canvas.text("panel-name", (plot.left, top + 18.0), Anchor::Start, &panel.name);
         canvas.text(&format!("{}-text", panel.class), (plot.left, top + 36.0), Anchor::Start, &panel.says);
         value_axis(canvas, &plot, &y, "", duration_tick);
+        let mut free_from = f64::MIN;
         for (q, label) in [(0.5, "50\u{a0}%"), (0.99, "99\u{a0}%"), (0.9999, "99.99\u{a0}%")] {
-            if tail(q) <= end {
-                vertical(canvas, &plot, x.at(tail(q)), label);
+            let (at, half) = (x.at(tail(q)), label.chars().count() as f64 * 3.3);
+            // One that would cover the label before it is left out.
+            if tail(q) <= end && at - half >= free_from {
+                vertical(canvas, &plot, at, label);
+                free_from = at + half + 4.0;
             }
         }
-        let place = |&(q, ns): &(f64, u64)| (x.at(tail(q)), y.at(ns as f64));
+        let place = |&(q, ns): &(f64, u64)| (x.at(tail(q).min(end)), y.at(ns as f64));
         let line = |points: &[(f64, u64)]| points.iter().map(place).collect::<Vec<_>>();
         let (mut true_line, mut own_line) = (line(truth), line(&panel.points));
         // Both begin at the left edge, so that what is shaded has no corner there.
@@ -64,4 +69,25 @@ pub(crate) fn draw(canvas: &mut Canvas, truth: &[(f64, u64)], panels: &[Panel], 
 /// Position of a quantile: log₁₀ 1/(1−q).
 fn tail(q: f64) -> f64 {
     -(1.0 - q.clamp(0.0, 1.0 - 1e-9)).log10()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::canvas::Size;
+
+    #[test]
+    fn labels_of_narrow_panels_do_not_cover_each_other() {
+        let truth: Vec<(f64, u64)> =
+            (1..=5).map(|n| (1.0 - 10f64.powi(-n), 10u64.pow(6 + n as u32))).collect();
+        let points = [&truth[..], &[(1.0, 1_000_000_000_000)]].concat();
+        let panel = Panel { name: "a".into(), says: "b".into(), class: "service", points };
+        let labels = |width: f64| {
+            let mut canvas = Canvas::new("", Size { width, height: ROW_HEIGHT });
+            draw(&mut canvas, &truth, &[panel.clone(), panel.clone()], 2);
+            ["50", "99", "99.99"].map(|label| canvas.body.matches(&format!(">{label}\u{a0}%<")).count())
+        };
+        assert_eq!(labels(900.0), [2, 2, 2]);
+        assert_eq!(labels(300.0), [2, 0, 2]);
+    }
 }

@@ -69,7 +69,7 @@ pub(crate) fn draw(canvas: &mut Canvas, lines: &[Line<'_>]) {
     value_axis(canvas, &plot, &y, "time an arrival took", duration_tick);
     x_axis(canvas, &plot, &x, end);
     if let (Some(from), Some(bound)) = (known_end, bound) {
-        let text = format!("> {}: longer than is known", format::duration(bound));
+        let text = format!("{}: longer than is known", format::above(bound));
         let middle = (x.at(from) + plot.right) / 2.0;
         let half = text.chars().count() as f64 * 3.4;
         let at = middle.clamp(plot.left + half, (plot.right - half).max(plot.left + half));
@@ -216,7 +216,8 @@ struct Labels<'a> {
 impl Labels<'_> {
     /// Puts a label to the first of the places where it fits, if there is one.
     fn put(&mut self, canvas: &mut Canvas, class: &str, text: &str, places: [(Anchor, f64, f64); 2]) {
-        let width = text.chars().count() as f64 * 7.0;
+        // Of the widest usual typeface: one that is narrower only leaves a little more room.
+        let width = text.chars().count() as f64 * 7.8;
         for (anchor, x, y) in places {
             let left = if anchor == Anchor::End { x - width } else { x };
             let (right, top, bottom) = (left + width, y - 12.0, y + 4.0);
@@ -276,6 +277,10 @@ mod tests {
         labels.put(&mut canvas, "response", "p99 890 ms", around(230.0, 60.0));
         labels.put(&mut canvas, "response", "p99.9 998 ms", around(260.0, 57.0));
         labels.put(&mut canvas, "response", "p99.99 1 s", around(262.0, 57.0));
+        // As wide as letters may be, this one would be cut by the edge.
+        let mut at_edge = Labels { plot: &plot, taken: vec![(62.0, 0.0, 268.0, 60.0)] };
+        at_edge.put(&mut canvas, "response", "p99.9 996 ms", around(268.0, 40.0));
+        assert_eq!(at_edge.taken.len(), 1);
         assert!(canvas.body.contains("label response-text e") && canvas.body.contains(">p99.9 998 ms<"));
         assert_eq!(labels.taken.len(), 2);
         assert!(!canvas.body.contains("p99.99"));

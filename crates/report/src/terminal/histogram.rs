@@ -38,6 +38,8 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
         .map(|&(from, _)| {
             let low = if from == 0 { 0 } else { edges[from] };
             let high = edges.get(from + per_row).map_or("and more".into(), |&high| format::duration(high));
+            // From where on is enough where there is little room.
+            let high = if screen.is_narrow() { String::new() } else { high };
             [clean(&format::duration(low)), clean(&high)]
         })
         .collect();
@@ -49,7 +51,7 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let mark_width = widest_mark(doc, &groups, per_row);
     // Between them: indent, dash, and a gap on either side of the bar and before the marks.
     let used = 2 + label_widths[0] + 3 + label_widths[1] + 2 + 2 + count_width + 2 + mark_width;
-    let bar_width = screen.width().saturating_sub(used).max(8);
+    let bar_width = screen.width().saturating_sub(used).max(if screen.is_narrow() { 4 } else { 8 });
 
     let align = [Align::Right, Align::Left, Align::Left];
     let rows: Vec<Vec<Span>> = groups

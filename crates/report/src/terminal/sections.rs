@@ -38,12 +38,16 @@ pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
             (paint, format!("{sign} {name}")),
             (paint, format::count(n)),
             plain(share),
-            dim(meaning),
+            dim(if screen.is_narrow() { String::new() } else { meaning }),
         ]);
     }
     let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
-    let note =
-        (if facts::adds_up(doc) { Paint::Dim } else { Paint::Bad }, facts::scheduled_meaning(doc).into());
+    // That it does not add up is said at any width.
+    let meaning = facts::scheduled_meaning(doc);
+    let note = match facts::adds_up(doc) {
+        true => dim(if screen.is_narrow() { "" } else { meaning }),
+        false => (Paint::Bad, meaning.into()),
+    };
     rows.push(vec![
         (Paint::Bold, "= scheduled".into()),
         (Paint::Bold, format::count(scheduled)),
@@ -51,6 +55,18 @@ pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
         note,
     ]);
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows);
+}
+
+/// What the columns of the latency table are.
+fn latency_head(screen: &Screen, doc: &RunDocument) -> Vec<Vec<Span>> {
+    let row = |response: Span, service: Span| vec![plain(""), response, plain(""), service];
+    if screen.is_narrow() {
+        return vec![row((Paint::Response, "response".into()), (Paint::Service, "service".into()))];
+    }
+    vec![
+        row((Paint::Response, "response time".into()), (Paint::Service, "service time".into())),
+        row(dim(facts::felt_by(doc)), dim("send to answer")),
+    ]
 }
 
 /// Response and service time side by side, and why they differ.
@@ -61,15 +77,7 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
         screen.paragraph(2, Paint::Bold, &facts::difference(doc));
         return;
     }
-    let mut rows = vec![
-        vec![
-            plain(""),
-            (Paint::Response, "response time".into()),
-            plain(""),
-            (Paint::Service, "service time".into()),
-        ],
-        vec![plain(""), dim(facts::felt_by(doc)), plain(""), dim("send to answer")],
-    ];
+    let mut rows = latency_head(screen, doc);
     let mut few = false;
     // A bound is a bound, however few samples lie above it.
     let is_few = |quantile: &Quantile| quantile.few_samples && !quantile.censored;
@@ -88,9 +96,11 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
         rows.push(vec![
             plain(format::quantile_label(r.q)),
             (paint(is_few(r), Paint::Response), facts::value(r)),
-            mark(r, false),
+            mark(r, screen.is_narrow()),
             s.map_or(dim("–"), |s| (paint(is_few(s), Paint::Service), facts::value(s))),
             s.map_or(dim(""), |s| mark(s, narrow)),
+            // In a line of its own.
+            dim(if screen.is_narrow() { facts::interval(r) } else { String::new() }),
         ]);
     }
     rows.push(vec![
@@ -106,7 +116,7 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
         plain(""),
         dim(format::count(service.count)),
     ]);
-    screen.table(&[Align::Left, Align::Right, Align::Left, Align::Right, Align::Left], &rows);
+    screen.table(&[Align::Left, Align::Right, Align::Left, Align::Right, Align::Left, Align::Left], &rows);
     if let Some(note) = facts::invalid_note(doc) {
         screen.marked(2, Paint::Bad, "✗", note);
     }
@@ -157,7 +167,8 @@ pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     screen.heading("Send lag", "waiting between the intended time and the send");
     let mut rows = vec![header(&["", "p50", "p99", "max"])];
     rows.push(figures("all causes", &doc.send_lag));
-    rows.push(figures("generator late", &doc.generator_late));
+    let own = if screen.is_narrow() { "generator" } else { "generator late" };
+    rows.push(figures(own, &doc.generator_late));
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right], &rows);
     for wait in facts::waits(doc) {
         screen.paragraph(2, Paint::Plain, &wait);
@@ -177,7 +188,7 @@ pub(super) fn phases(screen: &mut Screen, doc: &RunDocument) {
     let mut rows = vec![header(&["", "p50", "p99", "max"])];
     for (name, what, distribution) in parts {
         let mut row = values(name, distribution, true);
-        row.push(dim(what));
+        row.push(dim(if screen.is_narrow() { "" } else { what }));
         rows.push(row);
     }
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left], &rows);

@@ -54,7 +54,7 @@ pub(crate) enum Align {
 
 impl Screen {
     pub(crate) fn new(style: &Style) -> Screen {
-        Screen { out: String::new(), width: usize::from(style.width.clamp(60, 120)), color: style.color }
+        Screen { out: String::new(), width: usize::from(style.width.clamp(40, 120)), color: style.color }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -69,16 +69,30 @@ impl Screen {
         self.out.push('\n');
     }
 
+    /// Too narrow for all that stands in tables elsewhere.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width < 60
+    }
+
     /// A section's name after a blank line.
     pub(crate) fn heading(&mut self, name: &str, note: &str) {
         self.blank();
+        if name.chars().count() + 2 + clean(note).chars().count() > self.width {
+            self.line(&[(Paint::Bold, name.into())]);
+            return self.paragraph(2, Paint::Dim, note);
+        }
         self.line(&[(Paint::Bold, name.into()), (Paint::Dim, format!("  {note}"))]);
     }
 
     /// One line, cut with `…` where it is too long.
     pub(crate) fn line(&mut self, spans: &[Span]) {
         let total: usize = spans.iter().map(|(_, text)| clean(text).chars().count()).sum();
-        let mut room = if total > self.width { self.width - 1 } else { self.width };
+        let mut room = if total > self.width {
+            let text: String = spans.iter().map(|(_, text)| clean(text)).collect();
+            whole_figures(&text, self.width - 1)
+        } else {
+            self.width
+        };
         let mut line = String::new();
         for (paint, text) in spans {
             let text: String = clean(text).chars().take(room).collect();
@@ -123,7 +137,7 @@ impl Screen {
     }
 
     /// Rows with aligned columns, two spaces apart, indented by two. Where the table is too wide, its first
-    /// column gives way, then the rightmost columns are cut.
+    /// column gives way, then the rightmost columns go on in lines below.
     pub(crate) fn table(&mut self, align: &[Align], rows: &[Vec<Span>]) {
         let mut widths = vec![0usize; align.len()];
         for row in rows {
@@ -137,9 +151,15 @@ impl Screen {
             *first = first.saturating_sub(excess).max((*first).min(12));
         }
         for row in rows {
-            let mut spans = Vec::new();
+            let (mut spans, mut length) = (Vec::new(), 0);
             for ((paint, text), (&width, align)) in row.iter().zip(widths.iter().zip(align)) {
                 let text = cut(&clean(text), width);
+                if length > 0 && length + 2 + width > self.width {
+                    self.row(&mut spans);
+                    spans.push((Paint::Plain, "  ".to_string()));
+                    length = 2;
+                }
+                length += 2 + width;
                 let fill = " ".repeat(width - text.chars().count());
                 spans.push((Paint::Plain, "  ".to_string()));
                 match align {
@@ -153,11 +173,19 @@ impl Screen {
                     }
                 }
             }
-            while spans.last().is_some_and(|(_, text)| text.trim().is_empty()) {
-                spans.pop();
-            }
-            self.line(&spans);
+            self.row(&mut spans);
         }
+    }
+
+    /// A line of a table, unless nothing stands in it.
+    fn row(&mut self, spans: &mut Vec<Span>) {
+        while spans.last().is_some_and(|(_, text)| text.trim().is_empty()) {
+            spans.pop();
+        }
+        if !spans.is_empty() {
+            self.line(spans);
+        }
+        spans.clear();
     }
 
     fn paint(&self, line: &mut String, paint: Paint, text: &str) {
@@ -184,11 +212,28 @@ pub(crate) fn clean(text: &str) -> String {
     format::plain(text).chars().map(|c| if unsafe_in_terminal(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// How many characters of `text`, `room` at the most, can stand without a figure being cut: `1 2…` would be another one.
+fn whole_figures(text: &str, room: usize) -> usize {
+    let all: Vec<char> = text.chars().collect();
+    let is = |i: Option<usize>, of: fn(char) -> bool| i.and_then(|i| all.get(i)).is_some_and(|&c| of(c));
+    let digit = |c: char| c.is_ascii_digit();
+    let part = |c: char| c.is_ascii_digit() || c == '.';
+    let space = |c: char| c == ' ';
+    // Between these two characters: within digits, or at the space between thousands.
+    let is_inside = |i: usize| {
+        let (before, after) = (i.checked_sub(1), Some(i));
+        (is(before, part) && is(after, part))
+            || (is(before, digit) && is(after, space) && is(Some(i + 1), digit))
+            || (is(i.checked_sub(2), digit) && is(before, space) && is(after, digit))
+    };
+    (0..=room.min(all.len())).rev().find(|&i| !is_inside(i)).unwrap_or(0)
+}
+
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.into();
     }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    let mut cut: String = text.chars().take(whole_figures(text, width.saturating_sub(1))).collect();
     cut.push('…');
     cut
 }
@@ -229,6 +274,29 @@ mod tests {
         assert_eq!(wrap("ab abcdefgh", 4), ["ab", "abcd", "efgh"]);
         assert_eq!(wrap("them (4.78 %) waited", 11), ["them", "(4.78 %)", "waited"]);
         assert!(wrap("", 4).is_empty());
+    }
+
+    #[test]
+    fn no_figure_is_cut() {
+        for (text, room, left) in [
+            ("sent 12 345 of them", 9, "sent "),
+            ("sent 12 345 of them", 7, "sent "),
+            ("sent 12 345 of them", 12, "sent 12 345 "),
+            ("took 10.25 ms", 7, "took "),
+            ("no figure here", 5, "no fi"),
+        ] {
+            let kept: String = text.chars().take(whole_figures(text, room)).collect();
+            assert_eq!(kept, left, "{text} in {room}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_table_goes_on_below() {
+        let mut screen = Screen::new(&Style { width: 40, color: false });
+        let cell = |text: &str| (Paint::Plain, text.to_string());
+        let row = vec![cell("p99.9"), cell("1 234 567 ms"), cell("12.5 ms"), cell("(9.99–10.0 ms)")];
+        screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right], &[row]);
+        assert_eq!(screen.finish(), "  p99.9  1 234 567 ms  12.5 ms\n    (9.99–10.0 ms)\n");
     }
 
     #[test]

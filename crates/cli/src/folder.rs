@@ -1,0 +1,91 @@
+//! Folders for what is recorded: a new one for each run, whoever else asks for one in the same second.
+
+use crate::clock;
+use anyhow::{Context, Result};
+use std::io::ErrorKind;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+/// A folder that something is recorded into. One that was made here and is still empty in the end goes again.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    is_made_here: bool,
+}
+
+impl Folder {
+    /// The one that the user names, or a new one below `parent`, named after the time.
+    pub(crate) fn named_or_new(named: Option<&PathBuf>, parent: &str) -> Result<Folder> {
+        match named {
+            Some(path) => Ok(Folder { path: path.clone(), is_made_here: false }),
+            None => Folder::new(Path::new(parent), &clock::folder_name()),
+        }
+    }
+
+    /// Made at once, since another process may choose a name in the same second.
+    fn new(parent: &Path, name: &str) -> Result<Folder> {
+        let of_number = |n: u32| if n == 1 { name.to_string() } else { format!("{name}-{n}") };
+        for n in 1.. {
+            let path = parent.join(of_number(n));
+            // A run that was refused takes an empty parent away with it.
+            std::fs::create_dir_all(parent).with_context(|| cant(&path))?;
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path, is_made_here: true }),
+                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
+                Err(error) => return Err(error).with_context(|| cant(&path)),
+            }
+        }
+        unreachable!("there are names enough")
+    }
+}
+
+fn cant(path: &Path) -> String {
+    format!("can't create the folder {path:?} (-o names another)")
+}
+
+impl Deref for Folder {
+    type Target = PathBuf;
+
+    fn deref(&self) -> &PathBuf {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Only an empty folder can be removed.
+        if self.is_made_here && std::fs::remove_dir(&self.path).is_ok() {
+            let _ = self.path.parent().map(std::fs::remove_dir);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn who_asks_in_the_same_second_gets_a_folder_of_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = place.path().join("runs");
+        let folders: Vec<Folder> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..32)
+                .map(|_| scope.spawn(|| Folder::new(&parent, "2026-01-31T12-00-00Z").unwrap()))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let names: BTreeSet<_> =
+            folders.iter().map(|folder| folder.file_name().unwrap().to_owned()).collect();
+        assert_eq!(names.len(), 32);
+        assert!(names.contains(std::ffi::OsStr::new("2026-01-31T12-00-00Z-32")), "{names:?}");
+        std::fs::write(folders[0].join("run.json"), "{}").unwrap();
+        let kept = folders[0].clone();
+        drop(folders);
+        // What is empty goes, what is not stays.
+        assert_eq!(std::fs::read_dir(&parent).unwrap().count(), 1);
+        assert!(kept.join("run.json").exists());
+        drop(Folder::new(&place.path().join("other"), "a").unwrap());
+        assert!(!place.path().join("other").exists());
+    }
+}
