@@ -2,11 +2,13 @@
 
 mod arrivals;
 mod connections;
+mod interval;
 mod steady;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{Connections, MachineLimit};
+pub use interval::IntervalKind;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use verdict::{
     Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
@@ -369,47 +371,6 @@ pub struct Quantile {
     /// Where arrivals failed: the share of all arrivals, the failed included, that is answered `ok` within `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_within: Option<f64>,
-}
-
-/// How the 95 % interval of a quantile was found, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IntervalKind {
-    /// By circular blocks of time.
-    BlockBootstrap,
-    /// By ranks: neighbouring arrivals do not depend on one another more than ranks allow for.
-    Exact,
-    /// `low` alone: the upper end lies beyond what is known.
-    Censored,
-    /// Even independent samples would have to be more.
-    NotEnoughData,
-    /// One event decides this quantile, see `event_at_ns`.
-    OneEvent,
-    /// Few events decide this quantile, see `events`.
-    FewEvents,
-    /// Events, or the target's memory, are too long for this run, see `needed_ns`.
-    TooShort,
-    /// The rate changes, or the target is saturated.
-    NotSteady,
-    /// The run has no end: how long what was under way then took is not known.
-    Killed,
-}
-
-impl IntervalKind {
-    /// As in the document.
-    pub fn name(self) -> &'static str {
-        match self {
-            IntervalKind::BlockBootstrap => "block_bootstrap",
-            IntervalKind::Exact => "exact",
-            IntervalKind::Censored => "censored",
-            IntervalKind::NotEnoughData => "not_enough_data",
-            IntervalKind::OneEvent => "one_event",
-            IntervalKind::FewEvents => "few_events",
-            IntervalKind::TooShort => "too_short",
-            IntervalKind::NotSteady => "not_steady",
-            IntervalKind::Killed => "killed",
-        }
-    }
 }
 
 /// Where send lag came from, over the sent arrivals.
