@@ -200,8 +200,8 @@ fn switches_of_a_plan_can_be_switched_off() {
     let tls = format!("{plan}[tls]\ninsecure = true\n");
     place.file("tls.toml", &tls);
     place.call(&["run", "tls.toml"]).refused(&["does not use TLS"]);
-    for flag in ["--insecure=false", "-k=false"] {
-        let said = place.call(&["run", "tls.toml", flag, "-o", flag]);
+    for (flag, folder) in [("--insecure=false", "long"), ("-k=false", "short")] {
+        let said = place.call(&["run", "tls.toml", flag, "-o", folder]);
         assert_eq!(said.code(), Some(0), "{said:?}");
     }
     place.file(

@@ -70,20 +70,20 @@ pub enum PlanError {
     #[error("the rate is 0 throughout: nothing would be sent")]
     RateZero,
     /// A rate above what the schedule's integers hold.
-    #[error("a rate of {0}/s is above the highest possible, {RATE_MAX_PER_S}/s")]
-    RateTooHigh(f64),
+    #[error("a rate of {0} is above the highest possible, {RATE_MAX_PER_S}/s")]
+    RateTooHigh(Rate),
     /// Rates that no schedule of integers holds exactly.
     #[error(
         "these rates can't be offered exactly together: give them with fewer digits, or in one unit (such as 100..500/m)"
     )]
     RatesTooFine,
     /// Above the user's own cap.
-    #[error("a rate of {rate}/s is above the cap of {cap}/s (--max-rate, or max-rate in the config file)")]
+    #[error("a rate of {rate} is above the cap of {cap} (--max-rate, or max-rate in the config file)")]
     AboveCap {
-        /// What the plan asked for, per second.
-        rate: f64,
-        /// What is allowed, per second.
-        cap: f64,
+        /// What the plan asked for.
+        rate: Rate,
+        /// What is allowed.
+        cap: Rate,
     },
     /// No time at all.
     #[error("the duration is 0: nothing would be measured")]
@@ -117,14 +117,14 @@ pub enum PlanError {
     TooManyThreads(u32),
     /// Nothing holds closed users below the cap.
     #[error(
-        "{users} users may send more than the cap of {cap}/s (--max-rate, or max-rate in the config file), since a closed load has no rate: \
+        "{users} users may send more than the cap of {cap} (--max-rate, or max-rate in the config file), since a closed load has no rate: \
          give a think time of at least users/cap, {think_s} s, or a rate (-R)"
     )]
     ClosedAboveCap {
         /// How many.
         users: u32,
-        /// What is allowed, per second.
-        cap: f64,
+        /// What is allowed.
+        cap: Rate,
         /// The think time that would keep them below it.
         think_s: f64,
     },
@@ -337,9 +337,10 @@ fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(), PlanErro
         return Err(PlanError::FewerUsersThanThreads { users, threads: spec.threads });
     }
     // Each user sends at most once in a think time, however fast the target answers.
-    let cap = spec.rate_cap.map(|cap| cap.as_per_s());
-    match cap.filter(|cap| f64::from(users) > cap * think.as_secs_f64()) {
-        Some(cap) => Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap }),
+    match spec.rate_cap.filter(|cap| f64::from(users) > cap.as_per_s() * think.as_secs_f64()) {
+        Some(cap) => {
+            Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap.as_per_s() })
+        }
         None => Ok(()),
     }
 }
@@ -352,10 +353,10 @@ fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
         check_length(phase.duration)?;
         let rate = phase.from.max(phase.to);
         if rate > Rate::per_second(RATE_MAX_PER_S) {
-            return Err(PlanError::RateTooHigh(rate.as_per_s()));
+            return Err(PlanError::RateTooHigh(rate));
         }
         if let Some(cap) = spec.rate_cap.filter(|&cap| rate > cap) {
-            return Err(PlanError::AboveCap { rate: rate.as_per_s(), cap: cap.as_per_s() });
+            return Err(PlanError::AboveCap { rate, cap });
         }
     }
     if phases.iter().all(|p| p.from.is_zero() && p.to.is_zero()) {

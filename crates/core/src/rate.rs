@@ -2,6 +2,7 @@
 
 use crate::time::{Nanos, SECOND_NS};
 use std::cmp::Ordering;
+use std::fmt;
 
 /// A rate as a fraction in lowest terms: 10 per minute is 1 request in 6 seconds. What was asked for is offered, to
 /// the nanosecond, however long the run is.
@@ -75,6 +76,26 @@ impl Rate {
     }
 }
 
+impl fmt::Display for Rate {
+    /// Without rounding: `0.5/s`, `10/min`, `3 in 7 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rate { requests, seconds } = *self;
+        // A decimal fraction ends when ten has every factor of the denominator.
+        let mut rest = seconds;
+        for factor in [2, 5] {
+            while rest.is_multiple_of(factor) {
+                rest /= factor;
+            }
+        }
+        match rest {
+            1 => write!(f, "{}/s", self.as_per_s()),
+            _ if 60u64.is_multiple_of(seconds) => write!(f, "{}/min", requests * (60 / seconds)),
+            _ if 3600u64.is_multiple_of(seconds) => write!(f, "{}/h", requests * (3600 / seconds)),
+            _ => write!(f, "{requests} in {seconds} s"),
+        }
+    }
+}
+
 impl Ord for Rate {
     fn cmp(&self, other: &Rate) -> Ordering {
         let cross = |a: &Rate, b: &Rate| u128::from(a.requests) * u128::from(b.seconds);
@@ -109,6 +130,9 @@ mod tests {
         let [third, less, more] = [(1, 3), (333, 1000), (334, 1000)].map(|(n, s)| Rate::new(n, s).unwrap());
         assert!(less < third && third < more);
         assert_eq!((third.milli_per_s(), third.in_seconds(9), third.in_seconds(10)), (333, Some(3), None));
+        let said = |requests, seconds| Rate::new(requests, seconds).unwrap().to_string();
+        assert_eq!([said(50, 1), said(1, 2), said(1, 6), said(1, 1800)], ["50/s", "0.5/s", "10/min", "2/h"]);
+        assert_eq!([said(101, 1000), said(100_000, 7)], ["0.101/s", "100000 in 7 s"]);
         assert_eq!((third.time_of(2), Rate::default().time_of(1)), (Nanos::from_secs(6), Nanos(u64::MAX)));
     }
 }

@@ -7,7 +7,7 @@ mod tables;
 use crate::facts;
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
-pub(crate) use page::Page;
+pub(crate) use page::{Page, tool};
 use std::fmt::Write;
 use unblink_artifact::document::RunDocument;
 

@@ -44,7 +44,7 @@ pub(super) fn render(doc: &CompareDocument) -> String {
         runs(out, doc, name, side);
     }
     out.push_str("</section>");
-    let made = format!("<p>Made by {} {}. ", escape(&doc.tool.name), escape(&doc.tool.version));
+    let made = format!("<p>Made by {}. ", html::tool(&doc.tool));
     let holds = format!("The page holds its whole document ({}) as JSON.</p>", escape(&doc.schema));
     page.finish_with(&doc.command, &(made + &holds))
 }

@@ -4,7 +4,7 @@ use crate::format::plural;
 use crate::svg::canvas::escape;
 use crate::svg::{COLORS, MARKS};
 use std::fmt::Write;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{RunDocument, Tool};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -83,18 +83,22 @@ fn made_by(doc: &RunDocument, holds: &str) -> String {
     let e = &doc.environment;
     format!(
         "<p>{} · {} · {} · {} · {}</p>\
-         <p>Made by {} {}{}. {} ({}) as JSON.</p>",
+         <p>Made by {}. {} ({}) as JSON.</p>",
         escape(&e.kernel),
         escape(&e.cpu),
         plural(u64::from(e.cores), "core", "cores"),
         plural(e.file_descriptors_max, "file descriptor", "file descriptors"),
         plural(u64::from(e.local_ports), "local port", "local ports"),
-        escape(&doc.tool.name),
-        escape(&doc.tool.version),
-        doc.tool.commit.as_ref().map(|commit| format!(" ({})", escape(commit))).unwrap_or_default(),
+        tool(&doc.tool),
         holds,
         escape(&doc.schema),
     )
+}
+
+/// Name, version and, where it is known, the commit.
+pub(crate) fn tool(tool: &Tool) -> String {
+    let commit = tool.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
+    escape(&format!("{} {}{commit}", tool.name, tool.version))
 }
 
 /// Quoted for a POSIX shell where it needs to be.

@@ -51,12 +51,11 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     }
     let environment = &doc.header.environment;
     let made = format!(
-        "<p>{} · {} · {}</p><p>Made by {} {}. The page holds its whole document ({}) as JSON.</p>",
+        "<p>{} · {} · {}</p><p>Made by {}. The page holds its whole document ({}) as JSON.</p>",
         escape(&environment.kernel),
         escape(&environment.cpu),
         format::plural(u64::from(environment.cores), "core", "cores"),
-        escape(&doc.header.tool.name),
-        escape(&doc.header.tool.version),
+        html::tool(&doc.header.tool),
         escape(&doc.schema),
     );
     page.finish_with(&doc.header.command, &made)
@@ -73,7 +72,7 @@ fn findings(out: &mut String, doc: &KneeDocument) {
     for (name, figure, means) in findings {
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"what\">{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"whole\">{}</td><td class=\"what\">{}</td></tr>",
             escape(name),
             escape(&figure),
             escape(&means)
@@ -104,7 +103,7 @@ fn trials(out: &mut String, doc: &KneeDocument) {
             out,
             "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n response-text\">{}</td><td class=\"n what\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n what\">{}</td><td class=\"n\">{}</td><td class=\"n what\">{}</td>\
-             <td class=\"what\">{}</td><td>{mark}\u{a0}{}</td><td class=\"n what\">{}</td></tr>",
+             <td class=\"what\">{}</td><td class=\"whole\">{mark}\u{a0}{}</td><td class=\"n what\">{}</td></tr>",
             format::rate(rate(trial)),
             format::rate(trial.delivered_per_s),
             value(trial),
