@@ -180,7 +180,7 @@ fn headers_methods_and_bodies() {
     with(&["-X", "CONNECT"]).refused(&["CONNECT"]);
     // What is echoed can't forge a line or move the cursor.
     for (flag, value) in
-        [("-X", "GET\r\nerror: none\u{1b}[2J"), ("-R", "5\u{1b}[2J\nx"), ("--seed", "\u{1b}[31m1")]
+        [("-X", "GET\r\nerror: none\u{1b}[2J"), ("-d", "5\u{1b}[2J\nx"), ("--seed", "\u{1b}[31m1")]
     {
         let said = with(&[flag, value]);
         said.refused(&["\\u{1b}["]);
