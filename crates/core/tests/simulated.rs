@@ -50,6 +50,55 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(run(7).0, run(8).0);
 }
 
+/// As in a real run: what was away for 50 ms in each second was late by as much, and says so.
+#[test]
+fn a_generator_that_pauses_says_so() {
+    let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(ms(10))));
+    let every = Windows { first: ms(500), length: ms(50), every: Some(ms(1000)), count: None };
+    world.generator.pauses = Some(every);
+    let mut totals: Bank<u64> = Bank::new(1);
+    let mut pauses = Vec::new();
+    simulate(&plan(open(1000, 5), AUTO), &world, |interval| {
+        pauses.push(interval.bank.counters.own.pause_max);
+        totals.add(&interval.bank);
+    });
+    // Due at 500 ms, seen at 550 ms: it was to look again at 500 ms.
+    let own = totals.counters.own;
+    assert_eq!((own.pause_max, own.paused, own.busy), (ms(50), ms(250), Nanos::ZERO));
+    assert_eq!((own.total, pauses[..5].iter().all(|&pause| pause == ms(50))), (ms(5009), true), "{pauses:?}");
+    assert_eq!(totals.track(Series::GeneratorLate).max_ns, ms(50).0);
+    // While nothing is due it is asked to wait, and nobody can tell that it was away for a part of that.
+    let mut own = Bank::<u64>::new(1);
+    let seldom = Windows { first: ms(500), length: ms(50), every: Some(ms(1000)), count: None };
+    world.generator.pauses = Some(seldom);
+    simulate(&plan(open(1, 5), AUTO), &world, |interval| own.add(&interval.bank));
+    assert_eq!(own.counters.own.pause_max, Nanos::ZERO);
+}
+
+/// Each request is noticed, sent and answered: three times 100 µs in each ms.
+#[test]
+fn a_generator_without_headroom_says_so() {
+    let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::from_micros(250))));
+    world.generator.cpu_per_event = Nanos::from_micros(100);
+    let busy_share = |world: &WorldSpec| {
+        let (mut totals, mut most) = (Bank::<u64>::new(1), 0.0f64);
+        let fixed = plan(open(1000, 5), Pool::Fixed { n: 10 });
+        simulate(&fixed, world, |interval| {
+            let own = interval.bank.counters.own;
+            assert!(own.busy <= own.total, "{own:?}");
+            most = most.max(own.busy.0 as f64 / own.total.0 as f64);
+            totals.add(&interval.bank);
+        });
+        let own = totals.counters.own;
+        (own.busy.0 as f64 / own.total.0 as f64, most)
+    };
+    let (share, most) = busy_share(&world);
+    assert!((share - 0.3).abs() < 0.001 && most < 0.31, "{share} {most}");
+    world.generator.cpu_per_event = Nanos::from_micros(500);
+    let (share, most) = busy_share(&world);
+    assert!(share > 0.98 && most > 0.999, "{share} {most}");
+}
+
 /// A generator that is busy half of the time pauses; what fell due meanwhile is caught up with the connections
 /// that there are and some more, not with one for each.
 #[test]

@@ -1,5 +1,6 @@
 //! The only place that asks the operating system what time it is.
 
+use unblink_core::record::PAUSE_FROM;
 use unblink_core::time::{Instant, Nanos};
 
 /// A time of day, for names and time stamps only.
@@ -48,10 +49,6 @@ fn monotonic_ns() -> u64 {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
-
-/// From this length on a stretch between two looks at the clock counts as a pause of our own. Reading one
-/// socket or sending one request takes far less.
-pub(crate) const PAUSE_FROM: Nanos = Nanos::from_millis(1);
 
 /// A worker's clock that notices when the worker was away: each look notes the time since the last one,
 /// unless waiting was what the worker was asked to do.

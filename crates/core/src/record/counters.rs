@@ -139,6 +139,10 @@ impl LagCauses {
     }
 }
 
+/// From this length on a stretch between two looks at the clock counts as a pause of the generator's own. Reading one
+/// socket or sending one request takes far less.
+pub const PAUSE_FROM: Nanos = Nanos::from_millis(1);
+
 /// How the load generator itself behaved.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct LoopCounts {
@@ -148,7 +152,7 @@ pub struct LoopCounts {
     pub total: Nanos,
     /// Longest stretch in which a worker did not look at the clock though it was not asked to wait.
     pub pause_max: Nanos,
-    /// All such stretches of a millisecond or more, summed over workers.
+    /// All such stretches of [`PAUSE_FROM`] or more, summed over workers.
     pub paused: Nanos,
     /// Time in which the workers were ready to run and had no processor, summed over workers.
     pub run_delay: Nanos,
@@ -157,6 +161,14 @@ pub struct LoopCounts {
 }
 
 impl LoopCounts {
+    /// A worker did not look at the clock for this long, though it was not asked to wait.
+    pub fn note_away(&mut self, away: Nanos) {
+        if away >= PAUSE_FROM {
+            self.paused += away;
+        }
+        self.pause_max = self.pause_max.max(away);
+    }
+
     fn add(&mut self, o: &LoopCounts) {
         self.busy += o.busy;
         self.total += o.total;

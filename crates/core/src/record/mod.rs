@@ -10,7 +10,8 @@ mod slowest;
 mod track;
 
 pub use counters::{
-    ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, STATUS_COUNT, STATUS_FIRST,
+    ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM, STATUS_COUNT,
+    STATUS_FIRST,
 };
 pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use slowest::{Outcome, SLOWEST_KEPT, SlowArrival, Slowest};

@@ -1,7 +1,7 @@
 //! The real dispatcher and recorder as a client of the simulated world.
 
 use super::intervals::Intervals;
-use super::world::Client;
+use super::world::{Client, Turn};
 use crate::dispatch::{Actions, Dispatch, Event};
 use crate::load::Load;
 use crate::record::Interval;
@@ -27,6 +27,10 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
 
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
         self.dispatch.handle(now, event, out, self.intervals.recorder());
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        self.intervals.turn(turn);
     }
 
     fn reach(&mut self, now: Instant) {

@@ -1,5 +1,6 @@
 //! Recording by intervals of a second, as the engine does it.
 
+use super::world::Turn;
 use crate::plan::Plan;
 use crate::record::{Bank, Gauges, Interval, Recorder};
 use crate::time::{Instant, Nanos};
@@ -14,6 +15,10 @@ pub(super) struct Intervals<F> {
     interval: Interval,
     zero: Instant,
     boundary: Instant,
+    /// How long the client has waited since the last boundary, as far as that was counted.
+    waited: Nanos,
+    /// What is not counted yet.
+    waiting: (Instant, Instant),
     each: F,
 }
 
@@ -29,12 +34,28 @@ impl<F: FnMut(&Interval)> Intervals<F> {
             interval: Interval::empty(operations),
             zero,
             boundary: zero + LENGTH,
+            waited: Nanos::ZERO,
+            waiting: (zero, zero),
             each,
         }
     }
 
     pub(super) fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
+    }
+
+    /// Takes note of how the client's machine came to its turn, before any boundary that has passed is looked at.
+    pub(super) fn turn(&mut self, turn: Turn) {
+        self.count_waiting(self.waiting.1);
+        self.waiting = turn.waited;
+        self.recorder.counters().own.note_away(turn.away);
+    }
+
+    fn count_waiting(&mut self, until: Instant) {
+        let (from, to) = self.waiting;
+        let until = until.min(to).max(from);
+        self.waited += until.since(from);
+        self.waiting.0 = until;
     }
 
     /// The boundary that lies at or before `now`.
@@ -45,8 +66,11 @@ impl<F: FnMut(&Interval)> Intervals<F> {
     /// Hands over what was recorded until `end`.
     pub(super) fn hand_over(&mut self, end: Instant, gauges: Gauges) {
         let length = end.since(self.zero + self.interval.start);
+        self.count_waiting(end);
+        let busy = length - std::mem::take(&mut self.waited);
         let own = &mut self.recorder.counters().own;
         own.total += length;
+        own.busy += busy;
         let Some(empty) = self.spare.take() else { return };
         let mut full = self.recorder.swap(empty);
         self.interval.bank.clear();

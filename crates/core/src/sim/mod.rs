@@ -18,7 +18,7 @@ mod watch;
 mod window;
 mod world;
 
-pub use client::{ClientSpec, simulate_client};
+pub use client::{ClientSpec, simulate_client, simulate_client_watched};
 pub use crowding::Crowding;
 pub use lasting::LastingWorld;
 pub use random::Random;

@@ -1,10 +1,11 @@
 //! Impatient users: each arrives on the schedule, gives up an attempt that takes too long, and tries again.
 //!
 //! What a user felt counts from the first intention. The server does not learn that an attempt was given up and
-//! works on, so that load amplifies itself. An attempt that may not be repeated is waited for until the timeout.
+//! works on, so that load amplifies itself. An attempt that may not be repeated is waited for until the timeout. Who
+//! has waited for that long in all leaves and sends nothing more, whatever was still to come.
 
 use super::intervals::Intervals;
-use super::world::Client;
+use super::world::{Client, Turn};
 use crate::dispatch::{Action, Actions, ConnId, Event};
 use crate::load::{Arrival, Load, Open};
 use crate::plan::Plan;
@@ -106,7 +107,7 @@ impl<F: FnMut(&Interval)> Users<F> {
         Gauges { in_flight: self.here, backlog: 0, connections: self.here, connections_peak: self.peak }
     }
 
-    fn arrive(&mut self, arrival: Arrival, now: Instant, out: &mut Actions) {
+    fn arrive(&mut self, arrival: Arrival, now: Instant) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             // A user's connection is there when it is needed.
             let counts = &mut self.intervals.recorder().counters().connections;
@@ -125,10 +126,14 @@ impl<F: FnMut(&Interval)> Users<F> {
         user.flight =
             Flight { arrival, operation, noticed: now, ready: arrival.intended, ..Flight::default() };
         self.intervals.recorder().due(&arrival);
-        self.attempt(place, out);
+        place
     }
 
-    fn attempt(&mut self, place: u32, out: &mut Actions) {
+    /// Sends, unless the user's time is over: a client that was away may notice that late.
+    fn attempt(&mut self, place: u32, now: Instant, out: &mut Actions) {
+        if self.deadline(place) <= now {
+            return self.time_out(place, now);
+        }
         let user = &mut self.users[place as usize];
         user.generation += 1;
         user.attempts += 1;
@@ -136,6 +141,16 @@ impl<F: FnMut(&Interval)> Users<F> {
         let conn = ConnId { slot: place, generation: user.generation };
         let Flight { arrival, operation, .. } = user.flight;
         out.push(Action::Send { conn, operation, arrival: arrival.index });
+    }
+
+    /// When the user has waited for as long as the timeout.
+    fn deadline(&self, place: u32) -> Instant {
+        self.users[place as usize].flight.arrival.intended + self.timeout
+    }
+
+    fn time_out(&mut self, place: u32, now: Instant) {
+        let flight = self.leave(place);
+        self.intervals.recorder().timed_out(&flight, place, 0, now);
     }
 
     fn sent(&mut self, conn: ConnId, now: Instant) {
@@ -148,8 +163,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         } else {
             self.intervals.recorder().counters().connections.resent += 1;
         }
+        let timeout = self.deadline(conn.slot);
         let user = &self.users[conn.slot as usize];
-        let timeout = user.flight.arrival.intended + self.timeout;
         let patience = self.spec.patience.map(|patience| now + patience);
         let entry = match patience.filter(|&at| at < timeout && user.attempts < self.spec.attempts_max) {
             Some(at) => (at, conn.slot, conn.generation, What::GiveUp),
@@ -167,32 +182,35 @@ impl<F: FnMut(&Interval)> Users<F> {
             && self.spec.budget_percent.is_none_or(within)
     }
 
-    /// The attempt of a user is over without success; it will come back.
+    /// The attempt of a user is over without success; it will come back, if its timeout leaves it the time to.
     fn turn_away(&mut self, place: u32, now: Instant) {
+        let timeout = self.deadline(place);
         let user = &mut self.users[place as usize];
         user.is_waiting = false;
         user.generation += 1;
         let generation = user.generation;
-        self.repeated += 1;
         match self.spec.comes_back {
             Return::After(time) => {
-                // Far above any run; it keeps the time finite.
                 let doubled = time.0.saturating_mul(1 << (user.attempts - 1).min(32));
-                self.ahead.push(Reverse((now + Nanos(doubled), place, generation, What::Again)));
+                let again = Instant(now.0.saturating_add(doubled));
+                if again < timeout {
+                    self.repeated += 1;
+                    return self.ahead.push(Reverse((again, place, generation, What::Again)));
+                }
             }
             Return::Together(every) => {
+                self.repeated += 1;
                 self.herd.push_back((place, generation));
                 self.probe.get_or_insert(now + every);
-                let timeout = user.flight.arrival.intended + self.timeout;
-                self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
             }
         }
+        self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
     }
 
     fn answered(&mut self, conn: ConnId, answer: &Answer, now: Instant, out: &mut Actions) {
         if answer.failure.is_none() {
             // Everybody hears of it, whoever asked.
-            self.come_back(out);
+            self.come_back(now, out);
         }
         if !self.is_asking(conn) {
             return;
@@ -204,11 +222,11 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.intervals.recorder().answered(&flight, conn.slot, answer, now);
     }
 
-    fn come_back(&mut self, out: &mut Actions) {
+    fn come_back(&mut self, now: Instant, out: &mut Actions) {
         self.probe = None;
         while let Some((place, generation)) = self.herd.pop_front() {
             if self.is_same(place, generation) {
-                self.attempt(place, out);
+                self.attempt(place, now, out);
             }
         }
     }
@@ -248,24 +266,21 @@ impl<F: FnMut(&Interval)> Users<F> {
                 continue;
             }
             match what {
-                What::Again => self.attempt(place, out),
+                What::Again => self.attempt(place, now, out),
                 What::GiveUp if self.may_repeat(place) => self.turn_away(place, now),
                 What::GiveUp => {
                     // The budget is used up: this attempt is the last one.
-                    let timeout = self.users[place as usize].flight.arrival.intended + self.timeout;
+                    let timeout = self.deadline(place);
                     self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
                 }
-                What::TimeOut => {
-                    let flight = self.leave(place);
-                    self.intervals.recorder().timed_out(&flight, place, 0, now);
-                }
+                What::TimeOut => self.time_out(place, now),
             }
         }
         while self.probe.is_some_and(|at| at <= now) {
             self.probe = None;
             while let Some((place, generation)) = self.herd.pop_front() {
-                if self.is_same(place, generation) {
-                    self.attempt(place, out);
+                if self.is_same(place, generation) && now < self.deadline(place) {
+                    self.attempt(place, now, out);
                     break;
                 }
             }
@@ -275,10 +290,22 @@ impl<F: FnMut(&Interval)> Users<F> {
         }
     }
 
+    /// Ends the run. Whoever has waited for as long as the timeout until then has timed out.
     fn cut_off(&mut self, now: Instant) {
         self.has_ended = true;
-        for (place, user) in self.users.iter().enumerate().filter(|(_, user)| user.is_here) {
-            self.intervals.recorder().cut_off(&user.flight, place as u32, now);
+        // A client that was away has not seen them yet.
+        self.load.advance(now, |_| {});
+        while let Some(arrival) = self.load.head() {
+            self.load.pop();
+            self.arrive(arrival, now);
+        }
+        for place in 0..self.users.len() as u32 {
+            let User { is_here, flight, .. } = self.users[place as usize];
+            if is_here && self.deadline(place) <= self.end {
+                self.time_out(place, now);
+            } else if is_here {
+                self.intervals.recorder().cut_off(&flight, place, now);
+            }
         }
         self.here = 0;
     }
@@ -311,8 +338,13 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
         self.load.advance(now, |_| {});
         while let Some(arrival) = self.load.head() {
             self.load.pop();
-            self.arrive(arrival, now, out);
+            let place = self.arrive(arrival, now);
+            self.attempt(place, now, out);
         }
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        self.intervals.turn(turn);
     }
 
     fn reach(&mut self, now: Instant) {

@@ -17,12 +17,23 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(super) trait Client {
     /// When it wants to act at the latest.
     fn wake(&self) -> Option<Instant>;
+    /// How its machine came to its turn, before it is told of anything.
+    fn turn(&mut self, turn: Turn);
     /// Takes note of an event and asks for actions.
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions);
     /// The client's turn has come at `now`; called before it is told of anything, and never while it is away.
     fn reach(&mut self, now: Instant);
     /// Nothing is left to do.
     fn is_finished(&self) -> bool;
+}
+
+/// The time from a client's last turn to this one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Turn {
+    /// From when to when it had nothing to do and waited; empty where it had.
+    pub(super) waited: (Instant, Instant),
+    /// For how long it was away though it was not asked to wait, or for longer than it was.
+    pub(super) away: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +155,7 @@ impl<W: Watch> World<W> {
                     // Without anything ahead and without a wish to wake, a client would wait for ever.
                     let Some(mine) = mine else { return now };
                     now = now.max(mine);
+                    client.turn(self.turn(client, now));
                     client.reach(now);
                     self.let_act(client, now);
                 }
@@ -165,6 +177,18 @@ impl<W: Watch> World<W> {
             }
         }
         Some(turn)
+    }
+
+    /// As the worker of a real run counts it: one that waits does not see that it was away until the time to which it
+    /// was to wait.
+    fn turn<C: Client>(&self, client: &C, now: Instant) -> Turn {
+        let from = self.busy_until.max(self.zero);
+        let wake = client.wake().unwrap_or(now);
+        let until = self.arrived.front().map_or(wake, |&(at, _)| wake.min(at));
+        match until > from {
+            true => Turn { waited: (from, now), away: now.since(wake) },
+            false => Turn { waited: (now, now), away: now.since(from) },
+        }
     }
 
     fn let_act<C: Client>(&mut self, client: &mut C, now: Instant) {

@@ -12,7 +12,7 @@ mod spec;
 pub use spec::{ClockFrom, Correct, Late, Pacing, ToolSpec};
 
 use super::intervals::Intervals;
-use super::world::Client;
+use super::world::{Client, Turn};
 use crate::dispatch::{Action, Actions, ConnId, Event};
 use crate::load::Arrival;
 use crate::plan::Plan;
@@ -242,13 +242,20 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
                 }
             }
             // Answers of the same moment come first.
-            Event::Tick if now >= self.end => return self.cut_off(now),
+            Event::Tick if now >= self.end => {
+                self.give_up_late(self.end);
+                return self.cut_off(now);
+            }
             Event::Tick => self.give_up_late(now),
             Event::Connected(..) | Event::ConnectFailed(..) => {}
         }
         while let Some(start) = self.source.start(now) {
             self.begin(start, now, out);
         }
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        self.intervals.turn(turn);
     }
 
     fn reach(&mut self, now: Instant) {
