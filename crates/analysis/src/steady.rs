@@ -199,6 +199,22 @@ mod tests {
         BATCH * mser(&batches, batches.len() / 2)
     }
 
+    /// The same without noise: interval i is `times(i)` as slow, mean and p99 alike.
+    fn still(times: impl Fn(usize) -> f64, change: impl Fn(usize, &mut IntervalLevel)) -> Vec<IntervalLevel> {
+        run(100, |i, interval| {
+            (interval.mean_ns, interval.p99_ns) = (Some(10e6), Some(30_000_000));
+            slow(interval, times(i));
+            change(i, interval);
+        })
+    }
+
+    /// (cut, event that held it back), in seconds.
+    fn found_s(intervals: &[IntervalLevel]) -> (u64, Option<u64>) {
+        let cut = find_cut(intervals).unwrap();
+        let seconds = |at: Nanos| at.0 / 1_000_000_000;
+        (seconds(cut.at), cut.held_back_by.map(seconds))
+    }
+
     #[test]
     fn the_estimator_is_that_of_the_paper() {
         // By hand: Σ(x − x̄)²/m² is 22/16, 6/81 and 0.
@@ -206,23 +222,92 @@ mod tests {
         assert_eq!(mser(&batches, 0), 0);
         assert_eq!(mser(&batches, 1), 1);
         assert_eq!(mser(&batches, 2), 2, "two that are equal have no error at all");
+        // 1/16 and 6/81; the variance itself, Σ(x − x̄)²/m, would be smaller without the first one.
+        assert_eq!(mser(&[1.0, 0.0, 1.0, 0.0], 1), 0);
+        // 2.8/25 and 2/16. By plain distances it would be 3.2/25 and 2/16, and the first one would go.
+        assert_eq!(mser(&[0.0, 1.0, 0.0, 1.0, 2.0], 1), 0);
     }
 
     #[test]
     fn a_cold_start_is_left_out() {
         // Ten times as slow at first, gone after 12 s.
         let cold = run(100, |i, interval| slow(interval, 1.0 + 9.0 * (-(i as f64) / 3.0).exp()));
-        assert!((10..=25).contains(&cut_s(&cold).unwrap()), "{:?}", cut_s(&cold));
+        assert!(found_s(&cold).0 >= 10 && found_s(&cold).1.is_none(), "{:?}", found_s(&cold));
         // A queue that fills: too fast at first.
         let filling = run(100, |i, interval| slow(interval, 1.0 - 0.8 * (-(i as f64) / 4.0).exp()));
-        assert!((10..=25).contains(&cut_s(&filling).unwrap()), "{:?}", cut_s(&filling));
+        assert!(found_s(&filling).0 >= 10 && found_s(&filling).1.is_none(), "{:?}", found_s(&filling));
+        // All of it, up to a quarter of the run.
+        for length in [5, 10, 20, 25] {
+            let step = still(|i| if i < length { 3.0 } else { 1.0 }, |_, _| ());
+            assert_eq!(found_s(&step), (length as u64, None));
+        }
+    }
+
+    /// Mean and p99 need not be slow together: what has not been calm in both yet is the transient itself.
+    #[test]
+    fn a_cold_start_may_show_in_one_figure_alone() {
+        let cold = |mean: f64, p99: u64| {
+            still(
+                |_| 1.0,
+                |i, interval| {
+                    if i < 10 {
+                        (interval.mean_ns, interval.p99_ns) = (Some(mean * 10e6), Some(p99 * 30_000_000));
+                    }
+                },
+            )
+        };
+        assert_eq!(found_s(&cold(3.0, 1)), (10, None));
+        assert_eq!(found_s(&cold(1.2, 10)), (10, None));
+    }
+
+    /// One that is slow enough to be an event holds the cut back, after the first calm interval; others don't.
+    #[test]
+    fn what_is_an_event_and_what_is_none() {
+        let after_a_cold_start = |late: f64, mean: f64, p99: f64| {
+            let times = |i| match i {
+                0..10 => 3.0,
+                50.. => late,
+                _ => 1.0,
+            };
+            found_s(&still(times, |i, interval| {
+                if (12..15).contains(&i) {
+                    interval.mean_ns = interval.mean_ns.map(|ns| ns * mean);
+                    interval.p99_ns = interval.p99_ns.map(|ns| (ns as f64 * p99) as u64);
+                }
+            }))
+        };
+        assert_eq!(after_a_cold_start(1.0, 1.9, 2.9), (15, None));
+        assert_eq!(after_a_cold_start(1.0, 2.1, 1.0), (10, Some(12)));
+        assert_eq!(after_a_cold_start(1.0, 1.5, 3.1), (10, Some(12)));
+        // Measured by the late half: 1.7 times its level, and 2.04 times that of the early one.
+        assert_eq!(after_a_cold_start(1.2, 2.04, 1.0).1, None);
+    }
+
+    /// Seconds in which nothing fell due and nothing ended say nothing.
+    #[test]
+    fn idle_seconds_are_no_event_and_no_transient() {
+        let idle = |from: usize, to: usize, due: u64| {
+            move |i: usize, interval: &mut IntervalLevel| {
+                if (from..to).contains(&i) {
+                    (interval.mean_ns, interval.p99_ns, interval.due) = (None, None, due);
+                }
+            }
+        };
+        assert_eq!(found_s(&still(|_| 1.0, idle(0, 5, 0))), (0, None));
+        let step = |i| if i < 10 { 3.0 } else { 1.0 };
+        assert_eq!(found_s(&still(step, idle(2, 4, 0))), (10, None));
+        assert_eq!(found_s(&still(step, idle(2, 4, 7))), (0, Some(2)));
     }
 
     #[test]
     fn a_steady_run_loses_little() {
-        let cuts: Vec<u64> = (20..=200).map(|n| cut_s(&run(n, |_, _| ())).unwrap()).collect();
-        let most = cuts.iter().zip(20..).map(|(&cut, n)| cut as f64 / f64::from(n));
-        assert!(most.fold(0.0, f64::max) <= 0.25, "{cuts:?}");
+        let shares: Vec<f64> = (20..=200)
+            .map(|n| cut_s(&run(n, |_, _| ())).unwrap() as f64 / n as f64)
+            .inspect(|share| assert!(*share <= 0.25, "{share}"))
+            .collect();
+        // A cut by the toss of a coin would take an eighth.
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        assert!(mean < 0.1, "{mean}");
     }
 
     /// The trap: a stall in the first quarter is the target's doing. Plain MSER deletes it.
@@ -235,8 +320,8 @@ mod tests {
                 }
             });
             assert!(plain_mser_s(&stalled) >= to, "plain MSER cuts at {}", plain_mser_s(&stalled));
-            let cut = find_cut(&stalled).unwrap();
-            assert!(cut.at <= Nanos::from_secs(from as u64), "{from}: {cut:?}");
+            let (cut, held_back) = found_s(&stalled);
+            assert!(cut <= from as u64 && held_back == Some(from as u64), "{from}: {cut} {held_back:?}");
         }
         // A cold start, then a stall: the cut stops before it and says so.
         let both = run(100, |i, interval| match i {
@@ -245,22 +330,19 @@ mod tests {
             16..=18 => slow(interval, 1.6),
             _ => {}
         });
-        let cut = find_cut(&both).unwrap();
-        assert!(cut.at >= Nanos::from_secs(5) && cut.at <= Nanos::from_secs(14), "{cut:?}");
+        assert_eq!(found_s(&both), (10, Some(14)));
         // What was lost or never came is an event even at the very beginning.
         let dead = run(100, |i, interval| match i {
             0 => interval.mean_ns = None,
             1..=6 => slow(interval, 20.0),
             _ => {}
         });
-        let cut = find_cut(&dead).unwrap();
-        assert_eq!((cut.at, cut.held_back_by), (Nanos::ZERO, Some(Nanos::ZERO)));
+        assert_eq!(found_s(&dead), (0, Some(0)));
         let lost = run(100, |i, interval| {
             slow(interval, if i < 7 { 20.0 } else { 1.0 });
             interval.lost = u64::from(i == 2);
         });
-        let cut = find_cut(&lost).unwrap();
-        assert_eq!((cut.at, cut.held_back_by), (Nanos::ZERO, Some(Nanos::from_secs(2))));
+        assert_eq!(found_s(&lost), (0, Some(2)));
     }
 
     #[test]
@@ -271,8 +353,18 @@ mod tests {
                 slow(interval, 100.0);
             }
         };
-        let cut = cut_s(&run(100, cold)).unwrap();
-        assert!((10..=25).contains(&cut), "{cut}");
+        assert_eq!(found_s(&run(100, cold)), (10, None));
+    }
+
+    /// What comes before the first calm interval keeps its weight, however much goes on later.
+    #[test]
+    fn later_events_do_not_hide_a_cold_start() {
+        let times = |i: usize| match i {
+            0..5 => 10.0,
+            30..50 | 60..65 | 70..75 | 80..85 => 5.0,
+            _ => 1.0,
+        };
+        assert_eq!(found_s(&still(times, |_, _| ())), (5, None));
     }
 
     #[test]
@@ -282,7 +374,30 @@ mod tests {
         let long_transient = run(100, |i, interval| slow(interval, if i < 45 { 5.0 } else { 1.0 }));
         assert!(matches!(cut_s(&long_transient), Err(NotSteady::StillChanging { .. })));
         assert_eq!(cut_s(&run(19, |_, _| ())), Err(NotSteady::TooShort { intervals: 19 }));
+        assert!(cut_s(&run(20, |_, _| ())).is_ok());
         let silent = run(100, |_, interval| interval.mean_ns = None);
         assert_eq!(cut_s(&silent), Err(NotSteady::NoAnswers));
+        // Nothing but seconds without load, then answers.
+        let begun_late = run(100, |i, interval| {
+            if i < 60 {
+                (interval.mean_ns, interval.p99_ns, interval.due) = (None, None, 0);
+            }
+        });
+        assert_eq!(cut_s(&begun_late), Err(NotSteady::NoAnswers));
+    }
+
+    /// The first fifth against the rest, and the halves: each finds what the other one doesn't.
+    #[test]
+    fn levels_are_compared_twice() {
+        let changing = |early: f64, late: f64| {
+            Err(NotSteady::StillChanging { early_ns: 10e6 * early, late_ns: 10e6 * late })
+        };
+        // An event at 1 s holds the cut back.
+        let lost = |i: usize, interval: &mut IntervalLevel| interval.lost = u64::from(i == 1);
+        let first_fifth = still(|i| if i < 15 { 1.3 } else { 1.0 }, lost);
+        assert_eq!(cut_s(&first_fifth), changing(1.3, 1.0));
+        assert_eq!(cut_s(&still(|i| if i < 15 { 1.2 } else { 1.0 }, lost)), Ok(0));
+        assert_eq!(cut_s(&still(|i| if i < 74 { 1.0 } else { 1.3 }, lost)), changing(1.0, 1.3));
+        assert_eq!(cut_s(&still(|i| if i < 76 { 1.0 } else { 1.3 }, lost)), Ok(0));
     }
 }

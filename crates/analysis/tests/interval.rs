@@ -105,6 +105,21 @@ fn one_stall_decides_the_tail_and_says_so() {
     assert_eq!(found[2], expected);
 }
 
+/// At a few requests per second a stall is a handful of samples, too few to be told from chance by their number.
+#[test]
+fn one_stall_at_a_low_rate_is_one_event() {
+    for (rate, seconds, stalled) in [(10, 60, 31), (7, 120, 3), (12, 60, 59)] {
+        let found = run(seconds, |second| {
+            let stall_ns = |k: u64| 10_000_000 + k * 1_000_000_000 / rate;
+            let took = |k| if second == stalled { stall_ns(k) } else { 10_000_000 + 1_000 * k };
+            (0..rate).map(|k| (took(k), false)).collect()
+        });
+        let expected =
+            Answer::OneEvent { from: Nanos::from_secs(stalled), to: Nanos::from_secs(stalled + 1) };
+        assert_eq!(found[2], expected, "{rate}/s for {seconds} s");
+    }
+}
+
 #[test]
 fn three_stalls_are_few() {
     let found = run(120, |second| {

@@ -95,23 +95,32 @@ impl ArrivalProcess {
             },
         })
     }
+
+    /// The intended times are not those of the process that is claimed: the test says so and the deviation is large, or
+    /// gaps follow from each other; of even arrivals, one lies off the line.
+    pub fn is_planned_otherwise(&self) -> bool {
+        match self.intended.gaps {
+            Some(test) => test.differs() || test.follows(),
+            None => self.intended.deviation_max.is_some_and(|off| off > ARRIVAL_OFF_THE_LINE_MAX),
+        }
+    }
+
+    /// The sent times are not those of the process that is claimed. Only gaps can tell: how late even arrivals were sent
+    /// is a figure, and whether that matters is for the generator's lateness to say.
+    pub fn is_sent_otherwise(&self) -> bool {
+        self.sent.gaps.is_some_and(|test| test.differs())
+    }
 }
 
-impl TimesTest {
-    /// The times are not those of the process that is claimed: the test says so and the deviation is large.
-    /// Intended times also must not follow from each other.
-    pub fn is_refuted(&self, intended: bool) -> bool {
-        match self.gaps {
-            Some(test) => {
-                let differs = test.p_value < ARRIVAL_P_VALUE_MAX && test.distance >= ARRIVAL_DISTANCE_MIN;
-                // Of n independent gaps the correlation has a standard deviation of 1/√n.
-                let sigmas = test.correlation.abs() * (test.gaps as f64).sqrt();
-                let follows =
-                    test.correlation.abs() >= ARRIVAL_CORRELATION_MIN && sigmas >= ARRIVAL_CORRELATION_SIGMAS;
-                differs || (intended && follows)
-            }
-            None => intended && self.deviation_max.is_some_and(|off| off > ARRIVAL_OFF_THE_LINE_MAX),
-        }
+impl GapsTest {
+    fn differs(&self) -> bool {
+        self.p_value < ARRIVAL_P_VALUE_MAX && self.distance >= ARRIVAL_DISTANCE_MIN
+    }
+
+    fn follows(&self) -> bool {
+        // Of n independent gaps the correlation has a standard deviation of 1/√n.
+        let sigmas = self.correlation.abs() * (self.gaps as f64).sqrt();
+        self.correlation.abs() >= ARRIVAL_CORRELATION_MIN && sigmas >= ARRIVAL_CORRELATION_SIGMAS
     }
 }
 

@@ -10,7 +10,7 @@ use crate::thresholds::ARRIVAL_P_VALUE_MAX;
 /// nothing out: response times count from the intended time all the same, and other findings tell of it.
 pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
     let process = case.evidence.arrivals.as_ref()?;
-    let (planned, sent) = (process.intended.is_refuted(true), process.sent.is_refuted(false));
+    let (planned, sent) = (process.is_planned_otherwise(), process.is_sent_otherwise());
     let lag = case.evidence.totals.counters.lag;
     let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
     let claimed = name(process.claimed);

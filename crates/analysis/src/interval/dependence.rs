@@ -12,6 +12,9 @@ const EVENT_LEVEL_RATIO: u64 = 5;
 /// … and at least this many more.
 const EVENT_LEVEL_MIN: u64 = 30;
 
+/// An event that is known by its weight alone holds this share of what lies above the quantile.
+const EVENT_WEIGHT: f64 = 0.9;
+
 /// Memory is told from chance when the correlation of neighbours is above this many standard errors.
 const CORRELATION_ERRORS: f64 = 2.0;
 /// With blocks of L stretches the variance is too low by the share G/L; this much of it can be mended.
@@ -40,6 +43,24 @@ pub(super) fn events(stretches: &[Stretch], snapshot: &Snapshot) -> Vec<Event> {
         }
     }
     events
+}
+
+/// The shortest time that holds [`EVENT_WEIGHT`] of what lies above a quantile, by stretch: where one event decides, and
+/// too few samples saw it for [`events`] to tell it from chance, this is where it was.
+pub(super) fn shortest(above: &[f64]) -> Event {
+    let wanted = EVENT_WEIGHT * above.iter().sum::<f64>();
+    let (mut from, mut sum, mut found) = (0, 0.0, (0, above.len()));
+    for (i, weight) in above.iter().enumerate() {
+        sum += weight;
+        while sum - above[from] >= wanted && from < i {
+            sum -= above[from];
+            from += 1;
+        }
+        if sum >= wanted && i + 1 - from < found.1 - found.0 {
+            found = (from, i + 1);
+        }
+    }
+    found
 }
 
 /// What the target's memory from one stretch to the next asks for.
@@ -93,6 +114,14 @@ mod tests {
                 x
             })
             .collect()
+    }
+
+    #[test]
+    fn the_shortest_time_that_holds_most() {
+        assert_eq!(shortest(&[0.0, 0.0, 5.0, 3.0, 0.0]), (2, 4));
+        assert_eq!(shortest(&[1.0, 0.0, 10.0, 0.0, 9.0, 0.0]), (2, 5));
+        assert_eq!(shortest(&[0.0, 7.0]), (1, 2));
+        assert_eq!(shortest(&[1.0, 1.0, 1.0]), (0, 3));
     }
 
     #[test]

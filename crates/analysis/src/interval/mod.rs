@@ -194,14 +194,13 @@ impl Run<'_> {
             return None;
         }
         let count = above * above / variance;
+        if count >= ONE_EVENT_MAX {
+            return Some(Answer::FewEvents { events: count.round() as u32 });
+        }
         let weight = |&(from, to): &dependence::Event| snapshot.above[from..to].iter().sum::<f64>();
-        let heaviest = events.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)));
-        Some(match heaviest {
-            Some(&(from, to)) if count < ONE_EVENT_MAX => {
-                Answer::OneEvent { from: self.stretches[from].start, to: self.stretches[to - 1].end }
-            }
-            _ => Answer::FewEvents { events: count.round().max(1.0) as u32 },
-        })
+        let heaviest = events.iter().max_by(|a, b| weight(a).total_cmp(&weight(b))).copied();
+        let (from, to) = heaviest.unwrap_or_else(|| dependence::shortest(&snapshot.above));
+        Some(Answer::OneEvent { from: self.stretches[from].start, to: self.stretches[to - 1].end })
     }
 
     /// Goes outwards from the estimate until F̂ is significantly different from q. `factor` mends the block variance.
