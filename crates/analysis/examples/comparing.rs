@@ -19,6 +19,8 @@ use unblink_analysis::compare::{Quantity, Rule, Run, Verdict, compare, decided, 
 /// Runs on a side.
 const RUNS: usize = 5;
 const QUANTILE: f64 = 0.99;
+/// Equal targets raise an alarm in 2 of the 252 ways to deal ten runs out.
+const CHANCE: f64 = 2.0 / 252.0;
 /// The shift that must be found, in standard deviations between runs.
 const SHIFT: f64 = 4.5;
 /// A smaller difference is no regression; as the command has it unless told otherwise.
@@ -108,12 +110,14 @@ fn test_row(server: &Server, pairs: &[Pair]) -> String {
         format!("{} | {}", percent(printed[printed.len() / 2].exp_m1()), percent(found))
     };
     format!(
-        "| {} | {} s | {} | {} of {} | {} | {} | {} |",
+        "| {} | {} s | {} | {} of {} (chance: {} ± {}) | {} | {} | {} |",
         server.name,
         server.length_s,
         percent(sd.exp_m1()),
         percent(alarms),
         pairs.len(),
+        percent(CHANCE),
+        percent((CHANCE * (1.0 - CHANCE) / pairs.len() as f64).sqrt()),
         percent(shifted),
         smallest(0.0),
         smallest(EFFECT_MIN.ln_1p()),

@@ -18,7 +18,12 @@ pub(crate) struct Server {
     spec: ServerSpec,
     warmup_s: u64,
     pub(crate) length_s: u64,
+    /// Servers have seeds of their own: with the same draws, what chance does to one would be told of all of them.
+    first_seed: u64,
 }
+
+/// Runs of one server at the most.
+const SEEDS: u64 = 1 << 32;
 
 /// What was recorded of one run.
 pub(crate) struct Recorded {
@@ -42,12 +47,16 @@ pub(crate) fn all() -> Vec<Server> {
         ..ServerSpec::new(Service::Constant(Nanos::from_millis(5)))
     };
     let mean = Nanos::from_millis(1);
-    vec![
+    let mut servers = vec![
         server("M/M/1, ρ = 0.5", 500, poisson, one_slot(mean), 20),
         server("M/M/1, ρ = 0.8", 800, poisson, one_slot(mean), 20),
         server("lognormal, σ = 0.5", 500, poisson, ServerSpec::new(lognormal), 20),
         server("stalls of 0.3 s at random", 100, |_| Process::Even, stalls, 120),
-    ]
+    ];
+    for (server, number) in servers.iter_mut().zip(1..) {
+        server.first_seed = number * SEEDS;
+    }
+    servers
 }
 
 fn server(
@@ -57,12 +66,13 @@ fn server(
     spec: ServerSpec,
     length_s: u64,
 ) -> Server {
-    Server { name, rate_per_s, process, spec, warmup_s: 2, length_s }
+    Server { name, rate_per_s, process, spec, warmup_s: 2, length_s, first_seed: 0 }
 }
 
 impl Server {
-    /// One run of this seed.
-    pub(crate) fn record(&self, seed: u64) -> Recorded {
+    /// Run `number`, from seeds of its own for its arrivals and for its server.
+    pub(crate) fn record(&self, number: u64) -> Recorded {
+        let seed = self.first_seed + 2 * number;
         let (warmup, length) = (Nanos::from_secs(self.warmup_s), Nanos::from_secs(self.length_s));
         let plan = Plan::new(PlanSpec {
             load: LoadSpec::Open {
@@ -80,7 +90,7 @@ impl Server {
         })
         .expect("a valid plan");
         let mut world = WorldSpec::new(self.spec.clone());
-        world.seed = seed + 1_000_000;
+        world.seed = seed + 1;
         let mut recorded = Recorded {
             completed: Track::default(),
             censored: Track::default(),
