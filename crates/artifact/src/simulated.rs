@@ -16,6 +16,8 @@ pub struct SimulatedWorld {
     pub client: String,
     /// The figures are what users feel; false: those that this client would report.
     pub is_felt: bool,
+    /// This client may move its schedule: what it sends is no longer what was planned, even where nothing is omitted.
+    pub moves_schedule: bool,
     /// Of every draw in the world.
     pub seed: u64,
     /// Arrivals of the measured part by the plan's schedule; `null` for a closed plan.
@@ -27,6 +29,9 @@ pub struct SimulatedWorld {
 pub struct Simulated {
     /// What was simulated.
     pub world: SimulatedWorld,
+    /// Arrivals per second that the plan asks for over its measured part, whatever the client makes of it (`offered` of
+    /// `rate` is what the client itself asked for); `null` where nothing was planned, and in a part of a run.
+    pub claimed: Option<f64>,
     /// Planned arrivals that the client never sent and does not know of; `null` where nothing was planned, and in a
     /// part of a run.
     pub omitted: Option<u64>,

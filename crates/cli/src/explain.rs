@@ -2,6 +2,7 @@
 
 use crate::args::load::LoadArgs;
 use crate::args::sim::ExplainArgs;
+use crate::args::steady::Warmup;
 use crate::sim::{Described, Simulation};
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
@@ -23,6 +24,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<u8> {
     let load = described.load(&args.load);
     if load.closed.is_some() {
         bail!("--closed: explain compares tools with users who come at a rate: give it with -R");
+    }
+    if load.warmup == Warmup::Auto {
+        bail!("--warmup auto: explain compares whole runs: give it a time, such as --warmup 5s");
     }
     let (explain, planned) = gather(&described, &load)?;
     if planned == 0 {
@@ -57,6 +61,7 @@ fn figures(row: &Figures) -> serde_json::Value {
         "client": row.client,
         "does": row.does,
         "is_felt": row.is_felt,
+        "is_other_users": row.is_other_users,
         "p50_ns": row.p50_ns,
         "p90_ns": row.p90_ns,
         "p99_ns": row.p99_ns,
@@ -108,7 +113,13 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
             text => text,
         };
         let (run, _) = described.simulation(&load, text)?.run(|_| {});
-        rows.push(Row { name: client.name.into(), client: text.into(), does: client.does.into(), run });
+        rows.push(Row {
+            name: client.name.into(),
+            client: text.into(),
+            does: client.does.into(),
+            is_other_users: client.is_other_users,
+            run,
+        });
     }
     let explain = Explain {
         scenario: described.scenario.as_ref().map(|scenario| scenario.name.to_string()),
@@ -125,11 +136,14 @@ struct Client {
     name: &'static str,
     text: String,
     does: &'static str,
+    /// Right, about users who behave differently.
+    is_other_users: bool,
 }
 
-/// Static or dynamic schedule, queueing or not, corrected or raw, and no schedule at all.
+/// Static or dynamic schedule, queueing or not, corrected or raw, no schedule at all, and users who don't just wait.
 fn clients(users: u32) -> Vec<Client> {
-    let client = |name, text: &str, does| Client { name, text: text.to_string(), does };
+    let client = |name, text: &str, does| Client { name, text: text.into(), does, is_other_users: false };
+    let people = |name, text: &str, does| Client { name, text: text.into(), does, is_other_users: true };
     vec![
         client(
             "pool",
@@ -147,6 +161,12 @@ fn clients(users: u32) -> Vec<Client> {
             "YCSB raw",
             "ycsb",
             "sends everything that was planned, but counts from the send: the time in its own queue is missing.",
+        ),
+        client(
+            "YCSB both",
+            "ycsb-intended",
+            "the same with both of its clocks: this one counts from the schedule and is right, with the queues of its 50 \
+             threads in front; the other one is YCSB raw.",
         ),
         client(
             "k6",
@@ -187,6 +207,18 @@ fn clients(users: u32) -> Vec<Client> {
             "wrk",
             &format!("wrk closed={users}"),
             "asks again when it is answered, and makes values up from the mean interval at which it did ask.",
+        ),
+        people(
+            "impatient",
+            "retry patience=300ms back-off=100ms",
+            "users who give up an attempt after 300 ms and try again, twice at the most: right about them, and about the \
+             load that they add to a server that is slow already.",
+        ),
+        people(
+            "herd",
+            "herd patience=300ms",
+            "users who give up together and all come back when one of them is answered: right about them, and about the \
+             rush with which an outage ends.",
         ),
     ]
 }

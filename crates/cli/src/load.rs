@@ -1,6 +1,7 @@
 //! From the flags of a load to what a plan needs, and to what the run document says of it.
 
 use crate::args::load::{Arrivals, LoadArgs};
+use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
@@ -95,7 +96,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         users: None,
         think_ns: None,
         warmup_ns: spec.warmup.0,
-        warmup_auto: false,
+        warmup_auto: args.warmup == Warmup::Auto,
         precision: None,
         duration_ns: length.0,
         timeout_ns: spec.timeout.0,
@@ -142,6 +143,9 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
     }
     if spec.warmup.0 > 0 {
         load.summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
+    }
+    if load.warmup_auto {
+        load.summary += ", the transient left out";
     }
     load
 }

@@ -56,6 +56,15 @@ fn a_stall_under_every_client() {
     let omitted = |name| client(&all, name)["omitted"].as_u64().expect("a count");
     assert_eq!((omitted("users"), omitted("k6"), omitted("closed")), (0, 960, 1000));
     assert_eq!(client(&all, "wrk")["invented"], 974);
+    // The intended clock of YCSB has the queues of its threads in front, each of which serves 20 requests per second.
+    let both = client(&all, "YCSB both");
+    assert!(both["is_felt"] == true && p99("YCSB both") >= 410.0 && omitted("YCSB both") == 0, "{both}");
+    for name in ["impatient", "herd"] {
+        let row = client(&all, name);
+        assert!(row["is_other_users"] == true && row["p99_error"].is_null(), "{row}");
+        assert_eq!((omitted(name), row["invented"].as_u64()), (0, Some(0)));
+        assert!(p99(name) >= 410.0, "{row}");
+    }
     let (page, picture) = (place.text("lesson/explain.html"), place.text("lesson/explain.svg"));
     assert!(
         page.contains("SIMULATED") && page.contains("YCSB raw") && page.contains("<svg class=\"narrow\"")

@@ -139,6 +139,67 @@ fn the_same_seed_gives_the_same_figures() {
     assert_ne!(run("7"), run("8"));
 }
 
+/// A simulated generator that is away or busy is judged like a real one.
+#[test]
+fn a_generator_that_is_late_is_found_out() {
+    let load = ["--server", "service=10ms", "-R", "1000", "-d", "20s"];
+    let run = |generator| sim(&Place::new(), &[&load[..], &["--generator", generator]].concat());
+    let paused = run("pause=50ms@500ms/1s");
+    assert_eq!(paused.count("/generator/pause_max_ns"), 50_000_000);
+    assert_eq!(paused.count("/generator/paused_ns"), 20 * 50_000_000);
+    assert_eq!(paused.count("/generator_late/max"), 50_000_000);
+    assert!(paused.has_finding("generator_late") && paused.has_finding("generator_paused"), "{paused:?}");
+    assert!(!paused.has_finding("generator_busy"), "{paused:?}");
+    // Each request costs three times 300 µs of each ms.
+    let busy = run("cpu=300us");
+    let share = busy.number("/generator/busy_share");
+    assert!((0.88..0.92).contains(&share) && busy.has_finding("generator_busy"), "{share} {busy:?}");
+    let sound = run("cpu=1us");
+    assert!(!sound.has_finding("generator_busy") && !sound.has_finding("generator_paused"), "{sound:?}");
+    assert_eq!((sound.code, busy.at("/validity/status") != "valid"), (Some(0), true));
+}
+
+/// What a client does not send, it has not held.
+#[test]
+fn what_was_claimed_offered_and_omitted() {
+    for (client, moves) in
+        [("k6", false), ("connections=50 late=shift", true), ("schedule=dynamic connections=50", true)]
+    {
+        let place = Place::new();
+        let run = sim(&place, &["--scenario", "stall", "--client", client]);
+        let (claimed, offered) = (run.number("/simulated/claimed"), run.number("/rate/offered"));
+        let omitted = run.number("/simulated/omitted");
+        assert_eq!((claimed, run.at("/simulated/world/moves_schedule") == true), (1000.0, moves), "{client}");
+        assert!(omitted > 900.0 && (offered + omitted / 60.0 - claimed).abs() < 0.001, "{client}: {offered}");
+        for text in [place.call(&["report", "out"]).stdout, place.text("out/report.html")] {
+            assert!(!text.contains("schedule was held"), "{client}: {text}");
+            assert!(text.contains("claimed") && text.contains("omitted"), "{client}: {text}");
+        }
+    }
+}
+
+/// The same rule as for a real run, and the folder gives the same document again.
+#[test]
+fn a_simulated_cold_start_is_left_out() {
+    let place = Place::new();
+    let server = ["--server", "service=ramp(100ms,10ms,0s,10s)", "-R", "200", "-d", "60s"];
+    let run = sim(&place, &[&server[..], &["--warmup", "auto"]].concat());
+    assert_eq!(
+        (run.at("/load/warmup_auto") == true, run.at("/transient/status") == "left_out"),
+        (true, true)
+    );
+    let cut = run.count("/transient/to_ns");
+    assert!((10_000_000_000..=15_000_000_000).contains(&cut), "{cut}");
+    assert_eq!(run.count("/response_time/count") + run.count("/transient/arrivals/ok"), 12_000);
+    assert_eq!(run.quantile("response_time", 0.99), (10_000_000, false));
+    let again = place.call(&["report", "out", "--json"]).run();
+    assert_eq!(again.document, run.document);
+    // A stall is an event, and stays.
+    let stall = sim(&Place::new(), &["--scenario", "stall", "--warmup", "auto"]);
+    let p99 = stall.quantile("response_time", 0.99).0;
+    assert!(stall.at("/transient/status") == "none" && p99.abs_diff(410_000_000) < 1_000_000, "{p99}");
+}
+
 #[test]
 fn users_who_try_again_amplify() {
     let server = ["--server", "slots=10 service=10ms pause=2s@5s", "-R", "900", "-d", "20s"];
@@ -183,9 +244,14 @@ fn what_can_not_be_simulated_is_refused() {
     refused(&["--closed", "1", "--server", "service=1ms error=1/2"], &["without end"]);
     refused(&["--closed", "10", "--scenario", "stall", "--client", "wrk"], &["--closed and --client"]);
     refused(&["-R", "1000000", "-d", "24h", "--server", "service=1ms"], &["events", "-n"]);
+    let many = ["-R", "10000", "-d", "10m", "--server", "service=1ms error=1/2", "--client"];
+    refused(&[&many[..], &["herd attempts=1000000"]].concat(), &["events", "attempts=", "budget="]);
     refused(&["--scenario", "stall", "--client", "late=drop"], &["connections=50"]);
     refused(&["--scenario", "stall", "-d", "5s", "--client", "wrk2"], &["first 10 s", "discard=0s"]);
-    refused(&["--scenario", "stall", "--warmup", "auto"], &["--warmup 5s"]);
+    let auto = ["--scenario", "stall", "--warmup", "auto"];
+    refused(&[&auto[..], &["--client", "k6"]].concat(), &["--client", "--warmup 5s"]);
+    refused(&[&auto[..], &["-d", "19s"]].concat(), &["at least 20 s", "19 s"]);
+    place.call(&[&["explain"], &auto[..]].concat()).refused(&["explain", "--warmup 5s"]);
     refused(
         &["-R", "10", "--server", "service=1ms refuse=1/2", "--client", "k6"],
         &["refuse=", "always open"],

@@ -38,8 +38,10 @@ pub struct Row {
     pub name: String,
     /// In the words of `--client`.
     pub client: String,
-    /// What it does wrong, in a plain sentence.
+    /// What it does wrong, or about whom it is right, in a plain sentence.
     pub does: String,
+    /// Users who behave differently rather than a tool: what they feel is no error.
+    pub is_other_users: bool,
     /// Its run.
     pub run: RunDocument,
 }
@@ -55,6 +57,8 @@ pub struct Figures {
     pub does: String,
     /// Are its figures those of its users?
     pub is_felt: bool,
+    /// Users who behave differently rather than a tool.
+    pub is_other_users: bool,
     /// Nanoseconds at p50, p90, p99, p99.9 and the maximum; `null` beyond what is known.
     pub p50_ns: Option<u64>,
     /// See above.
@@ -71,7 +75,7 @@ pub struct Figures {
     pub omitted: u64,
     /// Values among the samples that it made up.
     pub invented: u64,
-    /// p99 against that of users: −0.9 is 90 % too low.
+    /// p99 against that of users: −0.9 is 90 % too low. `null` for other users, who are right about themselves.
     pub p99_error: Option<f64>,
 }
 
@@ -90,6 +94,7 @@ impl Explain {
             client: "ideal".into(),
             does: "come when they come, whatever the server does, and wait from then on. This is the truth."
                 .into(),
+            is_other_users: false,
             run: self.truth.clone(),
         };
         let mut figures = figures(&row, None);
@@ -121,6 +126,7 @@ fn figures(row: &Row, truth_p99: Option<u64>) -> Figures {
         client: row.client.clone(),
         does: row.does.clone(),
         is_felt: simulated.is_some_and(|simulated| simulated.world.is_felt),
+        is_other_users: row.is_other_users,
         p50_ns: known(0.5),
         p90_ns: known(0.9),
         p99_ns,
@@ -129,7 +135,9 @@ fn figures(row: &Row, truth_p99: Option<u64>) -> Figures {
         samples: d.count,
         omitted: simulated.and_then(|simulated| simulated.omitted).unwrap_or(0),
         invented: simulated.map_or(0, |simulated| simulated.invented),
-        p99_error: p99_ns.zip(truth_p99).and_then(|(p99, truth)| error(p99, truth)),
+        p99_error: p99_ns
+            .zip(truth_p99.filter(|_| !row.is_other_users))
+            .and_then(|(p99, truth)| error(p99, truth)),
     }
 }
 
@@ -141,6 +149,7 @@ impl Figures {
     /// `−98 %`, `0 %`, `+28 %`.
     fn error(&self) -> String {
         match self.p99_error.map(|error| (error * 100.0).round()) {
+            _ if self.is_other_users => "others".into(),
             None => "–".into(),
             Some(percent) if percent < 0.0 => format!("−{}\u{a0}%", -percent),
             Some(0.0) => "0\u{a0}%".into(),
@@ -176,14 +185,14 @@ fn finding(explain: &Explain) -> String {
     let Some(truth) = figures[0].p99_ns else {
         return "One server, and what each kind of load tool says about it".into();
     };
-    let rows = &figures[1..];
-    let hidden = rows.iter().filter(|row| row.p99_error.is_some_and(|error| error < -0.5)).count();
+    let tools: Vec<&Figures> = figures[1..].iter().filter(|row| !row.is_other_users).collect();
+    let hidden = tools.iter().filter(|row| row.p99_error.is_some_and(|error| error < -0.5)).count();
     match hidden {
         0 => format!("Users feel a p99 of {}; no tool reports less than half of it", format::duration(truth)),
         hidden => format!(
             "Users feel a p99 of {}; {hidden} of {} load tools {} less than half of it",
             format::duration(truth),
-            rows.len(),
+            tools.len(),
             if hidden == 1 { "reports" } else { "report" }
         ),
     }
@@ -213,7 +222,10 @@ fn picture(explain: &Explain) -> Picture {
         .zip(&figures[1..])
         .map(|(row, figures)| svg::Panel {
             name: figures.name.clone(),
-            says: format!("p99 {}, {}", figures.p99_ns.map_or("–".into(), format::duration), figures.error()),
+            says: match (figures.p99_ns.map_or("–".into(), format::duration), figures.is_other_users) {
+                (p99, true) => format!("p99 {p99}, of other users"),
+                (p99, false) => format!("p99 {p99}, {}", figures.error()),
+            },
             class: if figures.is_felt { "response" } else { "service" },
             points: row.run.spectrum.response_time.iter().map(|p| (p.q, p.value_ns)).collect(),
         })

@@ -5,6 +5,7 @@ use crate::simulated::{Fanout, Simulated, SlowerPages};
 use unblink_analysis::evidence::WrongClient;
 use unblink_analysis::quantile::{QUANTILES, Survival};
 use unblink_core::record::Series;
+use unblink_core::time::Nanos;
 
 impl Tally {
     pub(super) fn simulated(&self) -> Option<Simulated> {
@@ -13,7 +14,9 @@ impl Tally {
         let sent = counters.measured.sent + counters.warmup.sent;
         let whole = world.planned.filter(|_| self.part.is_none());
         let answered = counters.measured.ok;
+        let length = Nanos(self.header.load.duration_ns);
         Some(Simulated {
+            claimed: whole.map(|planned| super::per_second(planned, length)),
             omitted: whole.map(|planned| planned.saturating_sub(counters.measured.due)),
             invented: self.totals.track(Series::Response).count().saturating_sub(answered),
             requests_per_arrival: match sent {

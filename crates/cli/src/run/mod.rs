@@ -15,7 +15,7 @@ use crate::live::LiveLine;
 use crate::output;
 use crate::{clock, exit, signals};
 use anyhow::{Context, Result};
-pub(crate) use prepare::{Prepared, planned, prepare, prepare_under};
+pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -223,11 +223,7 @@ fn lasting(args: &RunArgs) -> Result<LoadArgs> {
 fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
     let mut load = load::describe(&args.load, plan);
     load.pacing = Some(args.target.pacing.mode().name().into());
-    load.warmup_auto = args.load.warmup == Warmup::Auto;
     load.precision = precision::goal(args);
-    if load.warmup_auto {
-        load.summary += ", the transient left out";
-    }
     if let Some(goal) = &load.precision {
         load.summary += &format!(
             " at most, until {} is known within {}",
@@ -239,7 +235,7 @@ fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
 }
 
 /// The end of a transient can only be found in a load that holds, and not in a short one.
-fn check_transient(plan: &Plan) -> Result<()> {
+pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
     if let LoadSpec::Open { phases, .. } = &plan.spec().load
         && phases.iter().any(|p| p.from != p.to || p.from != phases[0].from)
     {

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::schedule::Process;
-use unblink_core::sim::{ClientSpec, Pacing, ServerSpec, Service, WorldSpec};
+use unblink_core::sim::{ClientSpec, Pacing, Return, ServerSpec, Service, UsersSpec, WorldSpec};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         None => plan.schedule().map_or(0.0, |schedule| schedule.expected_before(plan.load_length()) as f64),
     };
     let attempts = match client {
-        Some(ClientSpec::Users(users)) => f64::from(users.attempts_max.min(3)),
+        Some(ClientSpec::Users(users)) => attempts(users, world, plan.spec().timeout),
         _ => 1.0,
     };
     let requests = requests.min(most);
@@ -45,12 +45,47 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         requests * attempts * EVENTS_PER_REQUEST + draws(plan, client, requests) + windows(world, length);
     if events > EVENTS_MAX {
         let events = format::plain(&format::count(events.min(1e18) as u64));
+        let fewer = if attempts > 1.0 { ", or attempts= or budget= in --client" } else { "" };
         bail!(
-            "this would take about {events} events, more than the {EVENTS_MAX:.0e} that are simulated: lower the \
-             rate or the duration, or give -n"
+            "this may take {events} events, more than the {EVENTS_MAX:.0e} that are simulated: lower the rate or the \
+             duration{fewer}, or give -n"
         );
     }
     Ok(())
+}
+
+/// Attempts of a user at the most.
+fn attempts(users: &UsersSpec, world: &WorldSpec, timeout: Nanos) -> f64 {
+    let server = &world.server;
+    let fails = server.queue_max.is_some()
+        || server.error_one_in > 0
+        || server.reset_one_in > 0
+        || !server.down.is_empty();
+    let way_s = 2.0 * (world.network.latency.as_secs_f64() + world.generator.cpu_per_event.as_secs_f64());
+    // An attempt without success takes as long as the user's patience, unless the server may fail it at once.
+    let attempt_s = match users.patience {
+        _ if fails => way_s,
+        Some(patience) => patience.as_secs_f64(),
+        None => return 1.0,
+    };
+    let mut pause_s = match users.comes_back {
+        Return::After(time) => time.as_secs_f64(),
+        Return::Together(_) => 0.0,
+    };
+    let limit = f64::from(users.attempts_max);
+    let allowed = users.budget_percent.map_or(limit, |percent| 1.0 + f64::from(percent) / 100.0);
+    // As many as fit into the timeout. A pause that doubles soon does not; without one there is nothing to add up.
+    let timeout_s = timeout.as_secs_f64();
+    if pause_s == 0.0 {
+        return limit.min(allowed).min(1.0 + timeout_s / attempt_s);
+    }
+    let (mut begun, mut at_s) = (0.0, 0.0);
+    while begun < limit && at_s < timeout_s {
+        begun += 1.0;
+        at_s += attempt_s + pause_s;
+        pause_s *= 2.0;
+    }
+    begun.min(allowed)
 }
 
 /// About how long a request takes where it is answered fastest, in seconds.
@@ -96,4 +131,36 @@ fn draws(plan: &Plan, client: Option<&ClientSpec>, requests: f64) -> f64 {
 /// Pauses at random times that have to be drawn.
 fn windows(world: &WorldSpec, length_s: f64) -> f64 {
     world.server.shut_at_random.map_or(0.0, |w| length_s / (w.length + w.gap_mean).as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_those_that_may_happen() {
+        let sound = ServerSpec::new(Service::Constant(Nanos::from_millis(1)));
+        let failing = ServerSpec { error_one_in: 2, ..sound.clone() };
+        let most = |server: &ServerSpec, users: UsersSpec| {
+            attempts(&users, &WorldSpec::new(server.clone()), Nanos::from_secs(10))
+        };
+        let herd = UsersSpec {
+            patience: None,
+            attempts_max: 100,
+            comes_back: Return::Together(Nanos::from_secs(1)),
+            budget_percent: None,
+        };
+        assert_eq!(most(&failing, herd), 100.0, "whenever somebody is answered");
+        assert_eq!(most(&sound, herd), 1.0, "nobody is ever turned away");
+        let patience = Some(Nanos::from_secs(1));
+        assert_eq!(most(&sound, UsersSpec { patience, ..herd }), 11.0, "one in each second, and the first");
+        assert_eq!(most(&failing, UsersSpec { budget_percent: Some(50), ..herd }), 1.5);
+        // At 0, 1, 3 and 7 s; the next one would be at 15 s.
+        let comes_back = Return::After(Nanos::from_secs(1));
+        assert_eq!(most(&failing, UsersSpec { comes_back, ..herd }), 4.0);
+        assert_eq!(most(&failing, UsersSpec { comes_back, attempts_max: 3, ..herd }), 3.0);
+        let at_once = Return::After(Nanos::ZERO);
+        let most_users = UsersSpec { comes_back: at_once, attempts_max: 1_000_000, ..herd };
+        assert_eq!(most(&failing, most_users), 1_000_000.0);
+    }
 }

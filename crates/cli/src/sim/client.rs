@@ -233,6 +233,16 @@ pub(crate) fn is_felt(client: &Client) -> bool {
     }
 }
 
+/// May what it sends leave the plan's schedule?
+pub(crate) fn moves_schedule(client: Option<&ClientSpec>) -> bool {
+    match client {
+        Some(ClientSpec::Tool(tool)) => {
+            !matches!(tool.pacing, Pacing::Static | Pacing::StaticLocal) || tool.late == Late::Shift
+        }
+        None | Some(ClientSpec::Users(_)) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

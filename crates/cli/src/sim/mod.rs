@@ -11,12 +11,12 @@ use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
 use crate::folder::Folder;
-use crate::{clock, environment, exit, load, output, secrets};
+use crate::{clock, environment, exit, load, output, run, secrets};
 use anyhow::{Result, bail};
 use client::Client;
 use scenario::Scenario;
 use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
-use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::folder::{FolderWriter, leave_out_transient};
 use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
@@ -48,11 +48,13 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
     let mut writer = FolderWriter::create(&folder, &simulation.header)?;
-    let (document, tally) = simulation.run(|interval| {
+    let (tally, ending) = simulation.record((), |interval| {
         if let Err(error) = writer.interval(interval) {
             output::note(format_args!("warning: {error}"));
         }
     });
+    let tally = leave_out_transient(&folder, tally, &ending);
+    let document = tally.document(&ending);
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
     }
@@ -124,9 +126,6 @@ impl Described {
 
     /// Checks everything.
     pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str) -> Result<Simulation> {
-        let Warmup::Time(warmup) = args.warmup else {
-            bail!("--warmup auto is for real runs: give a simulated one a time, such as --warmup 5s");
-        };
         let client_text = one_space(client_text);
         let client = client::parse(&client_text, args.connections)?;
         let pool = match args.connections {
@@ -135,7 +134,7 @@ impl Described {
         };
         let plan = Plan::new(PlanSpec {
             load: load::spec(args)?,
-            warmup,
+            warmup: args.warmup.planned(),
             limit: args.requests,
             timeout: args.timeout,
             drain: args.drain,
@@ -145,6 +144,15 @@ impl Described {
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
         })?;
+        if args.warmup == Warmup::Auto {
+            if client != Client::Ideal {
+                bail!(
+                    "--warmup auto finds the transient of what users feel; with --client give it a time, such as \
+                     --warmup 5s"
+                );
+            }
+            run::check_transient(&plan)?;
+        }
         let is_felt = client::is_felt(&client);
         let client = self.fitted(client, args, &plan)?;
         let world = WorldSpec { seed: args.seed, ..self.world.clone() };
@@ -161,6 +169,7 @@ impl Described {
             generator: self.generator.clone(),
             client: if client_text.is_empty() { "ideal".into() } else { client_text },
             is_felt,
+            moves_schedule: client::moves_schedule(client.as_ref()),
             seed: args.seed,
             planned: scheduled.map(|s| s.measured),
         });
@@ -250,11 +259,13 @@ impl Simulation {
     }
 
     /// The same under the eyes of `watch`, which sees the ideal client only.
-    pub(crate) fn run_watched(
-        &self,
-        watch: impl Watch,
-        mut each: impl FnMut(&Interval),
-    ) -> (RunDocument, Tally) {
+    pub(crate) fn run_watched(&self, watch: impl Watch, each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
+        let (tally, ending) = self.record(watch, each);
+        (tally.document(&ending), tally)
+    }
+
+    /// Everything that was recorded, before any of it is left out.
+    fn record(&self, watch: impl Watch, mut each: impl FnMut(&Interval)) -> (Tally, Ending) {
         let mut tally = Tally::new(self.header.clone());
         let take = |interval: &Interval| {
             tally.add(interval);
@@ -288,7 +299,7 @@ impl Simulation {
             by_address: Default::default(),
             aborted: None,
         };
-        (tally.document(&ending), tally)
+        (tally, ending)
     }
 }
 

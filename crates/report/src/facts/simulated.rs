@@ -20,12 +20,16 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
         details.push(format!("generator: {}", world.generator));
     }
     details.push(format!("client: {}", world.client));
-    if let Some(omitted) = simulated.omitted.filter(|&omitted| omitted > 0) {
-        let planned = world.planned.unwrap_or(0);
+    if let Some((omitted, claimed)) = omitted(doc) {
+        let offered = match doc.rate.offered {
+            Some(offered) => format!("{} offered", format::rate(offered)),
+            None => format!("{} sent", format::rate(doc.rate.sent)),
+        };
+        details.push(format!("claimed: {}; {offered}", format::rate(claimed)));
         details.push(format!(
             "omitted: {} of {} planned arrivals {} never sent",
             format::count(omitted),
-            format::count(planned),
+            format::count(world.planned.unwrap_or(0)),
             if omitted == 1 { "was" } else { "were" }
         ));
     }
@@ -40,6 +44,17 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
         ));
     }
     Some((whose.into(), details))
+}
+
+/// Planned arrivals that the simulated client never sent, if any, and the rate that the plan claims.
+pub(crate) fn omitted(doc: &RunDocument) -> Option<(u64, f64)> {
+    let simulated = doc.simulated.as_ref()?;
+    Some((simulated.omitted.filter(|&omitted| omitted > 0)?, simulated.claimed?))
+}
+
+/// The simulated client may move its schedule.
+pub(crate) fn moves_schedule(doc: &RunDocument) -> bool {
+    doc.simulated.as_ref().is_some_and(|simulated| simulated.world.moves_schedule)
 }
 
 /// The simulated client, if its figures are not what users feel.

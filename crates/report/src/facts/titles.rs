@@ -1,7 +1,7 @@
 //! Titles of pictures: each says its finding, never its type, and claims nothing that the document doesn't
 //! bear out.
 
-use super::{cause, generator, none_ok, not_sent, of_answered, quantile, usual_row_ns};
+use super::{cause, generator, none_ok, not_sent, of_answered, quantile, simulated, usual_row_ns};
 use crate::event::{self, Tail};
 use crate::format::{self, duration, plural};
 use unblink_artifact::document::{LoadModel, Quantile, RunDocument, RunStatus, SeriesRow};
@@ -211,6 +211,11 @@ pub(crate) fn rates(doc: &RunDocument) -> Title {
 fn open_rates(doc: &RunDocument, offered: f64) -> String {
     let a = &doc.arrivals;
     let (sent, all) = (doc.rate.sent, format::rate(offered));
+    if let Some((omitted, claimed)) = simulated::omitted(doc) {
+        // What a client does not send it does not offer either, and then holds a schedule of its own.
+        let arrivals = plural(omitted, "arrival was", "arrivals were");
+        return format!("{} were claimed and {all} offered: {arrivals} never sent", format::rate(claimed));
+    }
     if sent < offered * 0.99 {
         let some = format::rate(sent);
         return match not_sent(doc) {
@@ -233,6 +238,8 @@ fn open_rates(doc: &RunDocument, offered: f64) -> String {
         }
     } else if let Some(was) = generator(doc) {
         format!("All of {all} were sent, but not on schedule: the generator {was}")
+    } else if simulated::moves_schedule(doc) {
+        format!("All of {all} were sent, by a client that moves its schedule when it is late")
     } else {
         format!("The schedule was held: {} of {all} sent", format::rate(sent))
     }
@@ -384,6 +391,21 @@ mod tests {
         assert_eq!(said(&doc), paused);
         doc.validity.findings[0].severity = unblink_artifact::document::Severity::Note;
         assert!(said(&doc).starts_with("The schedule was held"));
+
+        // A client that drops or moves what it is late with has held no schedule, whatever it sent of its own.
+        let mut simulated = fixture::simulated().simulated.expect("it is simulated");
+        doc.rate.offered = Some(984.0);
+        doc.rate.sent = 984.0;
+        simulated.omitted = Some(960);
+        doc.simulated = Some(simulated.clone());
+        assert_eq!(said(&doc), "1 000/s were claimed and 984/s offered: 960 arrivals were never sent");
+        simulated.omitted = Some(0);
+        doc.simulated = Some(simulated.clone());
+        assert!(said(&doc).starts_with("The schedule was held"));
+        simulated.world.moves_schedule = true;
+        doc.simulated = Some(simulated);
+        let moved = "All of 984/s were sent, by a client that moves its schedule when it is late";
+        assert_eq!(said(&doc), moved);
 
         assert_eq!(said(&fixture::saturated()), "1 000/s were offered and sent, 249/s answered in time");
         assert_eq!(said(&fixture::unanswered()), "100/s were offered and sent; nothing was answered in time");
