@@ -46,7 +46,7 @@ struct Hostile {
 fn hostile(seed: u64) -> Hostile {
     let mut dice = Dice(seed);
     let duration = Nanos::from_millis(300 + dice.roll(2500));
-    let rate = Rate { milli_per_s: 1000 + dice.roll(800_000) };
+    let rate = Rate::from_milli(1000 + dice.roll(800_000));
     let phases = match dice.roll(3) {
         0 => vec![Phase { from: Rate::per_second(1), to: rate, duration }],
         _ => vec![Phase::hold(rate, duration)],
