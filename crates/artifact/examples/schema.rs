@@ -10,6 +10,9 @@ fn main() -> std::io::Result<()> {
         (schema::COMPARE_SCHEMA_FILE, schema::compare_schema()),
         (schema::KNEE_SCHEMA_FILE, schema::knee_schema()),
         (schema::PLAN_CHECK_SCHEMA_FILE, schema::plan_check_schema()),
+        (schema::LAB_CELL_SCHEMA_FILE, schema::lab_cell_schema()),
+        (schema::LAB_SCHEMA_FILE, schema::lab_schema()),
+        (schema::AUDIT_SCHEMA_FILE, schema::audit_schema()),
     ];
     schemas.iter().try_for_each(|(name, value)| std::fs::write(folder.join(name), schema::schema_text(value)))
 }

@@ -9,6 +9,7 @@ pub mod folder;
 pub mod header;
 pub mod hgrm;
 pub mod knee;
+pub mod lab;
 pub mod plan_check;
 pub mod schema;
 pub mod simulated;

@@ -4,6 +4,7 @@ use crate::compare::CompareDocument;
 use crate::document::RunDocument;
 use crate::folder::RunningDocument;
 use crate::knee::KneeDocument;
+use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::plan_check::PlanCheckDocument;
 use schemars::JsonSchema;
 
@@ -16,6 +17,12 @@ pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
 
 /// Name of the schema of what `plan check` finds.
 pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
+/// Name of the schema of one run of one tool in the lab.
+pub const LAB_CELL_SCHEMA_FILE: &str = "unblink.lab-cell-1.schema.json";
+/// Name of the schema of all of them.
+pub const LAB_SCHEMA_FILE: &str = "unblink.lab-1.schema.json";
+/// Name of the audit's schema.
+pub const AUDIT_SCHEMA_FILE: &str = "unblink.lab-audit-1.schema.json";
 
 /// What `run.json` holds, and `--json` prints: the run document, or, as long as the run goes on and when it was killed,
 /// what it is to do.
@@ -46,6 +53,21 @@ pub fn knee_schema() -> serde_json::Value {
 /// That of [`PlanCheckDocument`].
 pub fn plan_check_schema() -> serde_json::Value {
     schema_of::<PlanCheckDocument>(PLAN_CHECK_SCHEMA_FILE)
+}
+
+/// That of [`LabCell`].
+pub fn lab_cell_schema() -> serde_json::Value {
+    schema_of::<LabCell>(LAB_CELL_SCHEMA_FILE)
+}
+
+/// That of [`LabDocument`].
+pub fn lab_schema() -> serde_json::Value {
+    schema_of::<LabDocument>(LAB_SCHEMA_FILE)
+}
+
+/// That of [`AuditDocument`].
+pub fn audit_schema() -> serde_json::Value {
+    schema_of::<AuditDocument>(AUDIT_SCHEMA_FILE)
 }
 
 /// A schema as text, as it is committed.

@@ -50,7 +50,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
-        Command::Lab(args::lab::LabCommand::Serve(args)) => lab::serve(args),
+        Command::Lab(command) => lab::lab(command),
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
         Command::Schema { document } => print_schema(*document),
@@ -124,6 +124,9 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::Compare => schema::compare_schema(),
         SchemaOf::Knee => schema::knee_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
+        SchemaOf::LabCell => schema::lab_cell_schema(),
+        SchemaOf::Lab => schema::lab_schema(),
+        SchemaOf::LabAudit => schema::audit_schema(),
     };
     output::print(&schema::schema_text(&value))?;
     Ok(exit::OK)

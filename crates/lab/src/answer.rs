@@ -9,6 +9,7 @@ use crate::framer::{Reject, Request};
 #[derive(Debug)]
 pub(crate) struct Answers {
     scenario: Prepared,
+    failing: Prepared,
     healthy: Prepared,
 }
 
@@ -20,11 +21,19 @@ impl Answers {
     /// `body_bytes` is the size of the body that a scenario's answers have.
     pub(crate) fn new(body_bytes: usize) -> Self {
         let body: Vec<u8> = b"unblink lab\n".iter().copied().cycle().take(body_bytes).collect();
-        Self { scenario: Prepared::new(&body), healthy: Prepared::new(b"healthy\n") }
+        Self {
+            scenario: Prepared::new("200 OK", &body),
+            failing: Prepared::new("500 Internal Server Error", &body),
+            healthy: Prepared::new("200 OK", b"healthy\n"),
+        }
     }
 
     pub(crate) fn scenario(&self, request: Request) -> Arc<[u8]> {
         self.scenario.get(request)
+    }
+
+    pub(crate) fn failing(&self, request: Request) -> Arc<[u8]> {
+        self.failing.get(request)
     }
 
     pub(crate) fn healthy(&self, request: Request) -> Arc<[u8]> {
@@ -33,10 +42,10 @@ impl Answers {
 }
 
 impl Prepared {
-    fn new(body: &[u8]) -> Self {
+    fn new(status: &str, body: &[u8]) -> Self {
         let form = |head_only| {
             [Persistence::Default, Persistence::KeepAlive, Persistence::Close]
-                .map(|persistence| message("200 OK", "text/plain", body, head_only, persistence))
+                .map(|persistence| message(status, "text/plain", body, head_only, persistence))
         };
         Self([form(false), form(true)])
     }

@@ -118,6 +118,12 @@ impl Connection {
         }
     }
 
+    /// Makes the close that follows a reset.
+    pub(crate) fn reset(&self) {
+        // Fails only on a socket that is dead already.
+        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
+    }
+
     /// Sends what can be sent, reads what may be read, up to the next request.
     pub(crate) fn advance(&mut self, scratch: &mut Scratch) -> Advance {
         for _ in 0..MOST_STEPS {

@@ -56,6 +56,9 @@ pub enum LabError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The process that is to wake a frozen server could not be started or told.
+    #[error("can't freeze this process: {0}; it takes sh and sleep")]
+    Freeze(std::io::Error),
     /// The server's thread could not be started.
     #[error("cannot start the lab server's thread: {0}")]
     Thread(std::io::Error),

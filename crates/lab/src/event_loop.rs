@@ -13,7 +13,9 @@ use rustls::ServerConnection;
 
 use crate::answer::{Answers, answer, rejection};
 use crate::connection::{Advance, Connection, Scratch};
+use crate::fault::Ending;
 use crate::framer::{Request, Route};
+use crate::freezer::Freezer;
 use crate::lateness::LatenessBins;
 use crate::model::{Model, Served};
 use crate::timing::{Clock, Sleeper};
@@ -57,8 +59,11 @@ pub(crate) struct EventLoop {
     again: Vec<u64>,
     /// Connections to be closed, by deadline in ns.
     lingering: VecDeque<(u64, u64)>,
-    /// When to listen again after the descriptors ran out.
+    /// When to listen again: the descriptors ran out, or the scenario accepts nothing.
     accept_at_ns: Option<u64>,
+    /// Each answer ends its connection.
+    ends_connections: bool,
+    freezer: Option<Freezer>,
     stopping: bool,
     lateness: LatenessBins,
     summary: Summary,
@@ -101,6 +106,8 @@ impl EventLoop {
             again: Vec::new(),
             lingering: VecDeque::new(),
             accept_at_ns: None,
+            ends_connections: config.scenario.ends_connections(),
+            freezer: Freezer::new(&config.scenario)?,
             stopping: false,
             lateness: LatenessBins::new(),
             summary: Summary::default(),
@@ -139,7 +146,11 @@ impl EventLoop {
         }
         let flush_ns = self.truth.as_ref().and_then(TruthLog::flush_at_ns);
         let linger_ns = self.lingering.front().map(|&(at_ns, _)| at_ns);
-        [self.model.next_wake_ns(), flush_ns, linger_ns, self.accept_at_ns].into_iter().flatten().min()
+        let freeze_ns = self.freezer.as_ref().and_then(|f| self.model.next_freeze(f.done_until_ns()));
+        [self.model.next_wake_ns(), flush_ns, linger_ns, self.accept_at_ns, freeze_ns.map(|(at_ns, _)| at_ns)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn handle(&mut self, token: u64, flags: EventFlags) -> Result<(), LabError> {
@@ -173,6 +184,9 @@ impl EventLoop {
     }
 
     fn accept(&mut self) -> Result<(), LabError> {
+        if let Some(at_ns) = self.model.accepts_at_ns(self.clock.now_ns()) {
+            return self.look_away_until(at_ns);
+        }
         for _ in 0..MOST_ACCEPTED {
             match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 Ok(socket) => self.adopt(socket),
@@ -181,13 +195,18 @@ impl EventLoop {
                 // Out of descriptors or memory. The event would come back at once, for ever: look away a while.
                 Err(_) => {
                     self.summary.accept_errors += 1;
-                    epoll::delete(&self.sleeper.epoll, &self.listener)
-                        .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })?;
-                    self.accept_at_ns = Some(self.clock.now_ns() + ACCEPT_RETRY_NS);
-                    return Ok(());
+                    return self.look_away_until(self.clock.now_ns() + ACCEPT_RETRY_NS);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// No new connection until then.
+    fn look_away_until(&mut self, at_ns: u64) -> Result<(), LabError> {
+        epoll::delete(&self.sleeper.epoll, &self.listener)
+            .map_err(|source| LabError::Loop { operation: "epoll_ctl", source })?;
+        self.accept_at_ns = Some(at_ns);
         Ok(())
     }
 
@@ -227,7 +246,8 @@ impl EventLoop {
             && let Some(connection) = &mut slot.connection
         {
             match connection.advance(&mut self.scratch) {
-                Advance::Arrived(request) if request.route == Route::Scenario => {
+                Advance::Arrived(mut request) if request.route == Route::Scenario => {
+                    request.keep_alive &= !self.ends_connections;
                     let id = self.model.arrive(self.clock.now_ns(), token);
                     connection.in_flight = Some((id, request));
                     if connection.peer_closed {
@@ -292,6 +312,7 @@ impl EventLoop {
                 answered_ns: now_ns,
                 clock_ns: served.clock_ns,
                 abandoned: served.abandoned,
+                ending: served.ending,
             };
             truth.append(now_ns, &row);
         }
@@ -302,15 +323,29 @@ impl EventLoop {
         }
         let Some(connection) = &mut slot.connection else { return };
         let Some((_, request)) = connection.in_flight.take() else { return };
-        connection.answer(self.answers.scenario(request), request.keep_alive);
+        match served.ending {
+            Ending::Ok => connection.answer(self.answers.scenario(request), request.keep_alive),
+            Ending::Error => connection.answer(self.answers.failing(request), request.keep_alive),
+            Ending::Reset => {
+                connection.reset();
+                return self.close(served.ticket);
+            }
+        }
         self.advance(served.ticket);
     }
 
     fn keep_house(&mut self) -> Result<(), LabError> {
-        if self.lingering.is_empty() && self.truth.is_none() && self.accept_at_ns.is_none() {
+        let is_idle = self.lingering.is_empty() && self.truth.is_none() && self.accept_at_ns.is_none();
+        if is_idle && self.freezer.is_none() {
             return Ok(());
         }
         let now_ns = self.clock.now_ns();
+        if let Some(freezer) = &mut self.freezer
+            && let Some((at_ns, length_ns)) = self.model.next_freeze(freezer.done_until_ns())
+            && at_ns <= now_ns
+        {
+            freezer.freeze(at_ns, length_ns)?;
+        }
         let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
         while due(self.lingering.front().map(|&(at_ns, _)| at_ns)) {
             if let Some((_, token)) = self.lingering.pop_front() {

@@ -5,30 +5,53 @@
 //! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`) are pure state machines with
 //! time and bytes passed in; `event_loop` joins them to the sockets, and only `timing` reads the system's clock.
 //!
+//! The other half runs load tools against it: a [`Definition`] says how a tool is called and read, a [`Job`] runs one
+//! tool in one [`Case`] and holds what it says beside the truth.
+//!
 //! This crate shares no protocol code with the load tester, so that one misreading cannot cancel out on both
 //! sides. It prints nothing.
 
 mod answer;
+mod audit;
+mod case;
+mod cell;
 mod clock;
 mod config;
 mod connection;
 mod error;
 mod event_loop;
+mod fault;
 mod framer;
+mod freezer;
 mod lateness;
 mod model;
+mod offered;
 pub mod oracle;
+mod process;
+mod read;
+mod rows;
 mod scenario;
 mod server;
 mod summary;
 mod timing;
 mod tls;
+mod tool;
 mod truth;
 
+pub use audit::{SCENARIOS as AUDIT_SCENARIOS, Scorecard, audit};
+pub use case::{Case, Truth};
+pub use cell::{CELL_FILE, CellError, Job, compare};
 pub use clock::{CLOCK_HELP, ClockStart};
 pub use config::{ServerConfig, Tls};
 pub use error::LabError;
-pub use scenario::{Baseline, Gate, Scenario};
+pub use fault::{Ending, Fault, Harm, Slow};
+pub use process::Processors;
+pub use read::{CsvFormat, JsonFormat, Output, PatternFormat, ReadError, Source, Unit, value_at};
+pub use rows::rows;
+pub use scenario::{Baseline, Gate, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
+pub use tool::{
+    Definition, DefinitionError, Found, Install, Places, Registry, TemplateError, Values, Version,
+};
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};

@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::Scenario;
 use crate::clock::EventClock;
+use crate::fault::{Ending, Harm};
 
 /// A request in the model; reused once it is served.
 pub(crate) type RequestId = u32;
@@ -31,6 +32,7 @@ pub(crate) struct Served {
     pub(crate) clock_ns: Option<u64>,
     /// The client closed before the answer.
     pub(crate) abandoned: bool,
+    pub(crate) ending: Ending,
 }
 
 /// All requests in flight, abandoned ones included. Nothing is shed: apart from the abandoned, they are bounded by
@@ -79,6 +81,7 @@ impl Model {
             due_ns: 0,
             clock_ns: None,
             abandoned: false,
+            ending: Ending::Ok,
         };
         self.arrivals += 1;
         let id = match self.unused.pop() {
@@ -135,6 +138,21 @@ impl Model {
         self.timed.peek().map(|&Reverse((due_ns, _, _))| due_ns)
     }
 
+    /// When connections are accepted again, in ns; `None` when they are now.
+    pub(crate) fn accepts_at_ns(&self, now_ns: u64) -> Option<u64> {
+        let zero_ns = self.clock.started_ns()?;
+        let end_ns = self.scenario.harm_end_ns(Harm::NoAccept, now_ns.saturating_sub(zero_ns))?;
+        Some(zero_ns + end_ns)
+    }
+
+    /// The next freeze after `after_ns`: when, and for how long, in ns.
+    pub(crate) fn next_freeze(&self, after_ns: u64) -> Option<(u64, u64)> {
+        let zero_ns = self.clock.started_ns()?;
+        let freezes = self.scenario.faults.iter().filter(|fault| fault.harm == Harm::Freeze);
+        let all = freezes.flat_map(|fault| fault.when.stretches());
+        all.map(|(from_ns, to_ns)| (zero_ns + from_ns, to_ns - from_ns)).find(|&(at_ns, _)| at_ns > after_ns)
+    }
+
     /// Starts the event clock, if it is started that way.
     pub(crate) fn arm(&mut self, now_ns: u64) -> bool {
         self.clock.arm(now_ns)
@@ -157,18 +175,18 @@ impl Model {
 
     fn take_slot(&mut self, id: RequestId, slot_ns: u64) {
         let clock_ns = self.clock.started_ns();
-        let (baseline_ns, due_ns) = match clock_ns {
+        let request = &mut self.requests[id as usize];
+        let (baseline_ns, due_ns, ending) = match clock_ns {
             Some(zero_ns) => {
-                let at_ns = slot_ns.saturating_sub(zero_ns);
-                (self.scenario.baseline_ns(at_ns), zero_ns + self.scenario.finish_ns(at_ns))
+                let treated = self.scenario.treat(request.number, slot_ns.saturating_sub(zero_ns));
+                (treated.delay_ns, zero_ns + treated.end_ns, treated.ending)
             }
             None => {
                 let baseline_ns = self.scenario.baseline_ns(0);
-                (baseline_ns, slot_ns + baseline_ns)
+                (baseline_ns, slot_ns + baseline_ns, Ending::Ok)
             }
         };
-        let request = &mut self.requests[id as usize];
-        *request = Served { slot_ns, baseline_ns, due_ns, clock_ns, ..*request };
+        *request = Served { slot_ns, baseline_ns, due_ns, clock_ns, ending, ..*request };
         self.timed.push(Reverse((due_ns, request.number, id)));
     }
 }

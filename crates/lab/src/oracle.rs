@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::Scenario;
+use crate::fault::{Ending, Harm};
+use crate::{Scenario, Treatment};
 
 /// From one user's start to the next in [`closed_loop`], in ns.
 pub const USER_STAGGER_NS: u64 = 1_000_000;
@@ -23,6 +24,16 @@ pub fn open_loop(
     duration: Duration,
     connections: Option<u32>,
 ) -> Vec<u64> {
+    open_population(scenario, rate_per_s, duration, connections).into_iter().map(|(ns, _)| ns).collect()
+}
+
+/// The same with how each arrival ends.
+pub fn open_population(
+    scenario: &Scenario,
+    rate_per_s: u64,
+    duration: Duration,
+    connections: Option<u32>,
+) -> Vec<(u64, Ending)> {
     const S: u128 = 1_000_000_000;
     let rate = u128::from(rate_per_s);
     // Arrival k is due before the end: k·S < duration·rate.
@@ -33,11 +44,9 @@ pub fn open_loop(
         .map(|k| {
             let due_ns = (u128::from(k) * S / rate) as u64;
             let sent_ns = pool.take(due_ns);
-            let slot_ns = slots.take(sent_ns);
-            let end_ns = scenario.finish_ns(slot_ns);
+            let Treatment { end_ns, ending, .. } = treat(scenario, k, &mut slots, sent_ns);
             pool.put(end_ns);
-            slots.put(end_ns);
-            end_ns - due_ns
+            (end_ns - due_ns, ending)
         })
         .collect()
 }
@@ -54,14 +63,26 @@ pub fn closed_loop(scenario: &Scenario, users: u32, duration: Duration) -> Vec<u
         if now_ns >= end_of_run_ns {
             break;
         }
-        let end_ns = scenario.finish_ns(slots.take(now_ns));
-        slots.put(end_ns);
+        let number = responses_ns.len() as u64;
+        let Treatment { end_ns, .. } = treat(scenario, number, &mut slots, now_ns);
         // An answer in no time would never let the clock advance: the model then has no meaning.
         let Some(response_ns @ 1..) = end_ns.checked_sub(now_ns) else { break };
         responses_ns.push(response_ns);
         ready.push(Reverse((end_ns, user)));
     }
     responses_ns
+}
+
+/// What the server does to a request sent at `sent_ns`, slots and blindness included.
+fn treat(scenario: &Scenario, number: u64, slots: &mut Pool, sent_ns: u64) -> Treatment {
+    // What comes while nothing is read or accepted comes when that is over.
+    let unseen = [Harm::Freeze, Harm::NoAccept];
+    let seen_ns =
+        unseen.iter().filter_map(|&harm| scenario.harm_end_ns(harm, sent_ns)).max().unwrap_or(sent_ns);
+    let mut treatment = scenario.treat(number, slots.take(seen_ns));
+    treatment.end_ns = scenario.harm_end_ns(Harm::Freeze, treatment.end_ns).unwrap_or(treatment.end_ns);
+    slots.put(treatment.end_ns);
+    treatment
 }
 
 /// The nearest-rank percentile: the smallest value with at least `ceil(q·n)` values at or below it.
@@ -166,6 +187,31 @@ mod tests {
     fn saturation_open() {
         let q = [30_005_000, 54_005_000, 57_005_000, 58_805_000, 59_405_000, 59_945_000, 60_000_000];
         check(open("saturation", None), 60_000, 30_007_500, q, 60_005_000);
+    }
+
+    // By hand: what comes in the second of blindness waits for its end and then takes 10 ms. A freeze also holds the
+    // ten answers back that were due in it.
+    #[test]
+    fn frozen_and_accept_open() {
+        let frozen = open("frozen", None);
+        let accept = open("accept", None);
+        assert_eq!(frozen.iter().max(), Some(&1_010_000_000));
+        assert_eq!(frozen.iter().filter(|&&ns| ns > 10_000_000).count(), 1_010);
+        assert_eq!(accept.iter().filter(|&&ns| ns > 10_000_000).count(), 1_000);
+        assert_eq!(accept.iter().max(), Some(&1_010_000_000));
+    }
+
+    #[test]
+    fn endings_open() {
+        let count = |name: &str, ending| {
+            let scenario = Scenario::preset(name).expect("a preset");
+            let all = open_population(&scenario, 1_000, MINUTE, None);
+            all.iter().filter(|(_, ended)| *ended == ending).count()
+        };
+        assert_eq!(count("resets", Ending::Reset), 1_000);
+        assert_eq!(count("errors", Ending::Error), 36_000);
+        assert_eq!(open("timeouts", None).iter().filter(|&&ns| ns == 10_000_000_000).count(), 1_000);
+        assert_eq!(open("one-in-100", None).iter().filter(|&&ns| ns == 200_000_000).count(), 600);
     }
 
     #[test]

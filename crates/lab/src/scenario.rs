@@ -1,6 +1,7 @@
 //! What the server does to its requests: pure arithmetic in integer nanoseconds.
 
 use crate::LabError;
+use crate::fault::{Ending, Fault, Harm, Slow};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -21,6 +22,21 @@ pub struct Scenario {
     pub gates: Vec<Gate>,
     /// The number of requests served at once; the others wait in arrival order. `None`: unlimited parallelism.
     pub max_concurrency: Option<u32>,
+    /// Some requests are slow by their number.
+    pub slow: Option<Slow>,
+    /// Worse than slow.
+    pub faults: Vec<Fault>,
+}
+
+/// What happens to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Treatment {
+    /// What it would take with every gate open, in ns.
+    pub delay_ns: u64,
+    /// When it is over, in ns on the event clock.
+    pub end_ns: u64,
+    /// How it ends.
+    pub ending: Ending,
 }
 
 /// The delay of an answer, by the time when the request took its slot.
@@ -63,8 +79,28 @@ impl Gate {
         Self { first_at_ns: at_ns, duration_ns, period_ns: 0, count: 1 }
     }
 
+    /// Its pauses in order, each from when it shuts to when it opens.
+    pub fn stretches(&self) -> impl Iterator<Item = (u64, u64)> {
+        let Gate { first_at_ns, duration_ns, period_ns, count } = *self;
+        (0..u64::from(count)).map(move |nth| {
+            let from_ns = first_at_ns + nth * period_ns;
+            (from_ns, from_ns + duration_ns)
+        })
+    }
+
+    /// All its times by `by` over `of`.
+    fn scaled(self, by: u64, of: u64) -> Gate {
+        let scale = |ns: u64| scaled(ns, by, of);
+        Gate {
+            first_at_ns: scale(self.first_at_ns),
+            duration_ns: scale(self.duration_ns).max(1),
+            period_ns: scale(self.period_ns),
+            count: self.count,
+        }
+    }
+
     /// When the pause that covers `at_ns` ends, in ns on the event clock.
-    fn end_ns(&self, at_ns: u64) -> Option<u64> {
+    pub(crate) fn end_ns(&self, at_ns: u64) -> Option<u64> {
         let since_first_ns = at_ns.checked_sub(self.first_at_ns)?;
         let nth = if self.count > 1 {
             since_first_ns.checked_div(self.period_ns).unwrap_or(0).min(u64::from(self.count) - 1)
@@ -77,8 +113,31 @@ impl Gate {
 }
 
 impl Scenario {
-    /// The names that [`Scenario::preset`] knows.
+    /// The length of the run that the presets are made for, in ns.
+    pub const MADE_FOR_NS: u64 = 60 * S;
+
+    /// The published scenarios: slow in one way or another.
     pub const NAMES: &[&str] = &["healthy", "stall", "ramp", "pauses", "saturation"];
+
+    /// Those of our own.
+    pub const MORE_NAMES: &[&str] = &[
+        "headroom",
+        "early",
+        "late",
+        "frozen",
+        "accept",
+        "one-in-100",
+        "timeouts",
+        "resets",
+        "errors",
+        "trickle",
+        "fast",
+    ];
+
+    /// All that [`Scenario::preset`] knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().chain(Self::MORE_NAMES).copied()
+    }
 
     /// A scenario of the coordinated omission lab, with its published numbers (made for 60 s at 1,000 requests/s).
     pub fn preset(name: &str) -> Option<Self> {
@@ -87,7 +146,10 @@ impl Scenario {
             baseline: Baseline::Constant { delay_ns: 10 * MS },
             gates: Vec::new(),
             max_concurrency: None,
+            slow: None,
+            faults: Vec::new(),
         };
+        let mut second_at_30 = |harm| scenario.faults.push(Fault { when: Gate::once(30 * S, S), harm });
         match name {
             "healthy" => {}
             "stall" => scenario.gates.push(Gate::once(30 * S, S)),
@@ -102,6 +164,21 @@ impl Scenario {
                 count: 6,
             }),
             "saturation" => scenario.max_concurrency = Some(5),
+            // Binds nothing: 10 are in use at 1,000/s.
+            "headroom" => scenario.max_concurrency = Some(50),
+            "early" => scenario.gates.push(Gate::once(5 * S, S)),
+            "late" => scenario.gates.push(Gate::once(59_500 * MS, S)),
+            "frozen" => second_at_30(Harm::Freeze),
+            "accept" => second_at_30(Harm::NoAccept),
+            "one-in-100" => scenario.slow = Some(Slow { every: 100, delay_ns: 200 * MS }),
+            "timeouts" => second_at_30(Harm::Hang { delay_ns: 10 * S }),
+            "resets" => second_at_30(Harm::Reset),
+            "errors" => scenario.faults.push(Fault {
+                when: Gate { first_at_ns: 2 * S, duration_ns: 3 * S, period_ns: 5 * S, count: 12 },
+                harm: Harm::Error { delay_ns: 0 },
+            }),
+            "trickle" => scenario.baseline = Baseline::Constant { delay_ns: 50 * MS },
+            "fast" => scenario.baseline = Baseline::Constant { delay_ns: 200_000 },
             _ => return None,
         }
         Some(scenario)
@@ -134,10 +211,68 @@ impl Scenario {
         Some(end_ns)
     }
 
-    /// When a request that takes its slot at `slot_ns` is answered, both in ns on the event clock.
-    pub fn finish_ns(&self, slot_ns: u64) -> u64 {
-        let slept_ns = slot_ns + self.baseline_ns(slot_ns);
-        self.gate_end_ns(slept_ns).unwrap_or(slept_ns)
+    /// What happens to the request with this number that takes its slot at `slot_ns` on the event clock. What the
+    /// process can't see while it is frozen is not in it.
+    pub fn treat(&self, number: u64, slot_ns: u64) -> Treatment {
+        let slow = self.slow.filter(|slow| number % u64::from(slow.every) == u64::from(slow.every) - 1);
+        let (mut delay_ns, mut ending) =
+            (slow.map_or_else(|| self.baseline_ns(slot_ns), |slow| slow.delay_ns), Ending::Ok);
+        for fault in self.faults.iter().filter(|fault| fault.when.end_ns(slot_ns).is_some()) {
+            match fault.harm {
+                Harm::Freeze | Harm::NoAccept => {}
+                Harm::Hang { delay_ns: hang_ns } => delay_ns = hang_ns,
+                Harm::Reset => ending = Ending::Reset,
+                Harm::Error { delay_ns: error_ns } => (delay_ns, ending) = (error_ns, Ending::Error),
+            }
+        }
+        let slept_ns = slot_ns + delay_ns;
+        Treatment { delay_ns, end_ns: self.gate_end_ns(slept_ns).unwrap_or(slept_ns), ending }
+    }
+
+    /// Each answer ends its connection.
+    pub fn ends_connections(&self) -> bool {
+        self.faults.iter().any(|fault| fault.harm == Harm::NoAccept)
+    }
+
+    /// The server can't see requests come while it misbehaves.
+    pub fn is_blind(&self) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.harm, Harm::Freeze | Harm::NoAccept))
+    }
+
+    /// When the stretch of such a harm that covers `at_ns` ends, both in ns on the event clock.
+    pub(crate) fn harm_end_ns(&self, harm: Harm, at_ns: u64) -> Option<u64> {
+        self.faults.iter().filter(|f| f.harm == harm).filter_map(|f| f.when.end_ns(at_ns)).max()
+    }
+
+    /// When the server misbehaves, from and to in ns on the event clock, in order. A ramp is no event.
+    pub fn events(&self) -> Vec<(u64, u64)> {
+        let gates = self.gates.iter().chain(self.faults.iter().map(|fault| &fault.when));
+        let mut events: Vec<_> = gates.flat_map(Gate::stretches).collect();
+        events.sort_unstable();
+        events
+    }
+
+    /// The same for a run of another length than [`Scenario::MADE_FOR_NS`]: its events move and shrink with it, what
+    /// each answer takes without them stays.
+    pub fn for_length(mut self, length_ns: u64) -> Self {
+        let of = Self::MADE_FOR_NS;
+        if length_ns == of {
+            return self;
+        }
+        for gate in &mut self.gates {
+            *gate = gate.scaled(length_ns, of);
+        }
+        for fault in &mut self.faults {
+            fault.when = fault.when.scaled(length_ns, of);
+            if let Harm::Hang { delay_ns } = &mut fault.harm {
+                *delay_ns = scaled(*delay_ns, length_ns, of);
+            }
+        }
+        if let Baseline::Ramp { start_ns, end_ns, .. } = &mut self.baseline {
+            *start_ns = scaled(*start_ns, length_ns, of);
+            *end_ns = scaled(*end_ns, length_ns, of).max(*start_ns + 1);
+        }
+        self
     }
 
     /// One plain line, ready to be printed.
@@ -168,6 +303,12 @@ impl Scenario {
                 )
             };
         }
+        if let Some(Slow { every, delay_ns }) = self.slow {
+            line += &format!("; one in {every} takes {}", show(delay_ns));
+        }
+        for fault in &self.faults {
+            line += &format!("; {}", fault.describe());
+        }
         if let Some(slots) = self.max_concurrency {
             line += &format!("; at most {slots} at once, the others wait in order");
         }
@@ -190,7 +331,17 @@ impl Scenario {
         if self.max_concurrency == Some(0) {
             return fail("a concurrency of 0 would answer nothing; leave it out for no limit".to_owned());
         }
-        for gate in &self.gates {
+        if self.slow.is_some_and(|slow| slow.every == 0 || slow.delay_ns > LONGEST_NS) {
+            return fail("one in 0 is no share, and no answer takes longer than a day".to_owned());
+        }
+        let harms = self.faults.iter().map(|fault| fault.harm);
+        if harms.clone().any(|harm| matches!(harm, Harm::Hang { delay_ns } | Harm::Error { delay_ns } if delay_ns > LONGEST_NS)) {
+            return fail(format!("a time is longer than {}", show(LONGEST_NS)));
+        }
+        if harms.filter(|harm| *harm == Harm::Freeze).count() > 1 {
+            return fail("it freezes in one way only: give one freeze a count".to_owned());
+        }
+        for gate in self.gates.iter().chain(self.faults.iter().map(|fault| &fault.when)) {
             if gate.first_at_ns.max(gate.duration_ns).max(gate.period_ns) > LONGEST_NS {
                 return fail(format!("a time is longer than {}", show(LONGEST_NS)));
             }
@@ -211,8 +362,13 @@ impl Scenario {
     }
 }
 
+/// `ns · by / of`; times of a scenario and lengths of runs are far below 2⁶⁴ ns.
+fn scaled(ns: u64, by: u64, of: u64) -> u64 {
+    (u128::from(ns) * u128::from(by) / u128::from(of)) as u64
+}
+
 /// A duration with the largest unit that keeps it at 1 or above, without trailing zeros.
-fn show(ns: u64) -> String {
+pub(crate) fn show(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         S.. => (S, "s"),
         MS.. => (MS, "ms"),
@@ -235,8 +391,11 @@ mod tests {
 
     #[test]
     fn every_name_is_a_valid_preset() {
-        for name in Scenario::NAMES {
+        for name in Scenario::names() {
             preset(name).validate().expect(name);
+            for seconds in [2, 15, 60, 600] {
+                preset(name).for_length(seconds * S).validate().expect(name);
+            }
         }
         assert_eq!(Scenario::preset("unknown"), None);
     }
@@ -280,6 +439,35 @@ mod tests {
         let mut scenario = preset("healthy");
         scenario.gates = vec![Gate::once(10, 5), Gate::once(15, 5), Gate::once(18, 10)];
         assert_eq!(scenario.gate_end_ns(12), Some(28));
+    }
+
+    #[test]
+    fn a_shorter_run_meets_the_same_events_earlier() {
+        let short = |name: &str| preset(name).for_length(15 * S);
+        assert_eq!(short("stall").gates, [Gate::once(7_500 * MS, 250 * MS)]);
+        assert_eq!(short("pauses").gates[0].period_ns, 2_500 * MS);
+        assert_eq!(short("healthy").baseline_ns(0), 10 * MS);
+        assert_eq!(short("ramp").baseline_ns(12_500 * MS), 100 * MS);
+        assert_eq!(short("timeouts").treat(0, 7_600 * MS).delay_ns, 2_500 * MS);
+    }
+
+    #[test]
+    fn faults_touch_what_comes_while_they_last() {
+        let ending = |name: &str, ms: u64| preset(name).treat(0, ms * MS).ending;
+        assert_eq!(
+            [29_999, 30_000, 31_000].map(|ms| ending("resets", ms)),
+            [Ending::Ok, Ending::Reset, Ending::Ok]
+        );
+        assert_eq!(
+            [1_999, 2_000, 5_000, 7_000].map(|ms| ending("errors", ms)),
+            [Ending::Ok, Ending::Error, Ending::Ok, Ending::Error]
+        );
+        let slow = preset("one-in-100");
+        let delays: Vec<u64> = (0..200).map(|k| slow.treat(k, 0).delay_ns).collect();
+        assert_eq!(delays.iter().filter(|&&ns| ns == 200 * MS).count(), 2);
+        assert_eq!(delays[99], 200 * MS);
+        assert!(preset("accept").ends_connections() && preset("frozen").is_blind());
+        assert_eq!(preset("frozen").events(), [(30 * S, 31 * S)]);
     }
 
     #[test]

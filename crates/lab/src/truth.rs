@@ -7,10 +7,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::LabError;
+use crate::fault::Ending;
 
 /// The first line of a truth log. Times are ns since the server was bound; see [`TruthRow`].
 pub const TRUTH_HEADER: &str =
-    "request,connection,arrived_ns,slot_ns,baseline_ns,answered_ns,clock_ns,abandoned";
+    "request,connection,arrived_ns,slot_ns,baseline_ns,answered_ns,clock_ns,abandoned,ending";
 
 /// A block is handed to the writer when it holds this many rows: more than a stall of a second holds back at
 /// 1,000/s, so that no hand-over falls into their release.
@@ -40,6 +41,8 @@ pub struct TruthRow {
     /// The client closed, or shut its sending side, before the answer: the two look alike from here. The work was
     /// done all the same, the answer thrown away.
     pub abandoned: bool,
+    /// How it ended: 0 answered with 200, 1 with 500, 2 reset.
+    pub ending: Ending,
 }
 
 impl TruthRow {
@@ -96,6 +99,7 @@ fn parse_row(line: &str) -> Option<TruthRow> {
             "1" => true,
             _ => return None,
         },
+        ending: Ending::from_code(next()?)?,
     };
     (fields.next().is_none() && row.answered_ns >= row.arrived_ns).then_some(row)
 }
@@ -213,7 +217,7 @@ fn format_row(text: &mut Vec<u8>, row: &TruthRow) {
     if let Some(clock_ns) = row.clock_ns {
         let _ = write!(text, "{clock_ns}");
     }
-    text.extend_from_slice(if row.abandoned { b",1\n" } else { b",0\n" });
+    let _ = writeln!(text, ",{},{}", u8::from(row.abandoned), row.ending.code());
 }
 
 #[cfg(test)]
@@ -230,6 +234,7 @@ mod tests {
             answered_ns: 10 * request + 10_000_002,
             clock_ns: (request != 2).then_some(5),
             abandoned: request == 1,
+            ending: if request == 3 { Ending::Reset } else { Ending::Ok },
         }
     }
 

@@ -26,5 +26,6 @@ pub mod github;
 pub mod html;
 pub mod junit;
 pub mod knee;
+pub mod lab;
 pub mod svg;
 pub mod terminal;

@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Init(plan::InitArgs),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
-    /// The misbehaving server, whose truth is known
+    /// A misbehaving server whose truth is known, and what load tools say of it
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Print the JSON Schema of a document
@@ -69,6 +69,12 @@ pub(crate) enum SchemaOf {
     Knee,
     /// Of what is wrong with plans: `plan check --json`
     PlanCheck,
+    /// Of one run of one tool in the lab: `cell.json`
+    LabCell,
+    /// Of many: `lab run --json`
+    Lab,
+    /// Of an audit: `lab audit --json`
+    LabAudit,
 }
 
 const DEMO_HELP: &str = "\

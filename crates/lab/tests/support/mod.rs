@@ -17,6 +17,8 @@ pub(crate) fn constant(delay_ms: u64) -> Scenario {
         baseline: Baseline::Constant { delay_ns: delay_ms * MS },
         gates: Vec::new(),
         max_concurrency: None,
+        slow: None,
+        faults: Vec::new(),
     }
 }
 

@@ -1,16 +1,10 @@
-//! `unblink lab`: its flags.
+//! `unblink lab serve`: its flags.
 
-use super::value;
-use clap::{Args, Subcommand};
+use crate::args::value;
+use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum LabCommand {
-    /// Serve a scenario until Ctrl-C
-    Serve(Box<ServeArgs>),
-}
 
 const HELP: &str = "\
 SCENARIOS (made for 60 s at 1,000/s)
@@ -19,6 +13,16 @@ SCENARIOS (made for 60 s at 1,000/s)
   ramp         the delay goes from 10 ms to 100 ms between 20 s and 50 s
   pauses       no answer for 200 ms every 10 s, first at 9.5 s, six times
   saturation   5 requests are served at once, the others wait
+  headroom     50 are served at once: enough
+  early, late  the stall from 5 s on, or from 59.5 s on
+  frozen       the process stands still for 1 s from 30 s on
+  accept       each answer ends its connection; none is accepted for that second
+  one-in-100   one request in 100 takes 200 ms
+  timeouts     what comes in that second takes 10 s
+  resets       what comes in that second is reset
+  errors       what comes in 3 s of every 5 s fails at once with status 500
+  trickle      every answer after 50 ms
+  fast         every answer after 200 µs
 
 Every path is answered the same way; /healthy always answers at once.
 
@@ -36,8 +40,12 @@ EXIT STATUS
 pub(crate) struct ServeArgs {
     /// What to do to the requests
     #[arg(long, value_name = "NAME", default_value = "stall",
-          value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::NAMES))]
+          value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::names()))]
     pub scenario: String,
+
+    /// Length of the run that is to meet the events: they move and shrink with it
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::duration)]
+    pub made_for: Nanos,
 
     /// Where to listen; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = listen)]

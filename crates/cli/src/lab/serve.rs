@@ -1,6 +1,6 @@
 //! `unblink lab serve`.
 
-use crate::args::lab::{Clock, ServeArgs};
+use crate::args::lab::serve::{Clock, ServeArgs};
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -136,13 +136,17 @@ fn print_summary(summary: &Summary, args: &ServeArgs) -> Result<()> {
 
 /// The preset with the numbers that were given.
 fn scenario(args: &ServeArgs) -> Result<Scenario> {
-    let mut scenario = Scenario::preset(&args.scenario).context("unknown scenario")?;
+    if args.made_for.0 == 0 {
+        bail!("--made-for 0 leaves no time for anything: give the length of the run, such as 60s");
+    }
+    let preset = |name: &str| Scenario::preset(name).map(|preset| preset.for_length(args.made_for.0));
+    let mut scenario = preset(&args.scenario).context("unknown scenario")?;
     if let Baseline::Constant { delay_ns } = &mut scenario.baseline {
         set(delay_ns, args.baseline);
     }
     if args.ramp_to.or(args.ramp_start).or(args.ramp_end).is_some() || args.scenario == "ramp" {
-        let preset = Scenario::preset("ramp").map(|s| s.baseline);
-        let Some(Baseline::Ramp { mut from_ns, mut to_ns, mut start_ns, mut end_ns }) = preset else {
+        let ramp = preset("ramp").map(|s| s.baseline);
+        let Some(Baseline::Ramp { mut from_ns, mut to_ns, mut start_ns, mut end_ns }) = ramp else {
             bail!("the preset of the ramp has none");
         };
         set(&mut from_ns, args.baseline);
@@ -152,13 +156,13 @@ fn scenario(args: &ServeArgs) -> Result<Scenario> {
         scenario.baseline = Baseline::Ramp { from_ns, to_ns, start_ns, end_ns };
     }
     if args.stall_at.or(args.stall_for).is_some() {
-        let mut stall = gate(&mut scenario, "stall")?;
+        let mut stall = gate(&mut scenario, preset("stall"))?;
         set(&mut stall.first_at_ns, args.stall_at);
         set(&mut stall.duration_ns, args.stall_for);
         scenario.gates.push(stall);
     }
     if args.pause_first.or(args.pause_every).or(args.pause_for).is_some() || args.pause_count.is_some() {
-        let mut pauses = gate(&mut scenario, "pauses")?;
+        let mut pauses = gate(&mut scenario, preset("pauses"))?;
         set(&mut pauses.first_at_ns, args.pause_first);
         set(&mut pauses.period_ns, args.pause_every);
         set(&mut pauses.duration_ns, args.pause_for);
@@ -176,8 +180,8 @@ fn set(place: &mut u64, value: Option<Nanos>) {
 }
 
 /// The preset's gate, taken out of the scenario if it is there, so that its numbers can be changed.
-fn gate(scenario: &mut Scenario, preset: &str) -> Result<Gate> {
-    let gate = Scenario::preset(preset).and_then(|s| s.gates.first().copied()).context("no such gate")?;
+fn gate(scenario: &mut Scenario, preset: Option<Scenario>) -> Result<Gate> {
+    let gate = preset.and_then(|s| s.gates.first().copied()).context("no such gate")?;
     scenario.gates.retain(|g| g != &gate);
     Ok(gate)
 }

@@ -1,0 +1,93 @@
+//! `unblink lab run` and `unblink lab tools`: their flags.
+
+use crate::args::value;
+use clap::Args;
+use std::path::PathBuf;
+use unblink_core::time::Nanos;
+
+const RUN_HELP: &str = "\
+Each cell is one tool in one scenario: a fresh server, its clock of events started by the tool's first request, so \
+that every tool meets the event at the same moment of its run. Where there are two processors, the server has one \
+for itself. The folder keeps the server's log, the tool's output and the result of every cell; cells that are there \
+already are not run again.
+
+EXAMPLES
+  unblink lab run stall
+  unblink lab run stall pauses --tools unblink,wrk,k6 --short
+  unblink lab run all --runs 3 -o lab
+  unblink lab run stall --tool my-tool.toml
+
+EXIT STATUS
+  0 every cell was run   2 wrong usage   3 a tool gave no figures";
+
+/// Run load tools against scenarios and hold what they report beside the exact truth.
+#[derive(Args, Debug)]
+#[command(after_help = RUN_HELP)]
+pub(crate) struct RunArgs {
+    /// Scenarios by name (unblink lab serve --help has them), or `all`
+    #[arg(value_name = "SCENARIO", required = true)]
+    pub scenarios: Vec<String>,
+
+    /// Only these tools: a name such as k6-constant-vus, or a program such as k6 for all of its modes
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub tools: Vec<String>,
+
+    #[command(flatten)]
+    pub definitions: DefinitionArgs,
+
+    /// Length of each run; the scenarios' times shrink with it
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::duration)]
+    pub length: Nanos,
+
+    /// The short profile: runs of 15 s
+    #[arg(long, conflicts_with = "length")]
+    pub short: bool,
+
+    /// Runs of each cell; their middle is shown
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = value::positive)]
+    pub runs: u32,
+
+    /// Where cells are kept, and found again [default: unblink-lab-60s, by the length]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Run cells again that are there already
+    #[arg(long)]
+    pub again: bool,
+
+    /// Print the document as JSON instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where definitions and programs come from.
+#[derive(Args, Debug)]
+pub(crate) struct DefinitionArgs {
+    /// A tool's definition in TOML; one that has the name of one of ours replaces it (repeatable)
+    #[arg(long = "tool", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Where the lab installs tools [default: unblink/tools in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, value_name = "DIR")]
+    pub installed: Option<PathBuf>,
+}
+
+const TOOLS_HELP: &str = "\
+EXAMPLES
+  unblink lab tools
+  unblink lab tools --json | jq '.[] | select(.version == null)'
+
+EXIT STATUS
+  0 listed   2 wrong usage";
+
+/// List the load tools: which are here, which version, how to install the others.
+#[derive(Args, Debug)]
+#[command(after_help = TOOLS_HELP)]
+pub(crate) struct ToolsArgs {
+    #[command(flatten)]
+    pub definitions: DefinitionArgs,
+
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,154 @@
+//! `unblink lab audit`: one tool through the scenarios.
+
+use super::{run, tools};
+use crate::args::lab::audit::AuditArgs;
+use crate::{environment, exit, output};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use toml::Value;
+use unblink_artifact::document::LoadModel;
+use unblink_artifact::lab::{AUDIT_SCHEMA, AuditDocument, LabCell, Passed};
+use unblink_lab::{AUDIT_SCENARIOS, Definition, Job, Output, Processors, Scorecard};
+use unblink_report::lab;
+
+/// Runs the scenarios and judges.
+pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
+    let definition = definition(args)?;
+    let names: Vec<String> = match args.scenarios.is_empty() {
+        true => AUDIT_SCENARIOS.iter().map(|name| (*name).to_string()).collect(),
+        false => args.scenarios.clone(),
+    };
+    let cases = run::cases(&names, run::length(args.length)?)?;
+    let places = tools::places(&args.definitions)?;
+    let found = places.find(&definition).map_err(|reason| anyhow::anyhow!("{reason}"))?;
+    let processors = Processors::divide();
+    let (folder, is_kept) = match &args.output {
+        Some(folder) => (folder.clone(), true),
+        None => (std::env::temp_dir().join(format!("unblink-audit-{}", std::process::id())), false),
+    };
+    let mut cells = Vec::new();
+    for case in &cases {
+        let job = Job {
+            case,
+            truth: &case.truth(),
+            definition: &definition,
+            found: &found,
+            own: &places.own,
+            processors: &processors,
+            folder: &folder.join(&case.scenario.name),
+            run: 1,
+        };
+        // An audit never takes what is there for what it is to see.
+        cells.push(run::cell(&job, true)?);
+        run::say(&cells[cells.len() - 1], cells.len(), cases.len());
+    }
+    if !is_kept {
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    let document = document(args, &definition, unblink_lab::audit(&cells), cells);
+    if args.json {
+        output::print(&(output::to_json(&document)? + "\n"))?;
+    } else {
+        output::print(&lab::audit(&document, &output::style()))?;
+    }
+    Ok(code(&document))
+}
+
+fn code(document: &AuditDocument) -> u8 {
+    let any = |passed| document.checks.iter().any(|check| check.passed == passed);
+    match (any(Passed::No), any(Passed::Yes)) {
+        (true, _) => exit::FAILED,
+        (false, true) => exit::OK,
+        (false, false) => exit::INVALID,
+    }
+}
+
+fn document(
+    args: &AuditArgs,
+    definition: &Definition,
+    card: Scorecard,
+    cells: Vec<LabCell>,
+) -> AuditDocument {
+    let Scorecard { checks, mechanism, evidence, scenarios } = card;
+    let command = match args.command.is_empty() {
+        true => [std::slice::from_ref(&definition.program), &definition.command].concat(),
+        false => args.command.clone(),
+    };
+    AuditDocument {
+        schema: AUDIT_SCHEMA.to_string(),
+        tool: environment::tool(),
+        command,
+        checks,
+        mechanism,
+        evidence,
+        scenarios,
+        cells,
+    }
+}
+
+fn definition(args: &AuditArgs) -> Result<Definition> {
+    let known = |name: &str| -> Result<Definition> {
+        let all = tools::definitions(&args.definitions)?;
+        let names: Vec<String> = all.iter().map(|definition| definition.name.clone()).collect();
+        all.into_iter().find(|definition| definition.name == name).with_context(|| {
+            format!(
+                "no tool is called {name:?}; there are {}, and --tool FILE brings another",
+                names.join(", ")
+            )
+        })
+    };
+    if let Some(name) = &args.known {
+        return known(name);
+    }
+    let Some((program, words)) = args.command.split_first() else {
+        bail!("there is no command to audit: give it after --, with {{url}} in it");
+    };
+    let output = match &args.like {
+        Some(name) => known(name)?.output,
+        None => described_output(args)?,
+    };
+    let model = if args.closed { LoadModel::Closed } else { LoadModel::Open };
+    let definition = Definition::of_command(&path(program)?, words, model, output);
+    definition.map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+/// It is run in a folder of its own, so a path from here is made whole.
+fn path(program: &str) -> Result<String> {
+    if !program.contains('/') {
+        return Ok(program.to_string());
+    }
+    let path: PathBuf = std::path::absolute(program)?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// The flags as the table of a definition, so that they mean the same.
+fn described_output(args: &AuditArgs) -> Result<Output> {
+    let mut table = toml::Table::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        value.and_then(|value| table.insert(key.to_string(), value));
+    };
+    let text = |text: &str| Some(Value::String(text.to_string()));
+    let format = match (&args.percentile, &args.csv) {
+        (Some(pattern), _) => {
+            set("percentile", text(pattern));
+            "pattern"
+        }
+        (None, Some(column)) => {
+            let number = column.parse::<i64>().ok().map(Value::Integer);
+            set("column", number.or_else(|| text(column)));
+            "csv"
+        }
+        (None, None) if args.hlog => "hlog",
+        (None, None) if args.hgrm => "hgrm",
+        (None, None) => bail!(
+            "how is its output to be read? Say it with --percentile REGEX, --csv COLUMN, --hlog, --hgrm, or --like TOOL"
+        ),
+    };
+    if args.unit.is_none() && format != "pattern" {
+        bail!("--unit is missing: are its times in ns, us, ms or s?");
+    }
+    set("format", text(format));
+    set("unit", args.unit.as_deref().and_then(text));
+    set("file", args.file.as_deref().and_then(text));
+    Value::Table(table).try_into().context("its output can't be read so")
+}

@@ -1,0 +1,160 @@
+//! `unblink lab run`: cell by cell, and what they come to.
+
+use super::tools;
+use crate::args::lab::run::RunArgs;
+use crate::{clock, environment, exit, output};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use unblink_artifact::lab::{LAB_SCHEMA, LabCell, LabDocument, LabSkipped};
+use unblink_core::time::Nanos;
+use unblink_engine::limits;
+use unblink_lab::{CELL_FILE, Case, Definition, Found, Job, Places, Processors, Scenario, rows};
+use unblink_report::lab;
+
+/// The short profile.
+const SHORT: Duration = Duration::from_secs(15);
+/// Tools take whole seconds, and a shorter run meets no event.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Runs what is missing and shows everything.
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let length = if args.short { SHORT } else { length(args.length)? };
+    let cases = cases(&args.scenarios, length)?;
+    let places = tools::places(&args.definitions)?;
+    let definitions = tools::chosen(tools::definitions(&args.definitions)?, &args.tools)?;
+    let (present, skipped) = who_is_here(definitions, &places);
+    let folder = args.output.clone().unwrap_or_else(|| format!("unblink-lab-{}s", length.as_secs()).into());
+    let lab = Lab { args, places, processors: Processors::divide(), folder };
+    for LabSkipped { tool, reason, .. } in &skipped {
+        output::note(format_args!("{tool}: left out, {reason}"));
+    }
+    if present.is_empty() {
+        bail!("none of these tools is here: unblink lab tools says how to install them");
+    }
+    let cells = lab.all(&cases, &present)?;
+    let document = lab.document(cells, skipped)?;
+    std::fs::write(lab.folder.join("lab.json"), output::to_json(&document)?)
+        .with_context(|| format!("can't write into {:?}", lab.folder))?;
+    if args.json {
+        output::print(&(output::to_json(&document)? + "\n"))?;
+    } else {
+        output::print(&lab::terminal(&document, &output::style()))?;
+        output::print(&format!("\nCells   {}\n", lab.folder.display()))?;
+    }
+    Ok(if document.rows.iter().any(|row| row.problem.is_some()) { exit::INVALID } else { exit::OK })
+}
+
+/// A length that every tool knows.
+pub(super) fn length(length: Nanos) -> Result<Duration> {
+    let length = Duration::from_nanos(length.0);
+    if length < SHORTEST || length.subsec_nanos() != 0 {
+        bail!("--length is to be whole seconds, at least 1: not every tool knows less");
+    }
+    Ok(length)
+}
+
+/// By name; `all` stands for all.
+pub(super) fn cases(names: &[String], length: Duration) -> Result<Vec<Case>> {
+    let all = || Scenario::names().map(str::to_string).collect::<Vec<_>>();
+    let wanted = if names == ["all"] { all() } else { names.to_vec() };
+    let case = |name: &String| {
+        Case::preset(name, length).with_context(|| {
+            format!("no scenario is called {name:?}; there are {}, and all", all().join(", "))
+        })
+    };
+    wanted.iter().map(case).collect()
+}
+
+fn who_is_here(definitions: Vec<Definition>, places: &Places) -> (Vec<(Definition, Found)>, Vec<LabSkipped>) {
+    let (mut present, mut skipped) = (Vec::new(), Vec::new());
+    for definition in definitions {
+        match places.find(&definition) {
+            Ok(found) => present.push((definition, found)),
+            Err(reason) => {
+                let install = definition.install_command();
+                skipped.push(LabSkipped { tool: definition.name, reason, install });
+            }
+        }
+    }
+    (present, skipped)
+}
+
+struct Lab<'a> {
+    args: &'a RunArgs,
+    places: Places,
+    processors: Processors,
+    folder: PathBuf,
+}
+
+impl Lab<'_> {
+    fn all(&self, cases: &[Case], present: &[(Definition, Found)]) -> Result<Vec<LabCell>> {
+        let count = cases.len() * present.len() * self.args.runs as usize;
+        let mut cells = Vec::with_capacity(count);
+        for case in cases {
+            let truth = case.truth();
+            for (definition, found) in present {
+                for run in 1..=self.args.runs {
+                    let folder = self.folder.join(&case.scenario.name).join(&definition.name);
+                    let job = Job {
+                        case,
+                        truth: &truth,
+                        definition,
+                        found,
+                        own: &self.places.own,
+                        processors: &self.processors,
+                        folder: &folder.join(run.to_string()),
+                        run,
+                    };
+                    let cell = cell(&job, self.args.again)?;
+                    say(&cell, cells.len() + 1, count);
+                    cells.push(cell);
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn document(&self, cells: Vec<LabCell>, skipped: Vec<LabSkipped>) -> Result<LabDocument> {
+        Ok(LabDocument {
+            schema: LAB_SCHEMA.to_string(),
+            tool: environment::tool(),
+            finished_at: clock::now(),
+            command: std::env::args().collect(),
+            environment: environment::describe(&limits::raise()),
+            apart: self.processors.are_apart(),
+            rows: rows(&cells),
+            cells,
+            skipped,
+        })
+    }
+}
+
+/// The cell as it is on disk, if it is the same one; else it is run.
+pub(super) fn cell(job: &Job<'_>, again: bool) -> Result<LabCell> {
+    let path = job.folder.join(CELL_FILE);
+    if !again && let Some(known) = known(job, &path) {
+        return Ok(known);
+    }
+    // Of a cell that is half there nothing is to be mistaken for this run's.
+    if job.folder.exists() {
+        std::fs::remove_dir_all(job.folder).with_context(|| format!("can't empty {:?}", job.folder))?;
+    }
+    output::note(format_args!("{}: {} …", job.case.scenario.name, job.definition.name));
+    let cell = job.run(clock::now())?;
+    std::fs::write(&path, output::to_json(&cell)?).with_context(|| format!("can't write {path:?}"))?;
+    Ok(cell)
+}
+
+fn known(job: &Job<'_>, path: &Path) -> Option<LabCell> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let cell: LabCell = serde_json::from_str(&text).ok()?;
+    let same = cell.scenario == job.case.describe() && cell.tool == job.planned_tool();
+    // A tool that failed gets another chance.
+    (same && cell.problem.is_none()).then_some(cell)
+}
+
+/// A line of progress.
+pub(super) fn say(cell: &LabCell, nth: usize, of: usize) {
+    output::note(format_args!("[{nth}/{of}] {}", lab::line(cell)));
+}

@@ -1,0 +1,258 @@
+//! The lab from end to end: the real server, the real binary as a tool, and tools that are scripts.
+
+mod support;
+
+use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use support::{Place, Said};
+
+/// JSON that keeps its schema.
+#[track_caller]
+fn document(said: &Said, schema: &Value) -> Value {
+    let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    let validator = jsonschema::validator_for(schema).expect("a valid schema");
+    let complaints: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
+    document
+}
+
+/// A shell script as a program; `$UNBLINK` in it is the binary.
+fn script(place: &Place, name: &str, text: &str) -> String {
+    let text = format!("#!/bin/sh\n{}\n", text.replace("$UNBLINK", env!("CARGO_BIN_EXE_unblink")));
+    let path = place.file(name, text);
+    std::fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("it may be run");
+    path.to_str().expect("a path").to_string()
+}
+
+fn percentile(row: &Value, q: f64) -> &Value {
+    let all = row["percentiles"].as_array().expect("a list");
+    all.iter().find(|line| line["q"].as_f64() == Some(q)).expect("a percentile")
+}
+
+#[test]
+fn a_cell_holds_truth_log_and_report_and_is_not_run_twice() {
+    let place = Place::new();
+    let args = ["lab", "run", "stall", "--tools", "unblink", "--length", "3s", "-o", "lab", "--json"];
+    let said = place.call(&args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    let [open, closed] = lab["rows"].as_array().expect("rows").as_slice() else { panic!("{lab:#}") };
+    assert_eq!((&open["tool"], &closed["tool"]), (&"unblink-open".into(), &"unblink-closed".into()));
+    // Everything that was planned was sent, also while the server stalled; the closed loop left that out.
+    assert_eq!((&open["requests"], &open["planned"]), (&3000.into(), &3000.into()));
+    let cells = lab["cells"].as_array().expect("cells");
+    let during = |cell: &Value| cell["offered"]["seen_in_events"].as_u64().expect("a count");
+    assert_eq!(cells[0]["offered"]["planned_in_events"], 50);
+    assert!(during(&cells[0]) >= 30 && during(&cells[1]) <= 15, "{cells:#?}");
+    // By the model: 50 ms of stall in 3 s. What the tool says is at least what the server did.
+    let p99 = percentile(open, 0.99);
+    assert_eq!(p99["truth_low_ns"].as_u64().map(|ns| ns / 1_000_000), Some(28), "{p99:#}");
+    let reported = p99["reported_ns"].as_u64().expect("a figure");
+    assert!(reported >= p99["log_ns"].as_u64().expect("a figure"), "{p99:#}");
+    assert!(place.list("lab/stall/unblink-open/1").contains(&"truth.csv".to_string()));
+    let cell: Value = serde_json::from_str(&place.text("lab/stall/unblink-open/1/cell.json")).expect("JSON");
+    assert_eq!(&cell, &cells[0]);
+
+    let again = place.call(&args);
+    let second: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(second["cells"], lab["cells"]);
+    let text = place.call(&args[..args.len() - 1]).stdout;
+    assert!(text.starts_with("stall  Users feel a p99 of "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+/// A tool with a definition of its own, and nothing else.
+#[test]
+fn another_tool_is_a_file() {
+    let place = Place::new();
+    let program = script(
+        &place,
+        "tool",
+        "[ \"$1\" = --version ] && { echo 'mine 7.1'; exit; }\n\
+         $UNBLINK run \"$1\" -R \"$2\" -d \"$3\" --no-preflight -q --json -o run > /dev/null || exit 1\n\
+         $UNBLINK report run --hgrm mine.hgrm --csv - > /dev/null",
+    );
+    place.file(
+        "mine.toml",
+        format!(
+            "name = \"mine\"\nprogram = \"{program}\"\nabout = \"ours\"\nmodel = \"open\"\n\
+             command = [\"{{url}}\", \"{{rate}}\", \"{{duration_s}}s\"]\nhint = \"write it\"\n\
+             [version]\ncommand = [\"--version\"]\npattern = 'mine (?<version>\\S+)'\n\
+             [output]\nformat = \"hgrm\"\nfile = \"mine.hgrm\"\nunit = \"ms\"\n"
+        ),
+    );
+    let said = place.call(&[
+        "lab",
+        "run",
+        "healthy",
+        "--tool",
+        "mine.toml",
+        "--tools",
+        "mine",
+        "--length",
+        "1s",
+        "-o",
+        "lab",
+        "--json",
+    ]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    let cell = &lab["cells"][0];
+    assert_eq!((&cell["tool"]["version"], &cell["tool"]["command"][1]), (&"7.1".into(), &"{url}".into()));
+    assert_eq!(cell["reported"]["samples"], 1000);
+    let median = percentile(&lab["rows"][0], 0.5)["reported_ns"].as_u64().expect("a figure");
+    assert!(median >= 10_000_000, "{median}");
+}
+
+#[test]
+fn a_tool_that_fails_is_named_and_gets_no_figures() {
+    let place = Place::new();
+    let definition = |name: &str, program: &str| {
+        let text = format!(
+            "name = \"{name}\"\nprogram = \"{program}\"\nabout = \"bad\"\nmodel = \"open\"\ncommand = [\"{{url}}\"]\n\
+             hint = \"none\"\n[version]\n[output]\nformat = \"csv\"\ncolumn = 1\nunit = \"ms\"\n"
+        );
+        place.file(&format!("{name}.toml"), text);
+    };
+    definition("fails", &script(&place, "fails", "echo 'no such flag' >&2; exit 9"));
+    definition("silent", &script(&place, "silent", "echo 5"));
+    definition("absent", "no-such-program-at-all");
+    let files = ["--tool", "fails.toml", "--tool", "silent.toml", "--tool", "absent.toml"];
+    let args =
+        ["lab", "run", "healthy", "--tools", "fails,silent,absent", "--length", "1s", "-o", "lab", "--json"];
+    let said = place.call(&[&args[..], &files].concat());
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    let problem = |i: usize| lab["rows"][i]["problem"].as_str().expect("a problem").to_string();
+    assert!(problem(0).contains("exit status: 9") && problem(0).contains("no such flag"), "{}", problem(0));
+    assert_eq!(problem(1), "it sent no request");
+    assert_eq!(lab["skipped"][0]["tool"], "absent");
+}
+
+/// It sends as it should, and prints what a closed loop would have seen: its p99 is cut off.
+#[test]
+fn a_lying_script_is_caught() {
+    let place = Place::new();
+    let liar = script(
+        &place,
+        "liar",
+        "$UNBLINK run \"$1\" -R \"$2\" -d \"$3s\" --no-preflight -q --json -o run > /dev/null\n\
+         echo 'p50 10.2ms'; echo 'p99 12.0ms'",
+    );
+    let said = place.call(&[
+        "lab",
+        "audit",
+        "--json",
+        "--length",
+        "3s",
+        "--scenarios",
+        "stall,trickle",
+        "--percentile",
+        r"^p(?<q>[\d.]+) (?<value>[\d.]+)(?<unit>ms)$",
+        "--",
+        &liar,
+        "{url}",
+        "{rate}",
+        "{duration_s}",
+    ]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let audit = document(&said, &unblink_artifact::schema::audit_schema());
+    // A machine that makes it late in the stall makes it look as if it counted from there.
+    let (mechanism, evidence) = (&audit["mechanism"], audit["evidence"].as_str().expect("words"));
+    assert!(mechanism == "unknown" || mechanism == "send_clock", "{evidence}");
+    assert!(evidence.contains("it reports a p99 of 12 ms where"), "{evidence}");
+    let answer = |code: &str| {
+        let checks = audit["checks"].as_array().expect("a list");
+        checks.iter().find(|check| check["code"] == code).expect("a check")["passed"].clone()
+    };
+    assert_eq!(
+        (answer("keeps"), answer("p99"), answer("intended_start")),
+        ("yes".into(), "no".into(), "no".into())
+    );
+}
+
+/// Its users wait, whatever it was asked for.
+#[test]
+fn a_closed_loop_is_told_from_its_numbers() {
+    let place = Place::new();
+    let said = place.call(&[
+        "lab",
+        "audit",
+        "--as",
+        "unblink-closed",
+        "--length",
+        "3s",
+        "--scenarios",
+        "stall,trickle",
+        "-o",
+        "kept",
+    ]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stdout.starts_with("CLOSED LOOP  "), "{}", said.stdout);
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
+    assert!(place.list("kept/stall").contains(&"cell.json".to_string()));
+}
+
+#[test]
+fn what_can_not_be_audited_is_said() {
+    let place = Place::new();
+    place.call(&["lab", "audit", "--", "x", "{url}"]).refused(&["--percentile", "--csv", "--like"]);
+    place.call(&["lab", "audit", "--csv", "1", "--", "x", "{url}"]).refused(&["--unit"]);
+    place
+        .call(&["lab", "audit", "--hgrm", "--unit", "ms", "--", "no-such-program", "{url}"])
+        .refused(&["no-such-program"]);
+    place.call(&["lab", "audit", "--hgrm", "--unit", "ms", "--", "true"]).refused(&["{url}"]);
+    place.call(&["lab", "audit", "--percentile", "(", "--", "true", "{url}"]).refused(&["regex"]);
+    place.call(&["lab", "run", "stal"]).refused(&["\"stal\"", "stall"]);
+    place.call(&["lab", "run", "stall", "--tools", "wrk3"]).refused(&["\"wrk3\"", "wrk2"]);
+    place.call(&["lab", "run", "stall", "--length", "1500ms"]).refused(&["whole seconds"]);
+    place.call(&["lab", "run", "stall", "--tool", "none.toml"]).refused(&["none.toml"]);
+    place.file("bad.toml", "name = \"x\"\n");
+    place.call(&["lab", "tools", "--tool", "bad.toml"]).refused(&["bad.toml", "missing field"]);
+}
+
+#[test]
+fn tools_are_listed_with_what_is_missing() {
+    let place = Place::new();
+    let said = place.call(&["lab", "tools", "--json", "--installed", "none"]);
+    let all: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let all = all.as_array().expect("a list");
+    assert!(all.len() >= 19 && all[0]["name"] == "unblink-open" && all[0]["missing"].is_null());
+    assert!(all.iter().all(|tool| tool["missing"].is_null() != tool["install"].is_string()), "{all:#?}");
+}
+
+/// The faults as a plain client sees them, each with its own server.
+#[test]
+fn faults_do_what_they_say() {
+    let place = Place::new();
+    let cell = |name: &str| {
+        let args = ["lab", "run", name, "--tools", "unblink-open", "--length", "2s", "-o", "lab", "--json"];
+        let said = place.call(&args);
+        assert_eq!(said.code(), Some(0), "{name}: {said:?}");
+        let lab: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        lab["cells"][0].clone()
+    };
+    let run = |name: &str| -> Value {
+        let text = place.text(&format!("lab/{name}/unblink-open/1/stdout.txt"));
+        serde_json::from_str(&text).expect("the run's own document")
+    };
+    // 33 ms of 2 s; 10 ms are in flight when it begins. A busy machine moves a few.
+    let near = |value: &Value, expected: u64| {
+        let value = value.as_u64().expect("a count");
+        assert!(value.abs_diff(expected) <= 8, "{value} instead of {expected}");
+    };
+    cell("resets");
+    near(&run("resets")["failures"]["reset"], 33);
+    cell("errors");
+    near(&run("errors")["failures"]["status_5xx"], 1200);
+    let timeouts = cell("timeouts");
+    assert_eq!(timeouts["truth"]["timed_out"], 0, "333 ms are within the timeout of a second");
+    for name in ["frozen", "accept"] {
+        let blind = cell(name);
+        assert_eq!(blind["log"]["is_blind"], true);
+        let truth = percentile(&blind, 0.99)["truth_low_ns"].as_u64().expect("a time");
+        let reported = percentile(&blind, 0.99)["reported_ns"].as_u64().expect("a time");
+        assert!(truth > 15_000_000 && reported > 15_000_000, "{name}: {blind:#}");
+    }
+}

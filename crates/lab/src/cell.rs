@@ -1,0 +1,319 @@
+//! One cell: a fresh server, one tool, and what both say afterwards.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabPercentile, LabPoint, LabReported, LabTool};
+
+use crate::case::{Case, Truth};
+use crate::process::{Processors, Side, end, run_to_end, wait};
+use crate::read::{COMPARED, value_at};
+use crate::tool::{Definition, Found, Values};
+use crate::{offered, read_truth};
+
+/// The file of a cell's result.
+pub const CELL_FILE: &str = "cell.json";
+const TRUTH_FILE: &str = "truth.csv";
+const STDOUT_FILE: &str = "stdout.txt";
+const STDERR_FILE: &str = "stderr.txt";
+/// A tool may take this much longer than its load, beside the timeout of its last requests: k6 starts thousands of
+/// virtual users, and Java starts at all.
+const OVERTIME: Duration = Duration::from_secs(45);
+/// For turning an output into a readable one.
+const CONVERT_PATIENCE: Duration = Duration::from_secs(120);
+/// Of what a failed tool said, in the problem.
+const QUOTED_CHARACTERS: usize = 200;
+/// A percentile within so much of the truth is right, relative.
+const RIGHT: f64 = 0.05;
+/// Or this close, in ns: a loopback and two processes take part of it. Of answers below a millisecond less is meant.
+const CLOSE_NS: u64 = 1_000_000;
+const CLOSE_TO_FAST_NS: u64 = 100_000;
+
+/// A cell that could not be run at all: the fault is not the tool's.
+#[derive(Debug, thiserror::Error)]
+pub enum CellError {
+    /// A file of the cell can't be written or read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The server did not start or end as it should.
+    #[error("the lab server: {0}")]
+    Server(String),
+    /// Its log can't be read.
+    #[error(transparent)]
+    Truth(#[from] crate::LabError),
+    /// A process can't be started.
+    #[error("can't start {program}: {source}")]
+    Start {
+        /// Which.
+        program: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// What a cell is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Scenario and load.
+    pub case: &'a Case,
+    /// Exact, of `case`.
+    pub truth: &'a Truth,
+    /// The tool.
+    pub definition: &'a Definition,
+    /// Its program.
+    pub found: &'a Found,
+    /// This program, which serves.
+    pub own: &'a Path,
+    /// Who runs where.
+    pub processors: &'a Processors,
+    /// Where everything goes.
+    pub folder: &'a Path,
+    /// Counted from 1.
+    pub run: u32,
+}
+
+impl Job<'_> {
+    /// Runs it. Whatever the tool does wrong is a `problem` of the cell, not an error.
+    pub fn run(&self, started_at: String) -> Result<LabCell, CellError> {
+        let file_error = |path: &Path| {
+            let path = path.to_owned();
+            move |source| CellError::File { path, source }
+        };
+        std::fs::create_dir_all(self.folder).map_err(file_error(self.folder))?;
+        let folder = self.folder.canonicalize().map_err(file_error(self.folder))?;
+        let truth_path = folder.join(TRUTH_FILE);
+        let server = Server::start(self, &truth_path)?;
+        let values = Values::new(self.case, &server.address, &folder, &self.found.program);
+        for (name, text) in &self.definition.files {
+            let path = folder.join(name);
+            std::fs::write(&path, values.fill(text)).map_err(file_error(&path))?;
+        }
+        let said = self.load(&values, &folder)?;
+        let summary = server.stop()?;
+        let rows = offered::of_the_run(read_truth(&truth_path)?);
+        let late_p99_ns = summary["lateness"]["p99"].as_u64().unwrap_or(0);
+        let lost = summary["truth_rows_lost"].as_u64().unwrap_or(0);
+        let log = offered::log(&rows, self.case, late_p99_ns, lost);
+        let offered = offered::offered(&rows, self.case);
+        let (reported, problem) = match said {
+            Ok(_) if rows.is_empty() => (None, Some("it sent no request".to_owned())),
+            Ok(reported) => (Some(reported), None),
+            Err(problem) => (None, Some(problem)),
+        };
+        Ok(LabCell {
+            schema: CELL_SCHEMA.to_owned(),
+            scenario: self.case.describe(),
+            tool: self.tool(&values),
+            run: self.run,
+            started_at,
+            problem,
+            percentiles: compare(self.case, self.truth, reported.as_ref(), &log.points),
+            reported,
+            truth: self.truth.describe(),
+            log,
+            offered,
+        })
+    }
+
+    /// What the cell's document says of the tool, known before it runs.
+    pub fn planned_tool(&self) -> LabTool {
+        self.tool(&Values::new(self.case, "", self.folder, &self.found.program))
+    }
+
+    fn tool(&self, values: &Values) -> LabTool {
+        let shown = values.for_people();
+        let words = self.definition.command.iter().map(|word| shown.fill(word));
+        LabTool {
+            name: self.definition.name.clone(),
+            version: self.found.version.clone(),
+            model: self.definition.model,
+            command: std::iter::once(self.definition.program.clone()).chain(words).collect(),
+        }
+    }
+
+    /// Runs the tool. The inner error is what the tool did wrong, for people.
+    fn load(&self, values: &Values, folder: &Path) -> Result<Result<LabReported, String>, CellError> {
+        let mut command = Command::new(&self.found.program);
+        command.args(self.definition.command.iter().map(|word| values.fill(word))).current_dir(folder);
+        let stdout_path = folder.join(STDOUT_FILE);
+        let stderr_path = folder.join(STDERR_FILE);
+        let create = |path: &Path| {
+            File::create(path).map_err(|source| CellError::File { path: path.to_owned(), source })
+        };
+        command.stdout(create(&stdout_path)?).stderr(create(&stderr_path)?);
+        let start_error =
+            |source| CellError::Start { program: self.found.program.display().to_string(), source };
+        let mut child = self.processors.spawn(Side::Tool, command).map_err(start_error)?;
+        let patience = self.case.duration + Duration::from_nanos(self.case.timeout_ns()) + OVERTIME;
+        let status = wait(&mut child, patience).map_err(start_error)?;
+        let Some(status) = status else {
+            return Ok(Err(format!("it had not ended {} s after it began", patience.as_secs())));
+        };
+        let is_accepted = |code: i32| code == 0 || self.definition.exit_codes.contains(&code);
+        if !status.code().is_some_and(is_accepted) {
+            let said = [&stderr_path, &stdout_path].map(|path| last_words(path));
+            let said = said.iter().find(|text| !text.is_empty()).cloned().unwrap_or_default();
+            return Ok(Err(format!("it ended with {status}: {said:?}")));
+        }
+        if let Some(words) = &self.definition.convert {
+            let mut command = Command::new(&self.found.program);
+            command.args(words.iter().map(|word| values.fill(word))).current_dir(folder);
+            let ended = run_to_end(&mut command, CONVERT_PATIENCE).map_err(start_error)?;
+            if !ended.status.is_some_and(|status| status.success()) {
+                let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+                return Ok(Err(format!("its output can't be converted: {said:?}")));
+            }
+        }
+        let path = self.definition.output.source().file().map_or(stdout_path, |name| folder.join(name));
+        Ok(match std::fs::read(&path) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                self.definition.output.read(&text).map_err(|error| error.to_string())
+            }
+            Err(error) => Err(format!("it left no {}: {error}", path.display())),
+        })
+    }
+}
+
+/// The end of what a program said, in a line.
+fn last_words(path: &Path) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().chars().take(QUOTED_CHARACTERS).collect()
+}
+
+/// Truth, log and report side by side, at the percentiles that are compared.
+pub fn compare(
+    case: &Case,
+    truth: &Truth,
+    reported: Option<&LabReported>,
+    log: &[LabPoint],
+) -> Vec<LabPercentile> {
+    let close_ns = if case.scenario.baseline_ns(0) < CLOSE_NS { CLOSE_TO_FAST_NS } else { CLOSE_NS };
+    let line = |q: f64| {
+        let (low, high) = truth.at(q);
+        let reported_ns = reported.and_then(|reported| value_at(&reported.points, q));
+        let (error, is_right) = match (reported_ns, low) {
+            (Some(ns), Some(low_ns)) => {
+                let (error, off_ns) = outside(ns, low_ns, high);
+                (Some(error), Some(error.abs() <= RIGHT || off_ns <= close_ns))
+            }
+            _ => (None, None),
+        };
+        LabPercentile {
+            q,
+            truth_low_ns: low,
+            truth_high_ns: high,
+            log_ns: value_at(log, q),
+            reported_ns,
+            error,
+            is_right,
+        }
+    };
+    COMPARED.map(line).into()
+}
+
+/// How far outside the truth, relative to its nearer end, and in ns.
+fn outside(ns: u64, low_ns: u64, high_ns: Option<u64>) -> (f64, u64) {
+    let off = |end_ns: u64| ((ns as f64 - end_ns as f64) / (end_ns.max(1) as f64), ns.abs_diff(end_ns));
+    match high_ns {
+        _ if ns < low_ns => off(low_ns),
+        Some(high_ns) if ns > high_ns => off(high_ns),
+        _ => (0.0, 0),
+    }
+}
+
+/// The server of one cell, a process of its own.
+struct Server {
+    child: Child,
+    stdout: BufReader<std::process::ChildStdout>,
+    address: String,
+}
+
+impl Server {
+    fn start(job: &Job<'_>, truth: &Path) -> Result<Server, CellError> {
+        let mut command = Command::new(job.own);
+        let length = format!("{}ms", job.case.duration.as_millis());
+        command.args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario"]);
+        command.args([&job.case.scenario.name, "--made-for", &length, "--truth"]).arg(truth);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let start = |source| CellError::Start { program: job.own.display().to_string(), source };
+        let mut child = job.processors.spawn(Side::Server, command).map_err(start)?;
+        let Some(stdout) = child.stdout.take() else {
+            return Err(CellError::Server("it has no output".to_owned()));
+        };
+        let mut stdout = BufReader::new(stdout);
+        let first = read_json(&mut stdout);
+        let address = first["url"]
+            .as_str()
+            .map(|url| url.trim_start_matches("http://").trim_end_matches('/').to_owned());
+        let mut server = Server { child, stdout, address: String::new() };
+        match address {
+            Some(address) => {
+                server.address = address;
+                Ok(server)
+            }
+            None => Err(CellError::Server("it did not start".to_owned())),
+        }
+    }
+
+    /// Its account at the end.
+    fn stop(mut self) -> Result<serde_json::Value, CellError> {
+        let status = end(&mut self.child).map_err(|error| CellError::Server(error.to_string()))?;
+        match status.success() {
+            true => Ok(read_json(&mut self.stdout)),
+            false => Err(CellError::Server(format!("it ended with {status}"))),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nothing is left behind, whatever went wrong.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One line of JSON; `null` for none.
+fn read_json(from: &mut impl BufRead) -> serde_json::Value {
+    let mut line = String::new();
+    let _ = from.read_line(&mut line);
+    serde_json::from_str(&line).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outside_is_measured_from_the_nearer_end() {
+        assert_eq!(outside(50, 100, Some(200)), (-0.5, 50));
+        assert_eq!(outside(150, 100, Some(200)), (0.0, 0));
+        assert_eq!(outside(300, 100, Some(200)), (0.5, 100));
+        assert_eq!(outside(300, 100, None), (0.0, 0));
+    }
+
+    #[test]
+    fn a_report_is_right_within_five_percent_or_a_millisecond() {
+        let case = Case::preset("stall", Duration::from_secs(60)).expect("a preset");
+        let point = |q, ms: u64| LabPoint { q, value_ns: ms * 1_000_000 };
+        let reported = LabReported {
+            points: vec![point(0.5, 11), point(0.9, 12), point(0.99, 15)],
+            ..Default::default()
+        };
+        let lines = compare(&case, &case.truth(), Some(&reported), &[]);
+        let right: Vec<_> = lines.iter().map(|line| line.is_right).collect();
+        assert_eq!(right, [Some(true), Some(false), None, Some(false), None]);
+        assert!(lines[3].error.is_some_and(|error| error < -0.95));
+    }
+}

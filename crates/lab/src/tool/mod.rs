@@ -1,0 +1,253 @@
+//! Load tools as data: how each is called, found, installed and read. One TOML file per tool and mode.
+
+mod find;
+mod template;
+
+pub use find::{Found, Places};
+pub use template::{TemplateError, Values};
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde::Deserialize;
+use unblink_artifact::document::LoadModel;
+
+use crate::read::Output;
+
+/// A tool in one mode, as its file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// Tool and mode, such as `k6-constant-vus`: letters, digits, `-` and `.`.
+    pub name: String,
+    /// The program, looked for in the folder of installed tools and on the PATH.
+    pub program: String,
+    /// What this mode does, in a line.
+    pub about: String,
+    /// The model of load that it claims.
+    pub model: LoadModel,
+    /// The words of the command, with `{placeholders}`.
+    pub command: Vec<String>,
+    /// A second command, run after the first, that makes its output readable.
+    pub convert: Option<Vec<String>>,
+    /// Files that are written into the cell's folder before, by name; with placeholders.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Exit codes besides 0 that leave figures that count: a tool may call failed requests a failure of its own.
+    #[serde(default)]
+    pub exit_codes: Vec<i32>,
+    /// How to ask for the version.
+    pub version: Version,
+    /// How to read the output.
+    pub output: Output,
+    /// How to install it; `None`: it is not in any registry.
+    pub install: Option<Install>,
+    /// What to do where it can't be installed.
+    pub hint: Option<String>,
+}
+
+/// How to ask for the version.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Version {
+    /// Words after the program; `None`: it does not say.
+    pub command: Option<Vec<String>>,
+    /// Group `version`, in what it prints. A program that does not print this is another of the same name.
+    #[serde(default, with = "crate::read::optional")]
+    pub pattern: Option<Regex>,
+}
+
+/// Where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    /// The registry.
+    pub from: Registry,
+    /// What to ask it for.
+    pub package: String,
+    /// Which version.
+    pub version: Option<String>,
+    /// Of a Go program that can't be installed by its path: the package that a main of ours calls.
+    pub main: Option<String>,
+}
+
+/// A registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Registry {
+    /// The distribution's.
+    Apt,
+    /// The Go module proxy.
+    Go,
+    /// crates.io.
+    Cargo,
+    /// PyPI.
+    Pip,
+    /// npm.
+    Npm,
+    /// Maven Central.
+    Maven,
+}
+
+/// A definition that can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// The file can't be read.
+    #[error("can't read the tool's definition {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// It is no definition.
+    #[error("{place}: {reason}")]
+    Parse {
+        /// The file, or the name of one of ours.
+        place: String,
+        /// Where and what.
+        reason: String,
+    },
+}
+
+/// The definitions that come with the program, in the order of tables.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("unblink-open", include_str!("../../tools/unblink-open.toml")),
+    ("unblink-closed", include_str!("../../tools/unblink-closed.toml")),
+    ("wrk2", include_str!("../../tools/wrk2.toml")),
+    ("vegeta", include_str!("../../tools/vegeta.toml")),
+    ("k6-arrival-rate", include_str!("../../tools/k6-arrival-rate.toml")),
+    ("oha-corrected", include_str!("../../tools/oha-corrected.toml")),
+    ("oha-rate", include_str!("../../tools/oha-rate.toml")),
+    ("fortio", include_str!("../../tools/fortio.toml")),
+    ("bombardier-rate", include_str!("../../tools/bombardier-rate.toml")),
+    ("artillery", include_str!("../../tools/artillery.toml")),
+    ("wrk", include_str!("../../tools/wrk.toml")),
+    ("ab", include_str!("../../tools/ab.toml")),
+    ("hey", include_str!("../../tools/hey.toml")),
+    ("h2load", include_str!("../../tools/h2load.toml")),
+    ("bombardier", include_str!("../../tools/bombardier.toml")),
+    ("autocannon", include_str!("../../tools/autocannon.toml")),
+    ("k6-constant-vus", include_str!("../../tools/k6-constant-vus.toml")),
+    ("oha", include_str!("../../tools/oha.toml")),
+    ("locust", include_str!("../../tools/locust.toml")),
+];
+
+impl Definition {
+    /// Those that come with the program.
+    pub fn built_in() -> Result<Vec<Definition>, DefinitionError> {
+        BUILT_IN.iter().map(|(name, text)| Definition::parse(&format!("tool {name}"), text)).collect()
+    }
+
+    /// One from a file.
+    pub fn load(path: &Path) -> Result<Definition, DefinitionError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| DefinitionError::Read { path: path.to_owned(), source })?;
+        Definition::parse(&path.display().to_string(), &text)
+    }
+
+    /// A command of the user's own, to be read in this way.
+    pub fn of_command(
+        program: &str,
+        words: &[String],
+        model: LoadModel,
+        output: Output,
+    ) -> Result<Definition, DefinitionError> {
+        let definition = Definition {
+            name: "audited".to_owned(),
+            program: program.to_owned(),
+            about: "a command".to_owned(),
+            model,
+            command: words.to_vec(),
+            convert: None,
+            files: BTreeMap::new(),
+            exit_codes: Vec::new(),
+            version: Version { command: None, pattern: None },
+            output,
+            install: None,
+            hint: None,
+        };
+        let fail = |reason| DefinitionError::Parse { place: "the command".to_owned(), reason };
+        definition.check().map_err(fail)?;
+        Ok(definition)
+    }
+
+    fn parse(place: &str, text: &str) -> Result<Definition, DefinitionError> {
+        let fail = |reason: String| DefinitionError::Parse { place: place.to_owned(), reason };
+        let definition: Definition = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
+        definition.check().map_err(fail)?;
+        Ok(definition)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        if self.name.is_empty() || !self.name.chars().all(is_plain) || self.name.starts_with(['.', '-']) {
+            return Err(format!(
+                "the name {:?} is to be the name of a folder: letters, digits and -",
+                self.name
+            ));
+        }
+        let is_inside = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
+        let files = self.files.keys().map(String::as_str).chain(self.output.source().file());
+        if let Some(name) = files.into_iter().find(|name| !is_inside(name)) {
+            return Err(format!("the file {name:?} must lie in the cell's own folder: a name without /"));
+        }
+        let words = self.command.iter().chain(self.convert.iter().flatten());
+        for word in words {
+            template::check(word).map_err(|error| error.to_string())?;
+        }
+        let mut texts = self.command.iter().chain(self.files.values());
+        if !texts.any(|text| ["{url}", "{port}"].iter().any(|place| text.contains(place))) {
+            return Err("neither the command nor a file holds {url}: it would load nothing".to_owned());
+        }
+        if let Some(pattern) = &self.version.pattern
+            && !pattern.capture_names().flatten().any(|name| name == "version")
+        {
+            return Err(format!("the version's pattern {pattern} has no group (?<version>…)"));
+        }
+        Ok(())
+    }
+
+    /// The command that installs it, for people.
+    pub fn install_command(&self) -> Option<String> {
+        let Some(install) = &self.install else { return self.hint.clone() };
+        Some(match install.from {
+            Registry::Apt => format!("apt-get install {}", install.package),
+            _ => format!("unblink lab install {}", self.name),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_with_the_program_can_be_used_and_has_its_files_name() {
+        let all = Definition::built_in().expect("definitions");
+        for (definition, (name, _)) in all.iter().zip(BUILT_IN) {
+            assert_eq!(definition.name, *name);
+            assert!(definition.install.is_some() || definition.hint.is_some(), "{name}");
+        }
+    }
+
+    fn with(change: impl Fn(&str) -> String) -> Result<Definition, String> {
+        let text = include_str!("../../tools/wrk2.toml");
+        Definition::parse("FILE", &change(text)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_definition_that_can_not_work_is_refused_with_its_place() {
+        assert!(with(str::to_owned).is_ok());
+        let error = with(|text| text.replace("model = \"open\"", "model = \"opened\"")).expect_err("a model");
+        assert!(error.starts_with("FILE: ") && error.contains("opened"), "{error}");
+        let error = with(|text| text.replace("name = \"wrk2\"", "name = \"../x\"")).expect_err("a name");
+        assert!(error.contains("letters, digits"), "{error}");
+        let error = with(|text| text.replace("{url}", "http://x/")).expect_err("no url");
+        assert!(error.contains("{url}"), "{error}");
+        let error = with(|text| text.replace("{duration_s}", "{seconds}")).expect_err("a placeholder");
+        assert!(error.contains("{seconds}") && error.contains("duration_s"), "{error}");
+        assert!(with(|text| format!("colour = 1\n{text}")).expect_err("a key").contains("colour"));
+    }
+}

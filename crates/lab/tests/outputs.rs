@@ -1,0 +1,175 @@
+//! What real tools printed, read by the definitions that come with the program. The outputs were recorded from
+//! runs of 3 s (wrk2: 12 s) against the stall of 200 ms at 1 s; versions stand in the files' names.
+
+use std::path::Path;
+
+use unblink_lab::{Definition, Output, value_at};
+
+const MS: u64 = 1_000_000;
+
+fn text(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn output(tool: &str) -> Output {
+    let all = Definition::built_in().expect("definitions");
+    all.into_iter().find(|definition| definition.name == tool).expect("a definition").output
+}
+
+/// (tool, output, percentiles in ns as they stand in it, samples, errors).
+type Case = (&'static str, &'static str, &'static [(f64, u64)], Option<u64>, Option<u64>);
+
+const CASES: &[Case] = &[
+    (
+        "wrk",
+        "wrk-4.1.0.txt",
+        &[(0.5, 10_201_000), (0.99, 184_055_000), (1.0, 208_463_000)],
+        Some(2496),
+        Some(0),
+    ),
+    (
+        "wrk2",
+        "wrk2-4.0.0.txt",
+        &[(0.5, 23_820_000), (0.99, 75_970_000), (0.9999, 78_080_000)],
+        Some(2399),
+        None,
+    ),
+    ("ab", "ab-2.3.csv", &[(0.0, 10_121_000), (0.02, 10_228_000)], None, None),
+    ("hey", "hey-0.1.4.csv", &[], Some(119), Some(0)),
+    ("h2load", "h2load-1.52.0.tsv", &[], Some(120), Some(0)),
+    (
+        "bombardier",
+        "bombardier-1.2.6.json",
+        &[(0.5, 10_327_000), (0.99, 31_439_000), (1.0, 197_981_000)],
+        None,
+        Some(0),
+    ),
+    ("vegeta", "vegeta-12.12.0.csv", &[], Some(60), Some(0)),
+    ("fortio", "fortio-1.68.2.json", &[(0.9, 17_000_000), (0.99, 180_000_000)], Some(600), None),
+    (
+        "autocannon",
+        "autocannon-9.0.0.json",
+        &[(0.5, 11 * MS), (0.99, 63 * MS), (1.0, 192 * MS)],
+        Some(1900),
+        Some(0),
+    ),
+    (
+        "locust",
+        "locust-2.47.0.json",
+        &[(0.5, 16 * MS), (0.99, 67 * MS), (0.999, 210 * MS)],
+        Some(1709),
+        Some(0),
+    ),
+    ("k6-constant-vus", "k6-2.1.0.json", &[], Some(2533), Some(0)),
+    ("artillery", "artillery-2.0.21.json", &[(0.5, 13_900_000), (0.99, 162_400_000)], Some(600), Some(0)),
+    ("unblink-open", "unblink-0.1.0.json", &[], Some(600), Some(0)),
+];
+
+#[test]
+fn each_tool_is_read_as_it_says_itself() {
+    for (tool, file, percentiles, samples, errors) in CASES {
+        let reported = output(tool).read(&text(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for &(q, expected_ns) in *percentiles {
+            assert_eq!(value_at(&reported.points, q), Some(expected_ns), "{file}: {q}");
+        }
+        assert_eq!((reported.samples, reported.errors), (*samples, *errors), "{file}");
+        // Nothing answers faster than the server's 10 ms.
+        let first = reported.points.first().expect("a percentile");
+        assert!((9 * MS..1_000 * MS).contains(&first.value_ns), "{file}: {first:?}");
+    }
+}
+
+/// Raw samples, sorted by hand's own rule: nearest rank.
+#[test]
+fn percentiles_of_raw_samples_are_nearest_ranks() {
+    let reported = output("h2load").read(&text("h2load-1.52.0.tsv")).expect("figures");
+    let mut us: Vec<u64> = text("h2load-1.52.0.tsv")
+        .lines()
+        .map(|line| line.split('\t').nth(2).expect("a column").parse().expect("µs"))
+        .collect();
+    us.sort_unstable();
+    assert_eq!(value_at(&reported.points, 0.5), Some(us[59] * 1_000));
+    assert_eq!(value_at(&reported.points, 0.99), Some(us[118] * 1_000));
+    assert_eq!(value_at(&reported.points, 1.0), Some(us[119] * 1_000));
+}
+
+/// An output that is cut, renamed or in another unit is an error that quotes it, or nothing has changed.
+#[test]
+fn a_changed_output_is_no_figure() {
+    for (tool, file, changed, quoted) in [
+        ("wrk", "wrk-4.1.0.txt", ("percentile ", "p"), "Running 3s test"),
+        ("wrk2", "wrk2-4.0.0.txt", ("75.97ms", "75.97 fortnights"), "75.97 fortnights"),
+        ("ab", "ab-2.3.csv", (",", ";"), "Percentage served;Time in ms"),
+        ("hey", "hey-0.1.4.csv", ("response-time", "latency"), "latency,DNS+dialup"),
+        ("h2load", "h2load-1.52.0.tsv", ("\t", " "), "no column"),
+        (
+            "bombardier",
+            "bombardier-1.2.6.json",
+            ("\"99\"", "\"p99\""),
+            "there is no /result/latency/percentiles/99",
+        ),
+        ("vegeta", "vegeta-12.12.0.csv", (",200,", ",200,x"), "is no time"),
+        ("fortio", "fortio-1.68.2.json", ("\"Value\"", "\"Val\""), "at /DurationHistogram/Percentiles is"),
+        (
+            "autocannon",
+            "autocannon-9.0.0.json",
+            ("\"p99\":", "\"p99\":\"x\",\"q\":"),
+            "/latency/p99 is no number",
+        ),
+        ("locust", "locust-2.47.0.json", ("response_times", "times"), "nothing at /0/response_times"),
+        (
+            "k6-constant-vus",
+            "k6-2.1.0.json",
+            ("p(99)", "p99"),
+            "there is no /metrics/http_req_duration/p(99)",
+        ),
+        ("artillery", "artillery-2.0.21.json", ("\"p99\"", "\"p98\""), "there is no /aggregate"),
+        (
+            "unblink-open",
+            "unblink-0.1.0.json",
+            ("response_time", "latency"),
+            "nothing at /response_time/quantiles",
+        ),
+    ] {
+        let original = text(file);
+        assert!(original.contains(changed.0), "{file}");
+        let error = output(tool).read(&original.replace(changed.0, changed.1)).map(|_| ()).expect_err(file);
+        assert!(error.to_string().contains(quoted), "{file}: {error}");
+    }
+}
+
+/// No cut of a real output, at any byte, makes a panic.
+#[test]
+fn a_cut_output_does_not_panic() {
+    for (tool, file, ..) in CASES {
+        let (output, whole) = (output(tool), text(file));
+        for cut in (0..whole.len().min(3_000)).filter(|&cut| whole.is_char_boundary(cut)).step_by(7) {
+            let _ = output.read(&whole[..cut]);
+        }
+    }
+}
+
+#[test]
+fn percentile_text_of_two_programs_and_a_log() {
+    let hgrm: Output = toml::from_str("format = \"hgrm\"\nunit = \"ms\"").expect("a format");
+    let vegeta = hgrm.read(&text("vegeta-12.12.0.hgrm")).expect("figures");
+    assert_eq!(vegeta.points[0].value_ns, 10_096_572);
+    let wrk2 = hgrm.read(&text("wrk2-4.0.0.txt")).expect("figures");
+    assert_eq!(wrk2.points[0].value_ns, 10_087_000);
+    let hlog: Output =
+        toml::from_str("format = \"hlog\"\nunit = \"ns\"\ntag = \"response_time\"").expect("a format");
+    let log = hlog.read(&text("unblink-0.1.0.hlog")).expect("figures");
+    let document = output("unblink-open").read(&text("unblink-0.1.0.json")).expect("figures");
+    assert_eq!(log.samples, document.samples);
+    for q in [0.5, 0.9, 0.99, 0.999] {
+        // The log's histogram has three digits.
+        let [of_log, exact] = [&log, &document].map(|all| value_at(&all.points, q).expect("a value"));
+        assert!(of_log.abs_diff(exact) <= exact / 1_000, "{q}: {of_log} {exact}");
+    }
+    let untagged: Output = toml::from_str("format = \"hlog\"\nunit = \"ns\"").expect("a format");
+    let error = untagged.read(&text("unblink-0.1.0.hlog")).expect_err("only tags").to_string();
+    assert!(error.starts_with("there is no interval without a tag"), "{error}");
+    let cut = text("unblink-0.1.0.hlog").replace("HIST", "MIST");
+    assert!(hlog.read(&cut).is_err());
+}

@@ -1,0 +1,163 @@
+//! Tables for a terminal.
+
+use super::words::{DECIDING, SHOWN, error, finding, mechanism, model, reported, truth};
+use super::{AuditDocument, LabDocument, ToolLine};
+use crate::format;
+use crate::terminal::Style;
+use crate::terminal::text::{Align, Paint, Screen, Span};
+use unblink_artifact::lab::{LabCell, LabRow, Passed};
+
+pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    for (i, name) in scenarios(doc).iter().enumerate() {
+        if i > 0 {
+            screen.blank();
+        }
+        let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == *name).collect();
+        let cell = doc.cells.iter().find(|cell| cell.scenario.name == *name);
+        screen.labelled(Paint::Bold, name, &finding(&rows));
+        if let Some(cell) = cell {
+            screen.paragraph(0, Paint::Dim, &about(cell));
+        }
+        screen.blank();
+        table(&mut screen, &rows);
+        for row in &rows {
+            if let Some(problem) = &row.problem {
+                screen.marked(2, Paint::Failure, "!", &format!("{}: no figures, {problem}", row.tool));
+            }
+        }
+    }
+    if !doc.apart {
+        screen.blank();
+        screen.paragraph(
+            0,
+            Paint::Finding,
+            "One processor for server and tool: times are longer than they need be.",
+        );
+    }
+    if !doc.skipped.is_empty() {
+        screen.heading("Left out", "unblink lab tools");
+        for skipped in &doc.skipped {
+            screen.marked(2, Paint::Dim, "·", &format!("{}: {}", skipped.tool, skipped.reason));
+        }
+    }
+    screen.finish()
+}
+
+/// In the order of the rows.
+fn scenarios(doc: &LabDocument) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in &doc.rows {
+        if !names.contains(&row.scenario.as_str()) {
+            names.push(&row.scenario);
+        }
+    }
+    names
+}
+
+fn about(cell: &LabCell) -> String {
+    let scenario = &cell.scenario;
+    format!(
+        "{}. {} arrivals/s for {}; closed: {} users; timeout {}",
+        scenario.description,
+        format::count(scenario.rate_per_s),
+        format::duration(scenario.duration_ns),
+        scenario.users,
+        format::duration(scenario.timeout_ns),
+    )
+}
+
+fn table(screen: &mut Screen, rows: &[&LabRow]) {
+    let dim = |text: &str| (Paint::Dim, text.to_string());
+    let mut lines: Vec<Vec<Span>> =
+        vec![["tool", "claims", "p50", "p95", "p99", "p99.9", "p99 is", "sent"].map(dim).into()];
+    if let Some(row) = rows.first() {
+        let mut cells: Vec<Span> = vec![(Paint::Bold, "truth".into()), (Paint::Plain, String::new())];
+        let line = |q| row.at(q).map_or("–".into(), truth);
+        cells.extend(SHOWN.map(|q| (Paint::Bold, line(q))));
+        cells.extend([(Paint::Plain, String::new()), (Paint::Bold, format::count(row.planned))]);
+        lines.push(cells);
+    }
+    for row in rows {
+        let p99 = row.at(DECIDING);
+        let paint = match p99.and_then(|line| line.is_right) {
+            Some(true) => Paint::Good,
+            Some(false) => Paint::Bad,
+            None => Paint::Plain,
+        };
+        let mut cells: Vec<Span> =
+            vec![(Paint::Plain, row.tool.clone()), (Paint::Dim, model(row.model).into())];
+        cells.extend(SHOWN.map(|q| (Paint::Plain, row.at(q).map_or("–".into(), reported))));
+        cells.push((paint, p99.map_or("–".into(), error)));
+        cells.push((Paint::Plain, format::count(row.requests)));
+        lines.push(cells);
+    }
+    use Align::{Left, Right};
+    screen.table(&[Left, Left, Right, Right, Right, Right, Right, Right], &lines);
+}
+
+pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let (word, does) = mechanism(doc.mechanism);
+    screen.labelled(Paint::Bold, word, does);
+    screen.paragraph(0, Paint::Plain, &format!("{}.", doc.evidence));
+    screen.blank();
+    for check in &doc.checks {
+        let (paint, word) = passed(check.passed);
+        screen.labelled(paint, &format!("{word:<4}"), &check.question);
+        screen.paragraph(6, Paint::Plain, &check.because);
+    }
+    screen.heading("p99 by scenario", "within 5 %, or 1 ms");
+    let dim = |text: &str| (Paint::Dim, text.to_string());
+    let mut rows: Vec<Vec<Span>> = vec![["scenario", "right", "true", "reported"].map(dim).into()];
+    for scenario in &doc.scenarios {
+        let (paint, word) = passed(scenario.p99);
+        rows.push(vec![
+            (Paint::Plain, scenario.name.clone()),
+            (paint, word.into()),
+            (Paint::Plain, scenario.truth.clone()),
+            (Paint::Plain, scenario.reported.clone()),
+        ]);
+    }
+    screen.table(&[Align::Left; 4], &rows);
+    screen.finish()
+}
+
+fn passed(passed: Passed) -> (Paint, &'static str) {
+    match passed {
+        Passed::Yes => (Paint::Good, "yes"),
+        Passed::No => (Paint::Bad, "no"),
+        Passed::Unknown => (Paint::Dim, "?"),
+    }
+}
+
+pub(super) fn tools(lines: &[ToolLine], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let here = lines.iter().filter(|line| line.program.is_some()).count();
+    screen.paragraph(0, Paint::Bold, &format!("{here} of {} tools and modes are here", lines.len()));
+    screen.blank();
+    let mut rows: Vec<Vec<Span>> =
+        vec![["tool", "claims", "version", "where, or how to get it"].map(|t| (Paint::Dim, t.into())).into()];
+    for line in lines {
+        let (paint, place) = match (&line.program, &line.missing) {
+            (Some(program), _) => (Paint::Dim, program.clone()),
+            (None, Some(missing)) => {
+                (Paint::Finding, line.install.clone().unwrap_or_else(|| missing.clone()))
+            }
+            (None, None) => (Paint::Plain, String::new()),
+        };
+        let version = match (&line.program, &line.version) {
+            (_, Some(version)) => version.clone(),
+            (Some(_), None) => "unknown".into(),
+            (None, None) => "–".into(),
+        };
+        rows.push(vec![
+            (Paint::Plain, line.name.clone()),
+            (Paint::Dim, model(line.model).into()),
+            (Paint::Plain, version),
+            (paint, place),
+        ]);
+    }
+    screen.table(&[Align::Left; 4], &rows);
+    screen.finish()
+}

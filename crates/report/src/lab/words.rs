@@ -1,0 +1,98 @@
+//! Sentences and cells of tables, the same in the terminal and on the page.
+
+use crate::format;
+use unblink_artifact::document::LoadModel;
+use unblink_artifact::lab::{LabCell, LabPercentile, LabRow, Mechanism};
+
+/// The percentile that decides.
+pub(super) const DECIDING: f64 = 0.99;
+
+pub(super) fn line(cell: &LabCell) -> String {
+    let name = format!("{}: {}", cell.scenario.name, cell.tool.name);
+    if let Some(problem) = &cell.problem {
+        return format!("{name}: no figures, {problem}");
+    }
+    let p99 = cell.percentiles.iter().find(|line| line.q == DECIDING);
+    let p99 = p99.map(|line| format!("p99 {} (true {})", reported(line), truth(line))).unwrap_or_default();
+    let offered = &cell.offered;
+    let requests = format::plural(offered.requests, "request", "requests");
+    format!("{name}: {p99}, {requests} of {}", format::count(offered.planned))
+}
+
+/// `410 ms`, or `–` where the tool does not say.
+pub(super) fn reported(line: &LabPercentile) -> String {
+    line.reported_ns.map_or("–".into(), format::duration)
+}
+
+/// `405–415 ms`, `10 ms`, `> 2 s`.
+pub(super) fn truth(line: &LabPercentile) -> String {
+    match (line.truth_low_ns, line.truth_high_ns) {
+        (Some(low), Some(high)) if high as f64 <= low as f64 * 1.03 => format::duration((low + high) / 2),
+        (Some(low), Some(high)) => format::between(low, high),
+        (Some(low), None) => format::above(low),
+        (None, _) => "–".into(),
+    }
+}
+
+/// `−98 %`, `right`, `+28 %`.
+pub(super) fn error(line: &LabPercentile) -> String {
+    let Some((error, is_right)) = line.error.zip(line.is_right) else { return "–".into() };
+    let percent = (error * 100.0).round();
+    match percent {
+        _ if is_right => "right".into(),
+        percent if percent < 0.0 => format!("−{}\u{a0}%", format::count(-percent as u64)),
+        percent => format!("+{}\u{a0}%", format::count(percent as u64)),
+    }
+}
+
+/// Percentiles of the tables.
+pub(super) const SHOWN: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+
+pub(super) fn model(model: LoadModel) -> &'static str {
+    match model {
+        LoadModel::Open => "open",
+        LoadModel::Closed => "closed",
+    }
+}
+
+/// The finding of a scenario in one line.
+pub(super) fn finding(rows: &[&LabRow]) -> String {
+    let decisive = || rows.iter().filter_map(|row| Some((row, row.at(DECIDING)?)));
+    let Some(truth_line) = decisive().map(|(_, line)| truth(line)).next() else {
+        return "No tool gave a figure".into();
+    };
+    let judged: Vec<&LabPercentile> =
+        decisive().map(|(_, line)| line).filter(|line| line.is_right.is_some()).collect();
+    let right = judged.iter().filter(|line| line.is_right == Some(true)).count();
+    let hidden = judged.iter().filter(|line| line.error.is_some_and(|error| error < -0.5)).count();
+    let hiding = match hidden {
+        0 => String::new(),
+        1 => "; 1 reports less than half".into(),
+        n => format!("; {n} report less than half"),
+    };
+    format!("Users feel a p99 of {truth_line}: {right} of {} tools say so{hiding}", judged.len())
+}
+
+/// What a tool does, in a word and in a sentence.
+pub(super) fn mechanism(mechanism: Mechanism) -> (&'static str, &'static str) {
+    match mechanism {
+        Mechanism::Open => ("OPEN", "It sends on a schedule and counts from it."),
+        Mechanism::ClosedLoop => {
+            ("CLOSED LOOP", "It asks again when it is answered: while the server stalls, it asks nothing.")
+        }
+        Mechanism::BackFilled => (
+            "BACK-FILLED",
+            "It asks again when it is answered, and makes samples up for what it did not ask.",
+        ),
+        Mechanism::Queueless => ("QUEUELESS", "It keeps a rate, but drops what falls due while it is busy."),
+        Mechanism::SendClock => {
+            ("SEND CLOCK", "It sends what is late, but counts from the send: the wait is missing.")
+        }
+        Mechanism::CappedCatchUp => {
+            ("CAPPED CATCH-UP", "It counts from the schedule, but catches up so slowly that it overstates.")
+        }
+        Mechanism::Unknown => {
+            ("NOT CLEAR", "What it sends and what it says do not fit any way of measuring.")
+        }
+    }
+}
