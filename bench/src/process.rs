@@ -94,7 +94,8 @@ impl Measured {
 /// The process between: runs `words` to its end and writes what it cost.
 pub(crate) fn measure(usage: &Path, words: &[String]) -> Result<()> {
     let (program, arguments) = words.split_first().context("nothing to run")?;
-    let status = Command::new(program).args(arguments).status();
+    // Of unblink: nothing of this is for the user's history.
+    let status = Command::new(program).args(arguments).env("UNBLINK_STORE", "none").status();
     let status = status.with_context(|| format!("cannot start {program}"))?;
     let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let cpu = used.user_time() + used.system_time();

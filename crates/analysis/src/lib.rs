@@ -8,6 +8,7 @@
 
 pub mod arrivals;
 pub mod censoring;
+pub mod change_points;
 mod checks;
 pub mod compare;
 pub mod evidence;

@@ -13,6 +13,8 @@ fn main() -> std::io::Result<()> {
         (schema::LAB_CELL_SCHEMA_FILE, schema::lab_cell_schema()),
         (schema::LAB_SCHEMA_FILE, schema::lab_schema()),
         (schema::AUDIT_SCHEMA_FILE, schema::audit_schema()),
+        (schema::HISTORY_SCHEMA_FILE, schema::history_schema()),
+        (schema::TREND_SCHEMA_FILE, schema::trend_schema()),
     ];
     schemas.iter().try_for_each(|(name, value)| std::fs::write(folder.join(name), schema::schema_text(value)))
 }

@@ -8,6 +8,7 @@ pub mod document;
 pub mod folder;
 pub mod header;
 pub mod hgrm;
+pub mod history;
 pub mod knee;
 pub mod lab;
 pub mod plan_check;

@@ -3,6 +3,7 @@
 use crate::compare::CompareDocument;
 use crate::document::RunDocument;
 use crate::folder::RunningDocument;
+use crate::history::{HistoryDocument, TrendDocument};
 use crate::knee::KneeDocument;
 use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::plan_check::PlanCheckDocument;
@@ -14,6 +15,11 @@ pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
 pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
 /// Name of the search's schema.
 pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
+/// Name of the history's schema.
+pub const HISTORY_SCHEMA_FILE: &str = "unblink.history-1.schema.json";
+
+/// Name of the trend's schema.
+pub const TREND_SCHEMA_FILE: &str = "unblink.trend-1.schema.json";
 
 /// Name of the schema of what `plan check` finds.
 pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
@@ -68,6 +74,16 @@ pub fn lab_schema() -> serde_json::Value {
 /// That of [`AuditDocument`].
 pub fn audit_schema() -> serde_json::Value {
     schema_of::<AuditDocument>(AUDIT_SCHEMA_FILE)
+}
+
+/// That of [`HistoryDocument`].
+pub fn history_schema() -> serde_json::Value {
+    schema_of::<HistoryDocument>(HISTORY_SCHEMA_FILE)
+}
+
+/// That of [`TrendDocument`].
+pub fn trend_schema() -> serde_json::Value {
+    schema_of::<TrendDocument>(TREND_SCHEMA_FILE)
 }
 
 /// A schema as text, as it is committed.

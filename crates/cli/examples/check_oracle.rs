@@ -174,6 +174,7 @@ fn simulated(options: &Options, case: &Case) -> Result<Vec<u64>, Failure> {
 fn simulate(options: &Options, scenario: &str, load: &[&str]) -> Result<serde_json::Value, Failure> {
     let folder = TempFolder::new()?;
     let output = Command::new(&options.unblink)
+        .env("UNBLINK_STORE", "none")
         .args(["sim", "--scenario", scenario, "--json", "-d", &format!("{}s", options.seconds)])
         .args(load)
         .arg("-o")

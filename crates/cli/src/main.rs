@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod explain;
 mod folder;
+mod history;
 mod knee;
 mod lab;
 mod live;
@@ -51,6 +52,12 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
         Command::Lab(command) => lab::lab(command),
+        Command::History(args) => history::history(args),
+        Command::Show(args) => history::show(args),
+        Command::Trend(args) => history::trend(args),
+        Command::Tag(args) => history::tag(args),
+        Command::Baseline(command) => history::baseline(command),
+        Command::Index(args) => history::index(args),
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
         Command::Schema { document } => print_schema(*document),
@@ -127,6 +134,8 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::LabCell => schema::lab_cell_schema(),
         SchemaOf::Lab => schema::lab_schema(),
         SchemaOf::LabAudit => schema::audit_schema(),
+        SchemaOf::History => schema::history_schema(),
+        SchemaOf::Trend => schema::trend_schema(),
     };
     output::print(&schema::schema_text(&value))?;
     Ok(exit::OK)

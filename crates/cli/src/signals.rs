@@ -3,19 +3,23 @@
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 use unblink_engine::run::Controls;
 
 /// Where interruptions go.
 #[derive(Clone, Default)]
 pub(crate) struct Interruptions {
     state: Arc<Mutex<State>>,
+    heard: Arc<Condvar>,
 }
 
 #[derive(Default)]
 struct State {
     count: u32,
     controls: Option<Arc<Controls>>,
+    /// Between two runs there is something to report, too.
+    deferred: bool,
 }
 
 /// A run that hears of interruptions as long as this lives.
@@ -55,10 +59,23 @@ impl Interruptions {
         Listening(self.clone())
     }
 
+    /// From now on the first interruption between two runs ends nothing by itself: whoever asked for this looks.
+    pub(crate) fn defer(&self) {
+        self.lock().deferred = true;
+    }
+
+    /// Waits for so long, or until an interruption: is there none?
+    pub(crate) fn wait(&self, length: Duration) -> bool {
+        let waited = self.heard.wait_timeout_while(self.lock(), length, |state| state.count == 0);
+        waited.unwrap_or_else(PoisonError::into_inner).0.count == 0
+    }
+
     fn interrupt(&self) {
         let mut state = self.lock();
         state.count += 1;
+        self.heard.notify_all();
         match (&state.controls, state.count) {
+            (None, 1) if state.deferred => crate::output::note(format_args!("\nstopping")),
             // Nothing is being measured yet or any more: there is nothing to wait for.
             (None, _) => std::process::exit(i32::from(crate::exit::INTERRUPTED)),
             (Some(controls), 1) => {

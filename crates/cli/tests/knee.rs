@@ -2,9 +2,11 @@
 
 mod support;
 
+use rustix::process::Signal;
 use serde_json::Value;
-use support::Place;
+use std::time::Duration;
 use support::lab::Lab;
+use support::{Place, Started};
 
 /// Five slots of 10 ms under even arrivals carry 500/s, to the request.
 const CAP: [&str; 10] = [
@@ -85,6 +87,31 @@ fn a_real_target_has_a_folder_for_each_trial() {
     assert_eq!((&found["status"], found["answer"]["rate_per_s"].as_f64()), (&"at_least".into(), Some(50.0)));
     assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html", "trial-01", "trial-02"]);
     assert!(place.list("out/trial-02").contains(&"report.html".to_string()));
+}
+
+/// The first trial has ended, and the next one waits for the target to come to rest.
+#[test]
+fn an_interruption_between_two_trials_leaves_a_report() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy", "--baseline", "1ms"]);
+    let times = ["--settle", "0s", "--measure", "4s", "--rest", "1h"];
+    let one_rate = ["--slo", "p99 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
+    let args = [&["knee", &lab.url], &times[..], &one_rate[..]].concat();
+    let search = Started::spawn(&mut place.command(&args));
+    let journal = place.path().join("out/knee.jsonl");
+    let lines = || std::fs::read_to_string(&journal).unwrap_or_default().lines().count();
+    (0..2_500).take_while(|_| lines() < 2).for_each(|_| std::thread::sleep(Duration::from_millis(20)));
+    search.signal(Signal::INT);
+    let said = search.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let found = document(&said.stdout);
+    assert_eq!(
+        (&found["status"], found["trials"].as_array().map(Vec::len)),
+        (&"interrupted".into(), Some(1))
+    );
+    assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html", "trial-01"]);
+    let kept = place.call(&["history", "--json"]).stdout;
+    assert_eq!(kept.matches("\"series\"").count(), 1, "its trial is in the history: {kept}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod page;
 mod text;
 mod words;
 
+pub(crate) use words::signed;
+
 use crate::svg::{self, Picture};
 use crate::terminal::Style;
 use unblink_artifact::compare::CompareDocument;

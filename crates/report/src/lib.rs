@@ -23,6 +23,7 @@ mod facts;
 pub mod fixture;
 pub mod format;
 pub mod github;
+pub mod history;
 pub mod html;
 pub mod junit;
 pub mod knee;

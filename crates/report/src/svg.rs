@@ -9,6 +9,7 @@ mod lines;
 pub(crate) mod load_curve;
 mod panels;
 mod spectrum;
+mod trend;
 
 use crate::facts::{self, Title};
 use canvas::{Canvas, Size, escape};
@@ -16,6 +17,7 @@ pub(crate) use panels::Panel;
 use std::fmt::Write;
 use unblink_artifact::compare::CompareDocument;
 use unblink_artifact::document::{LoadModel, RunDocument};
+use unblink_artifact::history::TrendDocument;
 
 /// Colours of the visual language, light and dark by the reader's preference.
 pub(crate) const COLORS: &str = include_str!("svg/colors.css");
@@ -132,6 +134,15 @@ fn spectrum_picture(
     let named: Vec<_> = lines.iter().map(|line| (line.name, line.class, &line.points)).collect();
     picture.lines = serde_json::to_string(&named).ok();
     picture
+}
+
+/// A percentile over runs.
+pub(crate) fn trend(title: Title, doc: &TrendDocument) -> Picture {
+    let mut legend = vec![("service", "level: geometric mean"), ("backlog", "change of the level")];
+    if doc.runs.iter().any(|run| run.low_ns.is_some()) {
+        legend.push(("connections", "95\u{a0}% interval of a run"));
+    }
+    sized("trend", "history", title, legend, true, |canvas| trend::draw(canvas, doc))
 }
 
 /// Baseline and candidate in one picture, each with the band of its runs.

@@ -1,5 +1,6 @@
 //! `unblink compare`: its flags.
 
+use super::history::KeepArgs;
 use super::load::LoadArgs;
 use super::steady;
 use super::target::TargetArgs;
@@ -11,6 +12,7 @@ const HELP: &str = "\
 EXAMPLES
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s
   unblink compare main/ branch/ --percentile p95   each holds the folders of 5 runs or more
+  unblink compare baseline:main branch/            see unblink baseline
   unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s --resume DIR
 
@@ -23,7 +25,7 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct CompareArgs {
-    /// The baseline: a URL, the folder of a run, or a folder that holds such folders
+    /// The baseline: a URL, the folder of a run, a folder that holds such folders, or baseline:NAME (in the history)
     #[arg(value_name = "BASE")]
     pub baseline: String,
 
@@ -68,6 +70,9 @@ pub(crate) struct CompareArgs {
     /// No live line while the runs go on
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }
 
 /// As many as can give a verdict, or one.

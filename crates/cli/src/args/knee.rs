@@ -1,5 +1,6 @@
 //! `unblink knee`: its flags.
 
+use super::history::KeepArgs;
 use super::load::Arrivals;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
@@ -107,6 +108,9 @@ pub(crate) struct KneeArgs {
     /// No progress on stderr
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }
 
 /// A percentile of response time that is to stay below a limit.

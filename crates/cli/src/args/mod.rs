@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
 pub(crate) mod compare;
+pub(crate) mod history;
 pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;
@@ -47,6 +48,19 @@ pub(crate) enum Command {
     Init(plan::InitArgs),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
+    /// List the runs that were recorded
+    History(Box<history::HistoryArgs>),
+    /// Show a run of the history
+    Show(history::RunNameArgs),
+    /// See a percentile over the runs of the history, and where it changed
+    Trend(Box<history::TrendArgs>),
+    /// Tag a run of the history
+    Tag(history::TagArgs),
+    /// Name runs to compare with
+    #[command(subcommand)]
+    Baseline(history::BaselineCommand),
+    /// Take run folders into the history
+    Index(history::IndexArgs),
     /// A misbehaving server whose truth is known, and what load tools say of it
     #[command(subcommand)]
     Lab(lab::LabCommand),
@@ -75,6 +89,10 @@ pub(crate) enum SchemaOf {
     Lab,
     /// Of an audit: `lab audit --json`
     LabAudit,
+    /// Of runs in the history: `history --json`, also of `show`, `tag`, `baseline` and `index`
+    History,
+    /// Of a percentile over runs: `trend --json`
+    Trend,
 }
 
 const DEMO_HELP: &str = "\

@@ -1,6 +1,7 @@
 //! `unblink run`: its flags.
 
 use super::Exports;
+use super::history::KeepArgs;
 use super::load::LoadArgs;
 use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
@@ -74,6 +75,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub exports: Exports,
+
+    #[command(flatten)]
+    pub keep: KeepArgs,
 
     /// No live line while the run goes on
     #[arg(short, long, help_heading = "Output")]

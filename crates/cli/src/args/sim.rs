@@ -1,6 +1,7 @@
 //! `unblink sim` and `unblink explain`: their flags.
 
 use super::Exports;
+use super::history::KeepArgs;
 use super::load::LoadArgs;
 use super::objectives::SloArgs;
 use clap::Args;
@@ -83,6 +84,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub exports: Exports,
+
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }
 
 /// Server, network and generator.

@@ -3,6 +3,7 @@
 
 use crate::args::Exports;
 use crate::args::compare::CompareArgs;
+use crate::args::history::KeepArgs;
 use crate::args::load::LoadArgs;
 use crate::args::objectives::SloArgs;
 use crate::args::run::RunArgs;
@@ -68,6 +69,11 @@ pub(super) fn measure(
     Ok(Some((run_folders(&baseline)?, run_folders(&candidate)?)))
 }
 
+/// Folders of all runs below `root`, those that do not count, too.
+pub(super) fn recorded(root: &Path) -> Vec<PathBuf> {
+    SIDES.iter().flat_map(|side| run_folders(&root.join(side)).unwrap_or_default()).collect()
+}
+
 /// Runs of one target as if they had been measured in turn.
 pub(super) fn dealt_out(all: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let of = |first: bool| {
@@ -91,6 +97,7 @@ fn run_args(args: &CompareArgs, url: &str, number: u64) -> RunArgs {
         abort_on: Vec::new(),
         output: None,
         exports: Exports::default(),
+        keep: KeepArgs::default(),
         quiet: args.quiet,
     }
 }

@@ -3,8 +3,9 @@
 mod live;
 
 use crate::args::compare::CompareArgs;
+use crate::args::history::StoreArgs;
 use crate::folder::Folder;
-use crate::{environment, exit, output, secrets};
+use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
@@ -13,24 +14,24 @@ use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictRea
 const PAGE: &str = "compare.html";
 /// The document beside the runs.
 const DOCUMENT: &str = "compare.json";
+/// Before the name of a baseline in the history.
+const BASELINE: &str = "baseline:";
 
 /// Compares and reports. Gives the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
-    let base = Place::of(&args.baseline)?;
-    let candidate = args.candidate.as_deref().map(Place::of).transpose()?;
+    let store = &args.keep.store;
+    let base = Place::of(&args.baseline, store)?;
+    let candidate = args.candidate.as_deref().map(|text| Place::of(text, store)).transpose()?;
     match (base, candidate) {
         (Place::Url(base), None) => measured(args, base, base),
         (Place::Url(base), Some(Place::Url(candidate))) => measured(args, base, candidate),
-        (Place::Folder(base), None) => {
-            let all = compare::run_folders(base)?;
-            let (first, second) = live::dealt_out(&all);
+        (Place::Runs(base), None) => {
+            let (first, second) = live::dealt_out(&base);
             saved(args, first, second)
         }
-        (Place::Folder(base), Some(Place::Folder(candidate))) => {
-            saved(args, compare::run_folders(base)?, compare::run_folders(candidate)?)
-        }
+        (Place::Runs(base), Some(Place::Runs(candidate))) => saved(args, base, candidate),
         _ => bail!(
-            "one side is a URL, the other a folder: runs that are not measured in turn can't tell a change of the \
+            "one side is a URL, the other is recorded: runs that are not measured in turn can't tell a change of the \
              target from one of the machine; give two URLs, or record both sides and give two folders"
         ),
     }
@@ -39,18 +40,24 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
 /// What one side is.
 enum Place<'a> {
     Url(&'a str),
-    Folder(&'a Path),
+    /// Folders of runs.
+    Runs(Vec<PathBuf>),
 }
 
 impl Place<'_> {
-    fn of(text: &str) -> Result<Place<'_>> {
+    fn of<'a>(text: &'a str, store: &StoreArgs) -> Result<Place<'a>> {
         if text.contains("://") {
             return Ok(Place::Url(text));
         }
-        if !Path::new(text).is_dir() {
-            bail!("{text:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder");
+        if let Some(name) = text.strip_prefix(BASELINE) {
+            return history::baseline_folders(name, store).map(Place::Runs);
         }
-        Ok(Place::Folder(Path::new(text)))
+        if !Path::new(text).is_dir() {
+            bail!(
+                "{text:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder nor {BASELINE}NAME"
+            );
+        }
+        Ok(Place::Runs(compare::run_folders(Path::new(text))?))
     }
 }
 
@@ -60,11 +67,15 @@ fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
         (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
-    let Some((baseline, candidate)) = live::measure(args, [base, candidate], &root)? else {
+    let measured = live::measure(args, [base, candidate], &root)?;
+    let Some((baseline, candidate)) = measured else {
+        history::keep(&args.keep, &live::recorded(&root));
         return Ok(exit::INTERRUPTED);
     };
     let document = compared(args, baseline, candidate)?;
-    present(args, &document, Some(&root))
+    let code = present(args, &document, Some(&root))?;
+    history::keep(&args.keep, &live::recorded(&root));
+    Ok(code)
 }
 
 /// Runs that are there already.

@@ -2,6 +2,7 @@
 
 use super::{criterion, rest};
 use crate::args::Exports;
+use crate::args::history::KeepArgs;
 use crate::args::knee::KneeArgs;
 use crate::args::load::LoadArgs;
 use crate::args::objectives::SloArgs;
@@ -39,6 +40,14 @@ pub(super) struct Runner {
     is_littered: bool,
 }
 
+/// Between two trials.
+enum Rest {
+    Reached,
+    /// The target does not answer.
+    None,
+    Interrupted,
+}
+
 /// The target in words, once everything about it has been checked.
 pub(super) fn target(args: &KneeArgs) -> Result<String> {
     let prepared = prepare(&run_args(args, args.start, args.settle, args.measure))?;
@@ -58,13 +67,23 @@ impl Runner {
 
     /// The backlog has been answered or given up. What was given up may still keep the target busy: an answer to a
     /// single request says that it is through with it. Then nothing is asked for a while.
-    fn come_to_rest(&self, prepared: &Prepared) -> bool {
+    fn come_to_rest(&self, prepared: &Prepared) -> Rest {
         let answers = || preflight(&prepared.job, 0, RESTING_PATIENCE).is_ok();
-        if self.is_littered && !(0..RESTING_TRIES).any(|_| answers()) {
-            return false;
+        if self.is_littered {
+            let mut tries = 1..RESTING_TRIES;
+            while !answers() {
+                if !self.interruptions.wait(Duration::ZERO) {
+                    return Rest::Interrupted;
+                }
+                if tries.next().is_none() {
+                    return Rest::None;
+                }
+            }
         }
-        std::thread::sleep(Duration::from_nanos(rest(&self.args).0));
-        true
+        match self.interruptions.wait(Duration::from_nanos(rest(&self.args).0)) {
+            true => Rest::Reached,
+            false => Rest::Interrupted,
+        }
     }
 
     /// One that does not exist yet: a trial that was interrupted leaves its own behind.
@@ -89,10 +108,16 @@ impl TrialRunner for Runner {
         let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max);
         let prepared = prepare(&RunArgs { load: with_seed(args.load.clone(), trial), ..args })?;
         let is_first = trial.number == self.first;
-        if !is_first && !self.come_to_rest(&prepared) {
-            let (code, rate_per_s) = (RefusalCode::NotAtRest, trial.rate.as_per_s());
-            self.not_at_rest = Some(KneeRefusal { code, rate_per_s, why: None });
-            return Ok(None);
+        if !is_first {
+            match self.come_to_rest(&prepared) {
+                Rest::Reached => {}
+                Rest::None => {
+                    let (code, rate_per_s) = (RefusalCode::NotAtRest, trial.rate.as_per_s());
+                    self.not_at_rest = Some(KneeRefusal { code, rate_per_s, why: None });
+                    return Ok(None);
+                }
+                Rest::Interrupted => return Ok(None),
+            }
         }
         let pool = match prepared.job.plan.spec().pool {
             Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
@@ -110,6 +135,8 @@ impl TrialRunner for Runner {
             },
         };
         let (document, _) = execute_watched(prepared, &folder, &self.interruptions, watched)?;
+        // There is a trial to report now.
+        self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
             return Ok(None);
@@ -154,6 +181,7 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         abort_on: Vec::new(),
         output: None,
         exports: Exports::default(),
+        keep: KeepArgs::default(),
         quiet: args.quiet,
     }
 }

@@ -6,11 +6,12 @@ mod simulated;
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::folder::Folder;
-use crate::{clock, config, environment, exit, output, secrets, signals};
+use crate::{clock, config, environment, exit, history, output, secrets, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, Experiment, Step, TrialRunner, drive};
+use unblink_artifact::compare::run_folders;
 use unblink_artifact::knee::{
     Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, document,
 };
@@ -78,7 +79,12 @@ fn search<R: Runner>(
     })?;
     let stopped = (!finished).then(|| runner.refusal());
     let document = document(header, &search, stopped);
-    finish(args, &folder, &document)
+    let code = finish(args, &folder, &document)?;
+    // A search in virtual time leaves no run folders.
+    if let Ok(trials) = run_folders(&folder) {
+        history::keep(&args.keep, &trials);
+    }
+    Ok(code)
 }
 
 fn finish(args: &KneeArgs, folder: &Path, document: &KneeDocument) -> Result<u8> {

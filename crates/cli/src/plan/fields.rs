@@ -7,8 +7,8 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::error::Error;
 use std::sync::OnceLock;
 
-/// What a plan has no field for: how one looks at a run, not what it is.
-const NO_FIELDS: [&str; 4] = ["json", "quiet", "help", "version"];
+/// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
+const NO_FIELDS: [&str; 6] = ["json", "quiet", "store", "no-store", "help", "version"];
 
 /// One field.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod url;
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
 use crate::folder::Folder;
+use crate::history;
 use crate::live::LiveLine;
 use crate::output;
 use crate::{clock, exit, signals};
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
+    history::keep(&args.keep, std::slice::from_ref(&*folder));
     Ok(exit::of_run(&document))
 }
 

@@ -11,7 +11,7 @@ use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
 use crate::folder::Folder;
-use crate::{clock, environment, exit, load, output, run, secrets};
+use crate::{clock, environment, exit, history, load, output, run, secrets};
 use anyhow::{Result, bail};
 use client::Client;
 use scenario::Scenario;
@@ -61,6 +61,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
+    history::keep(&args.keep, std::slice::from_ref(&*folder));
     Ok(exit::of_run(&document))
 }
 

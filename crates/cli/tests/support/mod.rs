@@ -75,6 +75,8 @@ impl Place {
 
     fn settle(&self, command: &mut Command) {
         command.current_dir(self.path()).env("HOME", self.path()).env("XDG_CONFIG_HOME", self.path());
+        // Its own, whoever runs the tests.
+        command.env("XDG_DATA_HOME", self.path().join("data")).env_remove("UNBLINK_STORE");
         command.env_remove("NO_COLOR").stdin(Stdio::null());
     }
 

@@ -255,7 +255,8 @@ pub(super) fn interval(line: &Line) -> String {
     }
 }
 
-fn signed(share: f64) -> String {
+/// A relative change with its sign.
+pub(crate) fn signed(share: f64) -> String {
     // Less than the histogram's resolution is nothing.
     if share.abs() < 0.000_05 {
         return format::percent(0.0);

@@ -1,0 +1,133 @@
+//! One run as the history keeps it.
+
+use crate::document::{
+    Arrivals, Distribution, Load, LoadModel, Rate, RunDocument, RunStatus, Target, Validity, Verdict,
+};
+use crate::folder::{FolderError, read_folder, report_part};
+use crate::history::{LabelError, RunLabels};
+use crate::simulated::SimulatedWorld;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A run in the index. Its figures are those of its document, without what is only drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexedRun {
+    /// 16 hexadecimal digits, from what was recorded: the same wherever the folder lies, and whoever indexes it.
+    pub id: String,
+    /// The same for all runs of one load on one target: what a trend is drawn over.
+    pub series: String,
+    /// When t = 0 was, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Where the folder was when it was indexed.
+    pub folder: String,
+    /// Did the run come to its end?
+    pub status: RunStatus,
+    /// Can the run be believed?
+    pub validity: Validity,
+    /// Did it meet what was asked of it? Absent when nothing was asked.
+    pub verdict: Option<Verdict>,
+    /// No request was sent.
+    pub simulated: bool,
+    /// Who decides when a request starts.
+    pub model: LoadModel,
+    /// The load in one line.
+    pub load: String,
+    /// What was requested, in turn; secrets masked.
+    pub targets: Vec<Target>,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// The version that measured.
+    pub version: String,
+    /// Offered, sent and achieved.
+    pub rate: Rate,
+    /// Where every arrival of the measured part ended.
+    pub arrivals: Arrivals,
+    /// Intended start to last byte.
+    pub response_time: Distribution,
+    /// Send to last byte.
+    pub service_time: Distribution,
+    /// What the user calls it, by key.
+    pub tags: BTreeMap<String, String>,
+    /// The baselines that it belongs to, each with when it was set (RFC 3339 in UTC).
+    pub baselines: BTreeMap<String, String>,
+}
+
+impl IndexedRun {
+    /// Of a whole run whose record lies in `folder`.
+    pub fn of(document: &RunDocument, folder: &Path, labels: RunLabels) -> IndexedRun {
+        IndexedRun {
+            id: run_id(document),
+            series: series(document),
+            started_at: document.started_at.clone(),
+            folder: folder.display().to_string(),
+            status: document.status,
+            validity: document.validity.clone(),
+            verdict: document.verdict.clone(),
+            simulated: document.simulated.is_some(),
+            model: document.load.model,
+            load: document.load.summary.clone(),
+            targets: document.targets.clone(),
+            command: document.command.clone(),
+            version: document.tool.version.clone(),
+            rate: document.rate.clone(),
+            arrivals: document.arrivals.clone(),
+            response_time: document.response_time.clone(),
+            service_time: document.service_time.clone(),
+            tags: labels.tags,
+            baselines: labels.baselines,
+        }
+    }
+
+    /// The share of arrivals that did not end as they should.
+    pub fn error_share(&self) -> Option<f64> {
+        let Arrivals { scheduled, ok, .. } = self.arrivals;
+        (scheduled > 0).then(|| scheduled.saturating_sub(ok) as f64 / scheduled as f64)
+    }
+}
+
+/// Why a run folder can't be indexed.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// Its record can't be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// What the user has said of it can't.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+}
+
+/// Reads a run folder for the index, that of a killed run, too. The folder is named in full.
+pub fn indexed(dir: &Path) -> Result<IndexedRun, IndexError> {
+    let document = match read_folder(dir)?.final_document {
+        Some(document) => document,
+        None => report_part(dir, None, None)?,
+    };
+    let folder = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
+    Ok(IndexedRun::of(&document, &folder, RunLabels::read(dir)?))
+}
+
+/// The name of a run in the index: a hash of when it started, where and as what.
+pub fn run_id(document: &RunDocument) -> String {
+    hash(&(&document.started_at, &document.command, &document.environment, &document.targets))
+}
+
+/// What is compared by `compare` must be the same in a series, and the target, too.
+fn series(document: &RunDocument) -> String {
+    let load = Load { summary: String::new(), seed: None, drain_ns: 0, threads: 0, ..document.load.clone() };
+    let world = document.simulated.as_ref().map(|simulated| {
+        let SimulatedWorld { server, network, generator, client, .. } = &simulated.world;
+        (server, network, generator, client)
+    });
+    hash(&(load, &document.targets, world))
+}
+
+/// FNV-1a in 64 bits (Fowler, Noll, Vo) over the value as JSON.
+fn hash<T: Serialize>(value: &T) -> String {
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}

@@ -1,0 +1,182 @@
+//! A percentile over the runs of a series, and where its level changed.
+
+use super::IndexedRun;
+use crate::document::{RunStatus, Target, ValidityStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unblink_analysis::change_points::{ALARM_LEVEL, change_points};
+
+/// The version of [`TrendDocument`] that this crate writes.
+pub const TREND_SCHEMA: &str = "unblink.trend/1";
+
+/// A percentile of response time over the runs of one load on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrendDocument {
+    /// Always `unblink.trend/1`.
+    pub schema: String,
+    /// Where the index is, passwords masked.
+    pub store: String,
+    /// What its runs have in common, as in the history.
+    pub series: String,
+    /// Their load in one line.
+    pub load: String,
+    /// What they requested, in turn.
+    pub targets: Vec<Target>,
+    /// No request was sent.
+    pub simulated: bool,
+    /// The percentile, 0 to 1.
+    pub quantile: f64,
+    /// How often a series without a change is said to have one.
+    pub alarm_level: f64,
+    /// Runs that count, oldest first.
+    pub runs: Vec<TrendRun>,
+    /// Runs that do not, oldest first.
+    pub left_out: Vec<LeftOutRun>,
+    /// Where the level changed, oldest first.
+    pub changes: Vec<LevelChange>,
+    /// There are older runs; `--last` takes more in.
+    pub more: bool,
+}
+
+/// A run in a trend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrendRun {
+    /// Its name in the history.
+    pub id: String,
+    /// When t = 0 was, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The tag that it goes by, its commit unless told otherwise; `null` when it has none.
+    pub label: Option<String>,
+    /// The percentile; a lower bound when `censored`.
+    pub value_ns: u64,
+    /// It lies beyond what is known: read `> value`.
+    pub censored: bool,
+    /// Lower end of its 95 % interval, which holds for this run alone.
+    pub low_ns: Option<u64>,
+    /// Upper end.
+    pub high_ns: Option<u64>,
+}
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutRun {
+    /// Its name in the history.
+    pub id: String,
+    /// When t = 0 was, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A change of the level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelChange {
+    /// Place in `runs` of the first run at the new level, from 0.
+    pub at: usize,
+    /// Its name in the history.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Its label.
+    pub label: Option<String>,
+    /// Geometric mean of the runs from the change before to this one.
+    pub before_ns: f64,
+    /// That from this one to the next change.
+    pub after_ns: f64,
+    /// after / before − 1.
+    pub change: f64,
+    /// How often runs in random order show a change as clear as this.
+    pub p_value: f64,
+}
+
+/// What a trend is drawn of.
+#[derive(Clone, Debug)]
+pub struct TrendSpec {
+    /// Where the index is, passwords masked.
+    pub store: String,
+    /// The percentile, 0 to 1.
+    pub quantile: f64,
+    /// Tags that a run may go by; the first that it has.
+    pub labels: Vec<String>,
+    /// There are older runs.
+    pub more: bool,
+}
+
+/// The trend of `runs`, newest first and all of one series; `None` when there are none.
+pub fn trend(runs: &[IndexedRun], spec: TrendSpec) -> Option<TrendDocument> {
+    let first = runs.first()?;
+    let (mut counting, mut left_out) = (Vec::new(), Vec::new());
+    for run in runs.iter().rev() {
+        match counted(run, &spec) {
+            Ok(point) => counting.push(point),
+            Err(why) => {
+                let (id, started_at) = (run.id.clone(), run.started_at.clone());
+                left_out.push(LeftOutRun { id, started_at, why: why.into() });
+            }
+        }
+    }
+    Some(TrendDocument {
+        schema: TREND_SCHEMA.into(),
+        store: spec.store,
+        series: first.series.clone(),
+        load: first.load.clone(),
+        targets: first.targets.clone(),
+        simulated: first.simulated,
+        quantile: spec.quantile,
+        alarm_level: ALARM_LEVEL,
+        changes: changes(&counting),
+        runs: counting,
+        left_out,
+        more: spec.more,
+    })
+}
+
+fn counted(run: &IndexedRun, spec: &TrendSpec) -> Result<TrendRun, &'static str> {
+    match (run.status, run.validity.status) {
+        (RunStatus::Running, _) => return Err("it was killed, or still goes on"),
+        (RunStatus::Interrupted, _) => return Err("it was interrupted"),
+        (RunStatus::Aborted, _) => return Err("it was stopped by --abort-on"),
+        (RunStatus::Complete, ValidityStatus::Invalid) => return Err("it is invalid"),
+        (RunStatus::Complete, _) => {}
+    }
+    let quantile = run.response_time.quantiles.iter().find(|quantile| quantile.q == spec.quantile);
+    let quantile = quantile.ok_or("it has no such percentile")?;
+    Ok(TrendRun {
+        id: run.id.clone(),
+        started_at: run.started_at.clone(),
+        label: spec.labels.iter().find_map(|label| run.tags.get(label)).cloned(),
+        value_ns: quantile.value,
+        censored: quantile.censored,
+        low_ns: quantile.low,
+        high_ns: quantile.high,
+    })
+}
+
+fn changes(runs: &[TrendRun]) -> Vec<LevelChange> {
+    // On the scale on which a slow-down by a tenth is the same step everywhere.
+    let logarithms: Vec<f64> = runs.iter().map(|run| (run.value_ns.max(1) as f64).ln()).collect();
+    let found = change_points(&logarithms);
+    let level =
+        |from: usize, to: usize| (logarithms[from..to].iter().sum::<f64>() / (to - from) as f64).exp();
+    let edges: Vec<usize> =
+        [0].into_iter().chain(found.iter().map(|point| point.at)).chain([runs.len()]).collect();
+    let neighbours = edges.windows(3);
+    found
+        .iter()
+        .zip(neighbours)
+        .map(|(point, edges)| {
+            let (before_ns, after_ns) = (level(edges[0], edges[1]), level(edges[1], edges[2]));
+            let run = &runs[point.at];
+            LevelChange {
+                at: point.at,
+                id: run.id.clone(),
+                started_at: run.started_at.clone(),
+                label: run.label.clone(),
+                before_ns,
+                after_ns,
+                change: after_ns / before_ns - 1.0,
+                p_value: point.p_value,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,335 @@
+//! The history of runs: its commands and their flags, and those by which a run is kept in it.
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use std::path::PathBuf;
+use unblink_store::Location;
+
+/// Where the history is.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StoreArgs {
+    /// The history: a SQLite file, or postgres://USER@HOST/DATABASE [default: $UNBLINK_STORE, or
+    /// unblink/history.db in the user's data folder]
+    #[arg(long, value_name = "PATH|URL", help_heading = "History", value_parser = Location::parse)]
+    pub store: Option<Location>,
+}
+
+/// How a run is kept in it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct KeepArgs {
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Keep this out of the history
+    #[arg(long, conflicts_with = "store", help_heading = "History")]
+    pub no_store: bool,
+
+    /// Say what is measured, such as commit=3f2a91c; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "History", value_parser = tag)]
+    pub tag: Vec<Tag>,
+}
+
+/// A key and its value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Tag {
+    pub key: String,
+    pub value: String,
+}
+
+/// A key, with its value or with any.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TagFilter {
+    pub key: String,
+    pub value: Option<String>,
+}
+
+const HISTORY_HELP: &str = "\
+EXAMPLES
+  unblink history
+  unblink history --target checkout --since 2026-01-01 --verdict fail
+  unblink history --tag branch=main --json | jq '.runs[].response_time'
+
+EXIT STATUS
+  0 shown   2 wrong usage";
+
+/// List the runs that were recorded on this machine or taken in with `unblink index`, newest first.
+#[derive(Args, Debug)]
+#[command(after_help = HISTORY_HELP)]
+pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    pub which: WhichArgs,
+
+    /// Runs with this validity
+    #[arg(long, value_name = "STATUS", value_parser = ["valid", "degraded", "invalid"])]
+    pub validity: Option<String>,
+
+    /// Runs with this verdict on their objectives
+    #[arg(long, value_name = "STATUS", value_parser = ["pass", "fail", "inconclusive"])]
+    pub verdict: Option<String>,
+
+    /// So many runs at the most
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print the list as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which runs.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct WhichArgs {
+    /// Runs that have this in the URL of a request
+    #[arg(long, value_name = "TEXT")]
+    pub target: Option<String>,
+
+    /// Runs with this tag; may be given several times
+    #[arg(long, value_name = "KEY[=VALUE]", value_parser = tag_filter)]
+    pub tag: Vec<TagFilter>,
+
+    /// Runs that began on this day or later (UTC), or at a time as in RFC 3339
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    pub since: Option<Timestamp>,
+}
+
+const TREND_HELP: &str = "\
+EXAMPLES
+  unblink trend                            the series of the newest run
+  unblink trend 3f9a1c2e --percentile p95  the series of this run
+  unblink trend --target checkout --tag branch=main --svg trend.svg
+
+Runs of one load on one target are a series. A change stands when the runs in random order would show one as clear in
+at most 1 of 100 cases; on either side of it there are three runs at the least.
+
+EXIT STATUS
+  0 shown   2 wrong usage, or no such runs";
+
+/// Draw a percentile of response time over the runs of a series, and find where its level changed.
+#[derive(Args, Debug)]
+#[command(after_help = TREND_HELP)]
+pub(crate) struct TrendArgs {
+    /// The series of this run, as `unblink history` names it [default: the newest that fits]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// The percentile of response time
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = super::steady::percentile)]
+    pub percentile: f64,
+
+    #[command(flatten)]
+    pub which: WhichArgs,
+
+    /// The newest so many runs, 500 at the most
+    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub last: u32,
+
+    /// The tag that runs go by [default: commit, or else label]
+    #[arg(long, value_name = "KEY", value_parser = name)]
+    pub label: Option<String>,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Write the picture to this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Print the series as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SHOW_HELP: &str = "\
+EXAMPLES
+  unblink show 3f9a1c2e      the first digits are enough
+  unblink show latest
+
+EXIT STATUS
+  0 shown   2 wrong usage, or no such run";
+
+/// Show a run: the report from its folder, or what the history has of it when the folder is gone.
+#[derive(Args, Debug)]
+#[command(after_help = SHOW_HELP)]
+pub(crate) struct RunNameArgs {
+    /// The run, as `unblink history` names it, or `latest`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print what the history has of it as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const INDEX_HELP: &str = "\
+EXAMPLES
+  unblink index unblink-runs
+  unblink index /archive/runs --store postgres://me@db.test/unblink
+
+EXIT STATUS
+  0 taken in   2 wrong usage, or nothing could be taken in";
+
+/// Take run folders into the history, again, too: tags and baselines stay. A history that was lost is rebuilt so.
+#[derive(Args, Debug)]
+#[command(after_help = INDEX_HELP)]
+pub(crate) struct IndexArgs {
+    /// Folders of runs, or folders that hold such folders at any depth
+    #[arg(value_name = "DIR", required = true)]
+    pub dirs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print the runs that were taken in as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const TAG_HELP: &str = "\
+EXAMPLES
+  unblink tag latest commit=3f2a91c branch=main
+  unblink tag 3f9a1c2e branch=          takes the tag away
+
+EXIT STATUS
+  0 tagged   2 wrong usage, or no such run";
+
+/// Tag a run. Tags also lie in the run's folder (labels.json), so that indexing it elsewhere finds them.
+#[derive(Args, Debug)]
+#[command(after_help = TAG_HELP)]
+pub(crate) struct TagArgs {
+    /// The run, as `unblink history` names it, or `latest`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+
+    /// Tags; one without a value is taken away
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = tag)]
+    pub tags: Vec<Tag>,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print the run as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Named sets of runs to compare with.
+#[derive(Subcommand, Debug)]
+pub(crate) enum BaselineCommand {
+    /// Make runs a baseline, in the place of those that were
+    Set(BaselineSetArgs),
+    /// List the runs of a baseline
+    Show(BaselineShowArgs),
+}
+
+const BASELINE_HELP: &str = "\
+EXAMPLES
+  unblink baseline set 3f9a1c2e 91d0aa42 5be07f11 0c44e2b9 77f1d3c8
+  unblink compare baseline:main branch-runs/
+
+EXIT STATUS
+  0 done   2 wrong usage, or no such run";
+
+/// Make runs a baseline, in the place of those that were.
+#[derive(Args, Debug)]
+#[command(after_help = BASELINE_HELP)]
+pub(crate) struct BaselineSetArgs {
+    /// The runs, as `unblink history` names them; a comparison that decides takes five or more
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
+
+    /// The baseline's name
+    #[arg(long, value_name = "NAME", default_value = "main", value_parser = name)]
+    pub name: String,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print its runs as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the runs of a baseline.
+#[derive(Args, Debug)]
+#[command(after_help = BASELINE_HELP)]
+pub(crate) struct BaselineShowArgs {
+    /// The baseline's name
+    #[arg(value_name = "NAME", default_value = "main", value_parser = name)]
+    pub name: String,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Print its runs as JSON instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A longer value is no tag but a text.
+const VALUE_MAX: usize = 200;
+
+fn tag(text: &str) -> Result<Tag, String> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(format!("{text:?} is not a tag: expected KEY=VALUE, such as commit=3f2a91c"));
+    };
+    if value.chars().count() > VALUE_MAX || value.chars().any(char::is_control) {
+        return Err(format!("the value of {key:?} is to be one line of at most {VALUE_MAX} characters"));
+    }
+    Ok(Tag { key: name(key)?, value: value.into() })
+}
+
+fn tag_filter(text: &str) -> Result<TagFilter, String> {
+    match text.split_once('=') {
+        Some(_) => tag(text).map(|Tag { key, value }| TagFilter { key, value: Some(value) }),
+        None => Ok(TagFilter { key: name(text)?, value: None }),
+    }
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    match !text.is_empty() && text.chars().count() <= 60 && text.chars().all(is_plain) {
+        true => Ok(text.into()),
+        false => {
+            Err(format!("{text:?} is no name: expected letters, digits, and any of - _ . / between them"))
+        }
+    }
+}
+
+fn since(text: &str) -> Result<Timestamp, String> {
+    let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
+    text.parse::<Timestamp>()
+        .ok()
+        .or_else(day)
+        .ok_or_else(|| format!("{text:?} is no day: expected 2026-01-31, or 2026-01-31T12:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags() {
+        assert_eq!(tag("a/b=c=d"), Ok(Tag { key: "a/b".into(), value: "c=d".into() }));
+        assert_eq!(tag("a=").map(|tag| tag.value), Ok(String::new()));
+        for bad in ["", "a", "=x", "a b=c", "a=\n"] {
+            assert!(tag(bad).is_err(), "{bad}");
+        }
+        assert_eq!(tag_filter("a"), Ok(TagFilter { key: "a".into(), value: None }));
+    }
+
+    #[test]
+    fn days_and_times() {
+        assert_eq!(since("2026-01-31"), since("2026-01-31T00:00:00Z"));
+        for bad in ["", "yesterday", "2026-02-30", "12:00"] {
+            assert!(since(bad).is_err(), "{bad}");
+        }
+    }
+}

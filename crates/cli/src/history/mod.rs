@@ -1,0 +1,122 @@
+//! The history of runs: `unblink history`, `show`, `trend`, `index`, `tag`, `baseline`.
+
+mod index;
+mod keep;
+mod label;
+mod place;
+mod trend;
+
+pub(crate) use index::index;
+pub(crate) use keep::keep;
+pub(crate) use label::{baseline, baseline_folders, tag};
+pub(crate) use trend::trend;
+
+use crate::args::history::{HistoryArgs, RunNameArgs, StoreArgs, WhichArgs};
+use crate::{exit, output};
+use anyhow::{Result, bail};
+use std::path::Path;
+use unblink_artifact::folder::replay;
+use unblink_artifact::history::{HistoryDocument, IndexedRun, run_id};
+use unblink_report::history as report;
+use unblink_store::{Filter, Store};
+
+/// `unblink history`.
+pub(crate) fn history(args: &HistoryArgs) -> Result<u8> {
+    let filter = Filter {
+        validity: args.validity.clone(),
+        verdict: args.verdict.clone(),
+        limit: Some(args.limit),
+        ..filter(&args.which)
+    };
+    let (place, runs, more) = match open(&args.store)? {
+        Opened::Nothing(place) => (place, Vec::new(), false),
+        Opened::Store(mut store) => {
+            let (runs, more) = store.runs(&filter)?;
+            (store.place(), runs, more)
+        }
+    };
+    list(HistoryDocument::new(place, runs, more), args.json)
+}
+
+/// `unblink show`.
+pub(crate) fn show(args: &RunNameArgs) -> Result<u8> {
+    let mut store = existing(&args.store)?;
+    let run = store.find(&args.run)?;
+    if args.json {
+        return list(HistoryDocument::new(store.place(), vec![run], false), true);
+    }
+    let folder = Path::new(&run.folder);
+    let text = match recorded(folder, &run) {
+        Ok(mut text) => {
+            text += &format!("\nRun     {}", run.id);
+            if !report::labels(&run).is_empty() {
+                text += &format!("\nLabels  {}", report::labels(&run));
+            }
+            text + &format!("\nRecord  {}\n", folder.display())
+        }
+        Err(why) => report::one(&run, &why, &output::style()),
+    };
+    output::print(&text)?;
+    Ok(exit::OK)
+}
+
+/// The report from the run's folder, or why there is none.
+fn recorded(folder: &Path, run: &IndexedRun) -> Result<String, String> {
+    if !folder.is_dir() {
+        return Err(format!("The folder {} is not there any more.", folder.display()));
+    }
+    let (tally, ending) =
+        replay(folder, None, None).map_err(|error| format!("The record can't be read: {error}."))?;
+    let document = tally.document(&ending);
+    if run_id(&document) != run.id {
+        return Err(format!("The folder {} holds another run now.", folder.display()));
+    }
+    Ok(unblink_report::terminal::render(&document, &output::style()))
+}
+
+/// Prints runs as they were asked for.
+fn list(document: HistoryDocument, json: bool) -> Result<u8> {
+    match json {
+        true => output::print(&(output::to_json(&document)? + "\n"))?,
+        false => output::print(&report::list(&document, &output::style()))?,
+    }
+    Ok(exit::OK)
+}
+
+fn filter(which: &WhichArgs) -> Filter {
+    Filter {
+        target: which.target.clone(),
+        tags: which.tag.iter().map(|tag| (tag.key.clone(), tag.value.clone())).collect(),
+        since: which.since,
+        ..Filter::default()
+    }
+}
+
+/// A history to read.
+enum Opened {
+    Store(Store),
+    /// Nothing has been kept here yet; and a reader leaves nothing behind.
+    Nothing(String),
+}
+
+fn open(args: &StoreArgs) -> Result<Opened> {
+    let Some(location) = place::chosen(args)? else {
+        bail!("UNBLINK_STORE is none: name a history with --store");
+    };
+    if !location.may_exist() {
+        return Ok(Opened::Nothing(location.to_string()));
+    }
+    Ok(Opened::Store(Store::open(&location)?))
+}
+
+/// A history that is to hold something.
+fn existing(args: &StoreArgs) -> Result<Store> {
+    match open(args)? {
+        Opened::Store(store) => Ok(store),
+        Opened::Nothing(place) => {
+            bail!(
+                "there is no history in {place} yet: unblink run begins one, unblink index DIR takes over folders"
+            )
+        }
+    }
+}

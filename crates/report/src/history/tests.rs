@@ -1,0 +1,92 @@
+use super::*;
+use crate::fixture;
+use std::path::Path;
+use unblink_artifact::history::{RunLabels, TrendSpec};
+
+const STYLE: Style = Style { width: 80, color: false };
+
+fn runs() -> Vec<IndexedRun> {
+    let labels =
+        RunLabels { tags: [("commit".to_string(), "3f2a".to_string())].into(), ..RunLabels::default() };
+    let of = |(_, document)| IndexedRun::of(&document, Path::new("/runs/x"), labels.clone());
+    fixture::all().into_iter().map(of).collect()
+}
+
+#[test]
+fn a_list_fits_the_screen() {
+    let doc = HistoryDocument::new("/data/history.db".into(), runs(), true);
+    let text = list(&doc, &STYLE);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_empty_list_says_what_to_do() {
+    let doc = HistoryDocument::new("/data/history.db".into(), Vec::new(), false);
+    assert!(list(&doc, &STYLE).contains("unblink index DIR"));
+}
+
+#[test]
+fn what_the_index_has_of_a_run() {
+    let run = IndexedRun::of(&fixture::objectives(), Path::new("/runs/x"), RunLabels::default());
+    let text = one(&run, "/runs/x is not there any more.", &STYLE);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// Thirty runs, of which the last ten are slower by a half, and one that does not count.
+fn slower() -> TrendDocument {
+    let document = fixture::intervals();
+    let mut runs: Vec<IndexedRun> = (0..31)
+        .map(|number: u32| {
+            let mut run = IndexedRun::of(&document, Path::new("/runs/x"), RunLabels::default());
+            run.id = format!("{number:08x}00000000");
+            run.started_at = format!("2026-01-{:02}T06:00:00.000Z", number + 1);
+            run.validity.status = if number == 7 { ValidityStatus::Invalid } else { ValidityStatus::Valid };
+            run.tags = [("commit".to_string(), format!("c0ffee{number:02}"))].into();
+            // Within 5 % of each other.
+            let noise = 1.0 + f64::from(number * 37 % 11) / 200.0;
+            let level = if number < 21 { 10_000_000.0 } else { 15_000_000.0 };
+            for quantile in &mut run.response_time.quantiles {
+                quantile.value = (level * noise) as u64;
+                (quantile.low, quantile.high) =
+                    (Some(quantile.value - 400_000), Some(quantile.value + 500_000));
+            }
+            run
+        })
+        .collect();
+    runs.reverse();
+    let labels = vec!["commit".to_string()];
+    let spec = TrendSpec { store: "/data/history.db".into(), quantile: 0.99, labels, more: true };
+    unblink_artifact::history::trend(&runs, spec).expect("runs")
+}
+
+#[test]
+fn a_change_of_the_level_stands_first() {
+    let doc = slower();
+    assert_eq!(doc.changes.iter().map(|change| change.at).collect::<Vec<_>>(), [20], "{:?}", doc.changes);
+    assert!((doc.changes[0].change - 0.5).abs() < 0.03);
+    let text = trend(&doc, &STYLE);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn few_runs_show_no_change_and_say_so() {
+    for count in 0..6 {
+        let mut doc = slower();
+        doc.runs.truncate(count);
+        doc.changes.clear();
+        let text = trend(&doc, &STYLE);
+        assert!(text.starts_with("NO CHANGE") && text.contains("takes 6"), "{text}");
+        let picture = trend_picture(&doc);
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    }
+}
+
+#[test]
+fn the_picture_holds_every_run_and_the_change() {
+    let picture = trend_picture(&slower());
+    assert_eq!(picture.matches("<circle").count(), 30);
+    assert!(picture.contains("c0ffee21") && picture.contains("+50"), "{picture}");
+}
