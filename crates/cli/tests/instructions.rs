@@ -43,7 +43,7 @@ fn instructions(place: &Place, address: SocketAddr, requests: u64) -> u64 {
         .arg(format!("--callgrind-out-file={}", counts.display()))
         .arg(env!("CARGO_BIN_EXE_unblink"))
         .args(["run", &format!("http://{address}/"), "--closed", "8", "-n", &requests.to_string()])
-        .args(["-q", "--no-preflight", "-o"])
+        .args(["-q", "--no-preflight", "--no-store", "-o"])
         .arg(place.path().join(format!("run-{requests}")))
         .stdin(Stdio::null())
         .output()
