@@ -226,7 +226,7 @@ fn is_saturated(of: &str, document: &serde_json::Value) -> bool {
 
 fn run(options: &Options, url: &str, folder: &Path, load: &[&str]) -> Result<serde_json::Value, Failure> {
     let output = on_processor(0, &options.unblink)
-        .args(["run", url, "--no-preflight", "--json", "-d"])
+        .args(["run", url, "--no-preflight", "--no-store", "--json", "-d"])
         .arg(format!("{}s", options.seconds))
         .arg("-o")
         .arg(folder)
