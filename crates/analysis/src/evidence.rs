@@ -98,6 +98,9 @@ pub struct Evidence<'a> {
     pub model: Model,
     /// The measured shape is one constant rate.
     pub is_hold: bool,
+    /// The load grows on purpose beyond what the target carries (a spike, stress): what the target then loses is what
+    /// the run is for.
+    pub by_phase: bool,
     /// How the run ended.
     pub end: End,
     /// Only a part of the run is looked at: arrivals cross its borders.

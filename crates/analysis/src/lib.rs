@@ -17,6 +17,7 @@ pub mod finding;
 pub mod interval;
 pub mod precision;
 pub mod quantile;
+pub mod shapes;
 pub mod slo;
 pub mod steady;
 mod text;

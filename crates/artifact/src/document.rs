@@ -3,12 +3,16 @@
 mod arrivals;
 mod connections;
 mod interval;
+mod shape;
+mod soak;
 mod steady;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{Connections, MachineLimit};
 pub use interval::IntervalKind;
+pub use shape::*;
+pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use verdict::{
     Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
@@ -67,6 +71,9 @@ pub struct RunDocument {
     /// Whether the percentile that the run was to go on for came to be known well enough (`--precision`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// What came of a load of a named shape (`--shape`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeResult>,
     /// Offered, sent and achieved.
     pub rate: Rate,
     /// Connections over the whole run.
@@ -164,6 +171,9 @@ pub struct Load {
     pub process: Option<String>,
     /// Seed of a Poisson process.
     pub seed: Option<u64>,
+    /// The name of its shape, if it was given one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<LoadShape>,
     /// Shape of an open load, warm-up left out.
     pub phases: Vec<LoadPhase>,
     /// Users of a closed load.

@@ -1,6 +1,6 @@
 //! What is known about a run when it starts.
 
-use crate::document::{Environment, Load, MachineLimit, Objectives, Target, Tool};
+use crate::document::{Environment, Load, MachineLimit, Objectives, Target, Tool, WatchPlan};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct RunHeader {
     /// What is asked of the run.
     #[serde(default, skip_serializing_if = "Objectives::is_empty")]
     pub objectives: Objectives,
+    /// What a soak looks at beside the answers.
+    #[serde(default, skip_serializing_if = "WatchPlan::is_empty")]
+    pub watch: WatchPlan,
     /// Requests that a page needs, if the report is to say what such pages feel (`--fanout`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fanout: Option<u32>,

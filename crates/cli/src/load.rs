@@ -3,6 +3,7 @@
 use crate::args::load::{Arrivals, LoadArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
+use crate::shape as named;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
 use unblink_core::plan::{LoadSpec, Plan};
@@ -14,6 +15,8 @@ const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 
 /// What offers the load.
 pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
+    let duration = args.duration.unwrap_or(DURATION_DEFAULT);
+    let named = named::phases(args, duration);
     match (&args.rate, args.closed) {
         (Some(_), Some(_)) => bail!(
             "-R and --closed exclude each other: -R offers load by schedule (open), --closed by users who wait"
@@ -23,6 +26,7 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
              or --closed USERS for users who each wait for their answer"
         ),
         (None, Some(users)) => {
+            named?;
             if args.arrivals == Arrivals::Poisson {
                 bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
             }
@@ -36,12 +40,13 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
              leave --think out"
         ),
         (Some(shape), None) => {
+            let named = named?;
             let endless = args.requests.is_some() && args.duration.is_none();
             if endless && !matches!(shape, Shape::Hold(_)) {
                 bail!("a ramp or steps need a length: add -d TIME");
             }
             let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
-            let phases = shape.over(args.duration.unwrap_or(default));
+            let phases = named.unwrap_or_else(|| shape.over(args.duration.unwrap_or(default)));
             if let (true, Some(n), Shape::Hold(rate)) = (endless, args.requests, shape) {
                 check_requests(n, *rate)?;
             }
@@ -92,6 +97,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         summary: String::new(),
         process: None,
         seed: None,
+        shape: args.shape.map(named::document),
         phases: Vec::new(),
         users: None,
         think_ns: None,
@@ -115,7 +121,9 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
                 }
             };
             let rate = |r: Rate| format::rate(r.as_per_s());
+            let named = args.shape.and_then(|name| named::summary(name, phases));
             let shape = match phases.as_slice() {
+                _ if named.is_some() => named.unwrap_or_default(),
                 [hold] if hold.from == hold.to => rate(hold.from),
                 [ramp] => format!("{} to {}", rate(ramp.from), rate(ramp.to)),
                 steps => steps.iter().map(|p| rate(p.from)).collect::<Vec<_>>().join(", "),

@@ -22,6 +22,7 @@ mod plan;
 mod report;
 mod run;
 mod secrets;
+mod shape;
 mod signals;
 mod sim;
 

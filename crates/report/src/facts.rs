@@ -5,7 +5,9 @@ mod connections;
 mod intervals;
 mod outcome;
 mod precision;
+mod shape;
 mod simulated;
+mod soak;
 mod titles;
 mod transient;
 mod verdict;
@@ -16,7 +18,9 @@ pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use outcome::{
     account_finding, answered_within, generator, is_censored, none_ok, not_sent, nothing, of_answered,
 };
+pub(crate) use shape::{Line, shape};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
+pub(crate) use soak::name as soak_name;
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
 pub(crate) use verdict::{aborted, slo_line, slo_mark, verdict_sentence, verdict_word};

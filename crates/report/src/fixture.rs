@@ -6,11 +6,13 @@
 mod build;
 pub mod compare;
 mod knee;
+mod shape;
 mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
 pub use knee::knee;
+pub use shape::{soak, spike, stress};
 pub use simulated::{explain, simulated};
 use std::collections::BTreeMap;
 use unblink_artifact::document::*;
@@ -447,6 +449,9 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("two-pauses", two_pauses()),
         ("two-hours", two_hours()),
         ("hostile", hostile()),
+        ("spike", spike()),
+        ("stress", stress()),
+        ("soak", soak()),
     ]
 }
 

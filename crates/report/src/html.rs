@@ -55,6 +55,7 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
         escape(&facts::means(doc)),
     );
     sections::verdict(out, doc, sub);
+    sections::shape(out, doc, sub);
     sections::account(out, doc, sub);
     if doc.series.rows.is_empty() && doc.heatmap.columns.is_empty() && doc.spectrum.response_time.is_empty() {
         out.push_str("<p class=\"nothing\">Nothing was measured, so there is nothing to draw.</p>");

@@ -8,6 +8,8 @@ mod heat;
 mod lines;
 pub(crate) mod load_curve;
 mod panels;
+mod shape;
+mod soak;
 mod spectrum;
 mod trend;
 
@@ -48,7 +50,8 @@ pub(crate) struct Picture {
 
 /// The pictures of a page. `scope` keeps ids apart when a page shows several runs.
 pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Vec<Picture> {
-    let mut all = vec![run_spectrum(doc, scope, truth), heat(doc, scope)];
+    let mut all: Vec<Picture> = shape::picture(doc, scope).into_iter().collect();
+    all.extend([run_spectrum(doc, scope, truth), heat(doc, scope)]);
     if let Some((title, from, to)) = facts::close(doc) {
         let legend = heat_legend(doc);
         all.push(sized("event", scope, title, legend, true, |canvas| {

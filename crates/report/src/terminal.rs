@@ -29,6 +29,7 @@ pub fn render(doc: &RunDocument, style: &Style) -> String {
     simulated(&mut screen, doc);
     head(&mut screen, doc);
     validity(&mut screen, doc);
+    sections::shape(&mut screen, doc);
     sections::account(&mut screen, doc);
     sections::latency(&mut screen, doc);
     sections::fanout(&mut screen, doc);

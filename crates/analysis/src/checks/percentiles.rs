@@ -21,10 +21,11 @@ pub(super) fn failures_shape(case: &Case<'_>) -> Option<Finding> {
     let q = QUANTILES.into_iter().find(|&q| exceeds_tail(failed_share, q))?;
     let supported = case.printed.iter().any(|(p, value)| *p == q && !value.few_samples);
     let is_much = supported || failed_share > FAILED_SHARE_DEGRADES;
+    let is_most = failed_share > FAILED_SHARE_INVALIDATES;
     let otherwise = severity(is_much, Severity::Degrades, Severity::Note);
     found(
         FindingCode::FailuresShapePercentile,
-        severity(failed_share > FAILED_SHARE_INVALIDATES, Severity::Invalidates, otherwise),
+        severity(is_most && !case.evidence.by_phase, Severity::Invalidates, otherwise),
         format!(
             "{} arrivals failed, {}; {} in no percentile, and from {} on the result depends on how one counts {}.",
             text::of(failed, all),

@@ -33,9 +33,10 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let shed_share = share(shed, case.evidence.scheduled);
+    let is_much = shed_share > SHED_SHARE_INVALIDATES;
     found(
         FindingCode::ClientShedLoad,
-        severity(shed_share > SHED_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
+        severity(is_much && !case.evidence.by_phase, Severity::Invalidates, Severity::Degrades),
         format!(
             "{} arrivals timed out while {} in use: the target never saw them, or with less than half of their time \
              left.",

@@ -39,13 +39,20 @@ pub(super) fn rate_changed(case: &Case<'_>) -> Option<Finding> {
     if case.evidence.model == Model::Closed || case.evidence.is_hold || case.evidence.is_part {
         return None;
     }
+    let (judged, remedy) = match case.evidence.by_phase {
+        true => {
+            ("each phase is judged by itself.", "Quote what is said of the phases, not these percentiles.")
+        }
+        false => (
+            "whether the target kept up with each was not judged.",
+            "See the figures over time, or hold each rate in a run of its own.",
+        ),
+    };
     found(
         FindingCode::RateChanged,
         Severity::Note,
-        "The rate changed on purpose: the percentiles mix all of its rates, and whether the target kept up with \
-         each was not judged."
-            .to_string(),
-        "See the figures over time, or hold each rate in a run of its own.",
+        format!("The rate changed on purpose: the percentiles mix all of its rates, and {judged}"),
+        remedy,
         Vec::new(),
     )
 }

@@ -51,6 +51,7 @@ impl World {
             evidence: Evidence {
                 model: Model::Open,
                 is_hold: true,
+                by_phase: false,
                 end: End::Complete,
                 is_part: false,
                 transient_left_out: false,

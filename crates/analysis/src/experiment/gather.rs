@@ -166,6 +166,7 @@ impl Gather {
         let found = validity::assess(&Evidence {
             model: Model::Open,
             is_hold: true,
+            by_phase: false,
             end,
             is_part: false,
             transient_left_out: false,

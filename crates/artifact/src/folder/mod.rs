@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run.json` | while the run goes on: schema, `status: "running"`, header; at the end the run document |
 //! | `intervals.hlog` | histograms of each interval, as an HdrHistogram log |
+//! | `watch.jsonl` | what a soak saw beside the load (`--watch-pid`, `--watch-path`) |
 //! | `intervals.jsonl` | the header, then one line for each interval: every count, exact sums and maxima |
 //!
 //! An interval is committed by its line in `intervals.jsonl`, which names the length of the
@@ -15,11 +16,13 @@ mod hlog;
 mod line;
 mod reader;
 mod replay;
+mod watch;
 mod writer;
 
 pub use error::FolderError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
+pub use watch::{WATCH_FILE, WatchWriter};
 pub use writer::{FolderWriter, ReservedFolder, WriterState};
 
 use crate::document::RunStatus;

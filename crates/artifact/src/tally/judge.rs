@@ -54,6 +54,7 @@ impl Tally {
                 LoadModel::Closed => Model::Closed,
             },
             is_hold: self.is_hold(),
+            by_phase: self.is_by_phase(),
             end: match ending.status {
                 RunStatus::Complete => End::Complete,
                 RunStatus::Interrupted => End::Interrupted,

@@ -16,7 +16,9 @@ mod judge;
 mod objectives;
 mod precision;
 mod rows;
+mod shape;
 mod simulated;
+mod soak;
 mod transient;
 
 pub use ending::Ending;
@@ -33,6 +35,8 @@ use intervals::{Histories, Measured};
 use judge::Account;
 use objectives::Objectives;
 use rows::Rows;
+use shape::BeforeGrowth;
+use soak::Watches;
 use std::collections::BTreeMap;
 use transient::Settled;
 use unblink_core::record::{
@@ -56,6 +60,8 @@ pub struct Tally {
     rows: Rows,
     histories: Histories,
     objectives: Objectives,
+    before_growth: Option<Box<BeforeGrowth>>,
+    watches: Watches,
     slowest: Vec<Slow>,
     connections_peak: u64,
     in_flight: u64,
@@ -72,6 +78,8 @@ impl Tally {
         let operations = header.operations.len();
         let objectives = Objectives::new(&header, Nanos(header.load.warmup_ns));
         Tally {
+            before_growth: BeforeGrowth::of(&header.load),
+            watches: Watches::default(),
             header,
             objectives,
             part: None,
@@ -126,6 +134,9 @@ impl Tally {
             self.totals.add(bank);
             self.histories.add(interval);
             self.objectives.add(interval, &self.header);
+            if let Some(before) = &mut self.before_growth {
+                before.add(interval);
+            }
         }
         for &slow in bank.slowest.as_slice().iter().filter(|_| !is_left_out) {
             let place = self.slowest.partition_point(|kept| kept.response() >= slow.response());
@@ -187,6 +198,7 @@ impl Tally {
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
+            shape: self.shape(ending),
             precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate,
             connections: self.connections(ending),

@@ -1,10 +1,12 @@
 //! Figures over time in a bounded number of rows.
 
 use super::share;
+use super::soak::SoakPoints;
 use super::transient::RowSums;
 use crate::document::SeriesRow;
 use unblink_analysis::evidence::Row as EvidenceRow;
 use unblink_analysis::quantile::Survival;
+use unblink_analysis::shapes;
 use unblink_analysis::steady::IntervalLevel;
 use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
@@ -22,6 +24,7 @@ pub(super) struct Rows {
 #[derive(Clone, Debug, Default)]
 struct Row {
     document: SeriesRow,
+    shape: shapes::Row,
     intervals: u32,
     sums: RowSums,
     busy: Nanos,
@@ -71,6 +74,27 @@ impl Rows {
             backlog: r.document.backlog,
         };
         self.rows.iter().map(row).collect()
+    }
+
+    /// For what came of a named shape.
+    pub(super) fn shape_rows(&self) -> Vec<shapes::Row> {
+        self.rows.iter().map(|r| r.shape).collect()
+    }
+
+    /// For drift. A row that holds fewer intervals than the others does not compare: of several, percentiles are those
+    /// of the worst.
+    pub(super) fn soak_points(&self) -> SoakPoints {
+        let mut points = SoakPoints::default();
+        for row in self.rows.iter().filter(|row| row.intervals == self.intervals_per_row) {
+            let of = &row.document;
+            let at = Nanos(of.start_ns + of.length_ns / 2);
+            points.p50.extend(of.response_p50_ns.map(|ns| (at, ns as f64)));
+            points.p99.extend(of.response_p99_ns.map(|ns| (at, ns as f64)));
+            let (errors, ended) = (of.failed + of.timed_out, of.ok + of.failed + of.timed_out);
+            points.errors.extend((ended > 0).then(|| (at, errors as f64 / ended as f64)));
+            points.connections.push((at, of.connections as f64));
+        }
+        points
     }
 
     /// For finding where the transient ends: whole rows that end before `load_to`.
@@ -123,6 +147,7 @@ impl Row {
                 generator_late_p99_ns: p99(bank.track(Series::GeneratorLate)),
                 busy_share: share(own.busy, own.total),
             },
+            shape: shapes::Row::of(interval),
             intervals: 1,
             sums: RowSums::of(interval),
             busy: own.busy,
@@ -148,6 +173,7 @@ impl Row {
         a.response_max_ns = a.response_max_ns.max(b.response_max_ns);
         a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
         a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
+        self.shape.join(&next.shape);
         self.intervals += next.intervals;
         self.sums.add(&next.sums);
         self.busy += next.busy;

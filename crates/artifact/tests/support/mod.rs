@@ -44,6 +44,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
             process: Some("even".into()),
             seed: None,
+            shape: None,
             phases: vec![LoadPhase {
                 from_per_s: RATE as f64,
                 to_per_s: RATE as f64,
@@ -68,6 +69,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"].map(String::from).to_vec(),
         objectives: Default::default(),
+        watch: Default::default(),
         fanout: None,
         simulated: None,
     }

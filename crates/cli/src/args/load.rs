@@ -14,6 +14,17 @@ pub(crate) struct LoadArgs {
           value_parser = value::shape)]
     pub rate: Option<value::Shape>,
 
+    /// What the load is for, which says how the rate goes and what is looked at: `load` holds -R; `spike` jumps from
+    /// the lower to the higher rate of -R LOW..HIGH and drops again; `stress` climbs from one to the other, stays, and
+    /// comes down; `soak` holds -R for long and looks for drift
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Load")]
+    pub shape: Option<ShapeName>,
+
+    /// How long a spike lasts, or stress at its highest rate [default: a sixth of the duration, or an eighth]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub peak_for: Option<Nanos>,
+
     /// This many users, each of whom waits for its answer (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::positive)]
@@ -66,6 +77,19 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub drain: Option<Nanos>,
+}
+
+/// What a load is for.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShapeName {
+    /// Can it carry what is expected?
+    Load,
+    /// How does it take a jump, and when is it as before?
+    Spike,
+    /// How does it fail, and does it recover?
+    Stress,
+    /// Does anything drift?
+    Soak,
 }
 
 /// How arrivals lie around the rate.

@@ -6,6 +6,7 @@ use super::load::LoadArgs;
 use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
+use super::value;
 use crate::plan::requests::Planned;
 use clap::Args;
 use std::path::PathBuf;
@@ -55,6 +56,14 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    /// Look at this process, too: memory and open descriptors of a server on this machine, when --shape is soak
+    #[arg(long, value_name = "PID", help_heading = "Watch", value_parser = value::positive)]
+    pub watch_pid: Option<u32>,
+
+    /// Look at the size of this file or folder, too, such as a log of the server, when --shape is soak
+    #[arg(long, value_name = "PATH", help_heading = "Watch")]
+    pub watch_path: Option<PathBuf>,
 
     #[command(flatten)]
     pub precision: PrecisionArgs,

@@ -87,6 +87,8 @@ pub(super) fn dealt_out(all: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 fn run_args(args: &CompareArgs, url: &str, number: u64) -> RunArgs {
     let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
     RunArgs {
+        watch_pid: None,
+        watch_path: None,
         urls: vec![url.to_string()],
         planned: Vec::new(),
         targets: None,

@@ -158,6 +158,8 @@ fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
 
 fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, measure: Nanos) -> RunArgs {
     RunArgs {
+        watch_pid: None,
+        watch_path: None,
         urls: args.urls.clone(),
         planned: Vec::new(),
         targets: None,
@@ -165,6 +167,8 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
             rate: Some(Shape::Hold(rate)),
             closed: None,
             think: None,
+            shape: None,
+            peak_for: None,
             duration: Some(measure),
             requests: None,
             warmup: Warmup::Time(settle),

@@ -7,6 +7,7 @@ mod prepare;
 mod request;
 mod target_file;
 mod url;
+mod watch;
 
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
@@ -107,6 +108,7 @@ pub(crate) fn execute_watched(
             return Err(error.into());
         }
     };
+    let mut watch = watch::Watch::new(&header.watch, folder);
     let mut tally = Tally::new(header);
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
     let until = (plan.schedule().is_some() || plan.spec().limit.is_none()).then(|| plan.load_length());
@@ -115,6 +117,9 @@ pub(crate) fn execute_watched(
     let controls = running.controls();
     while let Some(interval) = running.next_interval() {
         tally.add(interval);
+        if let Some(watch) = &mut watch {
+            tally.watch(&watch.look(interval.start + interval.length));
+        }
         if look(interval).is_break() && !is_enough {
             is_enough = true;
             has_ended_it = controls.stop();

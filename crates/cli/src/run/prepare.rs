@@ -1,7 +1,7 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
 use super::request::{RequestSpec, requests};
-use super::{objectives, precision};
+use super::{objectives, precision, watch};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -62,6 +62,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     };
     let mut header = header(args, &job, &requests, &limits);
     header.connections.limited_by = limited_by;
+    header.watch = watch::plan(args)?;
     objectives::check(&args.objectives.slo, &args.abort_on, &header.targets, &header.operations)?;
     let target_line = match requests.len() {
         1 => format!("{} {}", requests[0].method(), header.targets[0].url),
@@ -352,6 +353,7 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations,
         objectives: args.objectives.document(&args.abort_on),
+        watch: Default::default(),
         fanout: args.exports.fanout,
         simulated: None,
     }

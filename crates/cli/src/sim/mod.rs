@@ -234,6 +234,7 @@ impl Described {
             protocol_failures: Vec::new(),
             operations: Vec::new(),
             objectives: Default::default(),
+            watch: Default::default(),
             fanout: None,
             simulated: None,
         }

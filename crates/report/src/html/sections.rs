@@ -118,6 +118,30 @@ fn felt(doc: &RunDocument) -> Option<String> {
     Some(format!("<span class=\"lead\">Response time</span>{}", parts.join("")))
 }
 
+/// What a load of a named shape was run for.
+pub(super) fn shape(out: &mut String, doc: &RunDocument, level: u8) {
+    let Some(shape) = facts::shape(doc) else { return };
+    let _ = write!(
+        out,
+        "<section class=\"account shape\"><h{level}>{}</h{level}><div class=\"scroll\"><table class=\"sum\"><tbody>",
+        escape(&shape.finding)
+    );
+    for line in &shape.lines {
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"what\">{}</td></tr>",
+            line.what,
+            escape(&line.figure),
+            escape(&line.meant)
+        );
+    }
+    out.push_str("</tbody></table></div>");
+    if let Some(note) = facts::invalid_note(doc) {
+        let _ = write!(out, "<p class=\"must-not\">{}</p>", escape(note));
+    }
+    out.push_str("</section>");
+}
+
 /// A bar of shares and a table that sums.
 pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let scheduled = doc.arrivals.scheduled;

@@ -19,6 +19,19 @@ fn dim(text: impl Into<String>) -> Span {
     (Paint::Dim, text.into())
 }
 
+/// What a load of a named shape was run for.
+pub(super) fn shape(screen: &mut Screen, doc: &RunDocument) {
+    let Some(shape) = facts::shape(doc) else { return };
+    screen.heading(shape.name, "");
+    screen.paragraph(2, Paint::Bold, &shape.finding);
+    let row = |line: facts::Line| vec![plain(line.what), (Paint::Bold, line.figure), dim(line.meant)];
+    let rows: Vec<Vec<Span>> = shape.lines.into_iter().map(row).collect();
+    screen.table(&[Align::Left, Align::Right, Align::Left], &rows);
+    if let Some(note) = facts::invalid_note(doc) {
+        screen.marked(2, Paint::Bad, "✗", note);
+    }
+}
+
 /// Where every arrival ended, as a sum.
 pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
     screen.heading("Arrivals", "each ends in exactly one of these");

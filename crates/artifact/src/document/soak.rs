@@ -1,0 +1,93 @@
+//! Whether anything drifted in a soak, and what was watched beside the load. `docs/shapes.md` has the meanings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is looked at beside the answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchPlan {
+    /// The server's process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// A file, or a folder with everything in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl WatchPlan {
+    /// Nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        self.pid.is_none() && self.path.is_none()
+    }
+}
+
+/// What was seen at one moment; what could not be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSample {
+    /// When, after t = 0.
+    pub at_ns: u64,
+    /// Resident memory of the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Its open descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptors: Option<u64>,
+    /// Size of the file, or of all files in the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+}
+
+/// Whether anything drifted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Soak {
+    /// What is looked at begins here, after t = 0: a tenth of the load is left out.
+    pub from_ns: u64,
+    /// And ends here.
+    pub to_ns: u64,
+    /// What was watched beside the answers.
+    #[serde(default, skip_serializing_if = "WatchPlan::is_empty")]
+    pub watched: WatchPlan,
+    /// Each figure that has enough values.
+    pub figures: Vec<SoakFigure>,
+}
+
+/// Whether one figure drifted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SoakFigure {
+    /// Which.
+    pub figure: SoakFigureName,
+    /// Its median over time. Times in ns, sizes in bytes, errors as a share of 1.
+    pub level: f64,
+    /// By how much it changed over the whole time, in its own unit.
+    pub change: f64,
+    /// Lower end of the 99 % interval of that.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// A change of this size, either way, would have been found in four of five cases; absent where the figure
+    /// hardly ever changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findable: Option<f64>,
+    /// It drifted: surely, and by more than is too small to matter.
+    pub is_drift: bool,
+}
+
+/// What may drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SoakFigureName {
+    /// Median response time.
+    P50,
+    /// 99th percentile of response time.
+    P99,
+    /// Share of the arrivals that ended otherwise than as expected.
+    Errors,
+    /// Usable connections.
+    Connections,
+    /// Resident memory of the watched process.
+    Memory,
+    /// Its open descriptors.
+    Descriptors,
+    /// Size of the watched file or folder.
+    Size,
+}

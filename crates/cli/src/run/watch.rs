@@ -1,0 +1,122 @@
+//! `--watch-pid` and `--watch-path`: what a soak looks at beside the answers.
+
+use crate::args::load::ShapeName;
+use crate::args::run::RunArgs;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use unblink_artifact::document::{WatchPlan, WatchSample};
+use unblink_artifact::folder::WatchWriter;
+use unblink_core::time::Nanos;
+
+/// Files of a folder that are looked at, at the most: a look must not take long.
+const FILES_MAX: usize = 10_000;
+
+/// What is to be watched. Refuses what can't be read now, before anything is sent.
+pub(super) fn plan(args: &RunArgs) -> Result<WatchPlan> {
+    let plan = WatchPlan {
+        pid: args.watch_pid,
+        path: args.watch_path.as_ref().map(|path| path.display().to_string()),
+    };
+    if plan.is_empty() {
+        return Ok(plan);
+    }
+    if args.load.shape != Some(ShapeName::Soak) {
+        bail!("--watch-pid and --watch-path are for a soak: add --shape soak, or leave them out");
+    }
+    if let Some(pid) = plan.pid {
+        memory_bytes(pid).with_context(|| {
+            format!("--watch-pid {pid}: can't read /proc/{pid}/status: is there such a process?")
+        })?;
+        descriptors(pid).with_context(|| {
+            format!(
+                "--watch-pid {pid}: can't read /proc/{pid}/fd: run as the user that the process belongs to"
+            )
+        })?;
+    }
+    if let Some(path) = &args.watch_path {
+        size_bytes(path).with_context(|| {
+            format!("--watch-path {path:?}: can't be read, or holds more than {FILES_MAX} files")
+        })?;
+    }
+    Ok(plan)
+}
+
+/// Looks once for each interval.
+pub(super) struct Watch {
+    pid: Option<u32>,
+    path: Option<PathBuf>,
+    writer: Option<WatchWriter>,
+}
+
+impl Watch {
+    /// Nothing without a plan. Samples go into the run's folder.
+    pub(super) fn new(plan: &WatchPlan, folder: &Path) -> Option<Watch> {
+        if plan.is_empty() {
+            return None;
+        }
+        let writer =
+            WatchWriter::create(folder).map_err(|error| output::note(format_args!("warning: {error}"))).ok();
+        Some(Watch { pid: plan.pid, path: plan.path.as_ref().map(PathBuf::from), writer })
+    }
+
+    /// What there is to see at `at`. What can't be read any more, such as a process that has ended, is left out.
+    pub(super) fn look(&mut self, at: Nanos) -> WatchSample {
+        let sample = WatchSample {
+            at_ns: at.0,
+            memory_bytes: self.pid.and_then(memory_bytes),
+            descriptors: self.pid.and_then(descriptors),
+            size_bytes: self.path.as_deref().and_then(size_bytes),
+        };
+        if let Some(writer) = &mut self.writer {
+            writer.write(&sample);
+        }
+        sample
+    }
+}
+
+/// `VmRSS` of proc(5).
+fn memory_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+fn descriptors(pid: u32) -> Option<u64> {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).ok().map(|entries| entries.count() as u64)
+}
+
+/// Of a file, or of all files below a folder, in which links are not followed. A file that goes away meanwhile counts nothing.
+fn size_bytes(path: &Path) -> Option<u64> {
+    let (mut sum, mut files, mut rest) = (0, 0, vec![path.canonicalize().ok()?]);
+    while let Some(path) = rest.pop() {
+        files += 1;
+        let Ok(about) = std::fs::symlink_metadata(&path) else { continue };
+        match about.is_dir() {
+            true => rest.extend(std::fs::read_dir(&path).ok()?.filter_map(|entry| Some(entry.ok()?.path()))),
+            false => sum += about.len(),
+        }
+        if files > FILES_MAX {
+            return None;
+        }
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_and_a_folder_are_seen() {
+        let pid = std::process::id();
+        assert!(memory_bytes(pid) > Some(100_000) && descriptors(pid) >= Some(3));
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("inner")).expect("a folder");
+        std::fs::write(folder.path().join("a"), [0; 700]).expect("a file");
+        std::fs::write(folder.path().join("inner/b"), [0; 300]).expect("a file");
+        assert_eq!(size_bytes(folder.path()), Some(1_000));
+        assert_eq!(size_bytes(&folder.path().join("a")), Some(700));
+        assert_eq!(size_bytes(&folder.path().join("none")), None);
+    }
+}

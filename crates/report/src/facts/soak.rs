@@ -1,0 +1,85 @@
+//! Whether anything drifted in a soak, in words.
+
+use super::Title;
+use super::shape::{Line, Shape, line};
+use crate::format::{self, moment, percent};
+use unblink_artifact::document::{Soak, SoakFigure, SoakFigureName};
+
+pub(super) fn soak(soak: &Soak) -> Shape {
+    let drifting: Vec<&SoakFigure> = soak.figures.iter().filter(|f| f.is_drift).collect();
+    let over = moment(soak.to_ns.saturating_sub(soak.from_ns));
+    let finding = match drifting.as_slice() {
+        _ if soak.figures.is_empty() => "Too short to tell whether anything drifts.".to_string(),
+        [] => format!("No drift was found over {over}."),
+        [one] => format!("{} drifts by {} over {over}.", capital(name(one)), signed(one, one.change)),
+        [first, others @ ..] => {
+            let others: Vec<&str> = others.iter().map(|figure| name(figure)).collect();
+            let by = signed(first, first.change);
+            let also = if others.len() == 1 { "so does" } else { "so do" };
+            format!("{} drifts by {by} over {over}; {also} {}.", capital(name(first)), others.join(", "))
+        }
+    };
+    let lines = soak.figures.iter().map(told).collect();
+    let picture = Title {
+        finding: finding.trim_end_matches('.').into(),
+        plotted:
+            "Change over the whole time with its 99\u{a0}% interval, as a share of the figure's own level."
+                .into(),
+    };
+    Shape { name: "Soak", finding, lines, picture }
+}
+
+/// A figure with what became of it.
+fn told(figure: &SoakFigure) -> Line {
+    let between = format!("({} to {})", signed(figure, figure.low), signed(figure, figure.high));
+    let meant = match (figure.is_drift, figure.findable) {
+        (true, _) => format!("drifts by {} {between}", signed(figure, figure.change)),
+        (false, None) => "no drift found: it hardly ever changed".to_string(),
+        (false, Some(findable)) => {
+            format!("no drift found {between}; findable: {}", amount(figure, findable))
+        }
+    };
+    line(name(figure), amount(figure, figure.level), meant)
+}
+
+/// What a figure is called.
+pub(crate) fn name(figure: &SoakFigure) -> &'static str {
+    match figure.figure {
+        SoakFigureName::P50 => "p50",
+        SoakFigureName::P99 => "p99",
+        SoakFigureName::Errors => "errors",
+        SoakFigureName::Connections => "connections",
+        SoakFigureName::Memory => "memory",
+        SoakFigureName::Descriptors => "descriptors",
+        SoakFigureName::Size => "size",
+    }
+}
+
+fn capital(name: &str) -> String {
+    // Percentiles are written small wherever they stand.
+    let is_percentile = name.starts_with('p') && name[1..].chars().all(|c| c.is_ascii_digit());
+    match name.chars().next().filter(|_| !is_percentile) {
+        Some(first) => first.to_uppercase().chain(name.chars().skip(1)).collect(),
+        None => name.to_string(),
+    }
+}
+
+fn amount(figure: &SoakFigure, value: f64) -> String {
+    match figure.figure {
+        SoakFigureName::P50 | SoakFigureName::P99 => format::duration(value.round() as u64),
+        SoakFigureName::Errors => percent(value),
+        SoakFigureName::Memory | SoakFigureName::Size => {
+            format::bytes(value.round() as u64).replace(' ', "\u{a0}")
+        }
+        SoakFigureName::Connections | SoakFigureName::Descriptors => format::number(value),
+    }
+}
+
+fn signed(figure: &SoakFigure, change: f64) -> String {
+    let sign = match change {
+        0.0 => "",
+        change if change > 0.0 => "+",
+        _ => "−",
+    };
+    format!("{sign}{}", amount(figure, change.abs()))
+}
