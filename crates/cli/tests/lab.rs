@@ -222,6 +222,20 @@ fn tools_are_listed_with_what_is_missing() {
     assert!(all.iter().all(|tool| tool["missing"].is_null() != tool["install"].is_string()), "{all:#?}");
 }
 
+#[test]
+fn what_would_be_installed_is_said_before() {
+    let place = Place::new();
+    let said = place.call(&["lab", "install", "vegeta", "wrk2", "--dry-run", "--installed", "none"]);
+    // wrk2 may be here; where it is not, no registry has it.
+    assert!(said.stdout.contains("vegeta: "), "{said:?}");
+    assert!(
+        said.stdout.contains("wrk2: is here") || said.stdout.contains("github.com/giltene/wrk2"),
+        "{said:?}"
+    );
+    assert!(!place.path().join("none").exists());
+    place.call(&["lab", "install", "wrk3"]).refused(&["\"wrk3\""]);
+}
+
 /// The faults as a plain client sees them, each with its own server.
 #[test]
 fn faults_do_what_they_say() {

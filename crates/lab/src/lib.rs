@@ -52,6 +52,7 @@ pub use scenario::{Baseline, Gate, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
 pub use tool::{
-    Definition, DefinitionError, Found, Install, Places, Registry, TemplateError, Values, Version,
+    Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values, Version,
+    steps,
 };
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};

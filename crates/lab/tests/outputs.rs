@@ -63,6 +63,13 @@ const CASES: &[Case] = &[
     ),
     ("k6-constant-vus", "k6-2.1.0.json", &[], Some(2533), Some(0)),
     ("artillery", "artillery-2.0.21.json", &[(0.5, 13_900_000), (0.99, 162_400_000)], Some(600), Some(0)),
+    (
+        "oha",
+        "oha-1.16.0.json",
+        &[(0.5, 10_326_103), (0.99, 15_349_848), (0.999, 203_502_771), (1.0, 203_543_763)],
+        None,
+        Some(0),
+    ),
     ("unblink-open", "unblink-0.1.0.json", &[], Some(600), Some(0)),
 ];
 
@@ -117,6 +124,7 @@ fn a_changed_output_is_no_figure() {
             ("\"p99\":", "\"p99\":\"x\",\"q\":"),
             "/latency/p99 is no number",
         ),
+        ("oha", "oha-1.16.0.json", ("p99.9", "p999"), "there is no /latencyPercentiles/p99.9"),
         ("locust", "locust-2.47.0.json", ("response_times", "times"), "nothing at /0/response_times"),
         (
             "k6-constant-vus",

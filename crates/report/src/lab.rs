@@ -1,7 +1,8 @@
 //! `unblink lab`: what load tools report of a server whose truth is known.
 
+mod page;
 mod text;
-mod words;
+pub(crate) mod words;
 
 use crate::terminal::Style;
 use unblink_artifact::document::LoadModel;
@@ -29,6 +30,16 @@ pub struct ToolLine {
 /// A table for each scenario, for a terminal.
 pub fn terminal(doc: &LabDocument, style: &Style) -> String {
     text::document(doc, style)
+}
+
+/// All scenarios as one self-contained page.
+pub fn html(doc: &LabDocument) -> String {
+    page::render(doc)
+}
+
+/// Every picture of the page as a stand-alone SVG: (file stem, text).
+pub fn svg(doc: &LabDocument) -> Vec<(String, String)> {
+    page::pictures(doc).iter().map(|(stem, picture)| (stem.clone(), picture.file())).collect()
 }
 
 /// The scorecard of an audit, for a terminal.

@@ -5,6 +5,7 @@ mod bands;
 mod bars;
 pub(crate) mod canvas;
 mod heat;
+pub(crate) mod lab;
 mod lines;
 pub(crate) mod load_curve;
 mod panels;
@@ -14,6 +15,7 @@ mod spectrum;
 mod trend;
 
 use crate::facts::{self, Title};
+use crate::lab::words as lab_words;
 use canvas::{Canvas, Size, escape};
 pub(crate) use panels::Panel;
 use std::fmt::Write;
@@ -346,6 +348,8 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
             .collect(),
         "unknown" => format!(r##"<rect fill="url(#{id}-hatch)" y="1" width="22" height="10"/>"##),
         "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),
+        "truth-band" => r#"<path class="truth-band" d="M0 3H22V9H0Z"/>"#.into(),
+        _ if class.starts_with("field") => format!(r#"<rect class="{class}" width="22" height="12"/>"#),
         "band response" => r#"<rect class="band response" y="1" width="22" height="10"/>"#.into(),
         "failed" => r#"<path class="line failure" d="M0 6L22 6"/>"#.into(),
         "failure" => r#"<rect class="failure" y="1" width="22" height="10"/>"#.into(),

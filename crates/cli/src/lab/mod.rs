@@ -1,6 +1,7 @@
 //! `unblink lab`: the misbehaving server, and load tools held beside its truth.
 
 mod audit;
+mod install;
 mod run;
 mod serve;
 mod tools;
@@ -15,5 +16,6 @@ pub(crate) fn lab(command: &LabCommand) -> Result<u8> {
         LabCommand::Run(args) => run::run(args),
         LabCommand::Audit(args) => audit::audit(args),
         LabCommand::Tools(args) => tools::tools(args),
+        LabCommand::Install(args) => install::install(args),
     }
 }

@@ -36,11 +36,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let document = lab.document(cells, skipped)?;
     std::fs::write(lab.folder.join("lab.json"), output::to_json(&document)?)
         .with_context(|| format!("can't write into {:?}", lab.folder))?;
+    output::write_beside(&lab.folder.join("report.html"), &lab::html(&document));
+    for (name, picture) in lab::svg(&document) {
+        output::write_beside(&lab.folder.join(format!("{name}.svg")), &picture);
+    }
     if args.json {
         output::print(&(output::to_json(&document)? + "\n"))?;
     } else {
         output::print(&lab::terminal(&document, &output::style()))?;
-        output::print(&format!("\nCells   {}\n", lab.folder.display()))?;
+        output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", lab.folder.display()))?;
     }
     Ok(if document.rows.iter().any(|row| row.problem.is_some()) { exit::INVALID } else { exit::OK })
 }

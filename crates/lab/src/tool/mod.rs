@@ -1,9 +1,11 @@
 //! Load tools as data: how each is called, found, installed and read. One TOML file per tool and mode.
 
 mod find;
+mod install;
 mod template;
 
 pub use find::{Found, Places};
+pub use install::{Step, steps};
 pub use template::{TemplateError, Values};
 
 use std::collections::BTreeMap;
@@ -86,8 +88,6 @@ pub enum Registry {
     Pip,
     /// npm.
     Npm,
-    /// Maven Central.
-    Maven,
 }
 
 /// A definition that can't be used.

@@ -1,11 +1,14 @@
 //! Tables for a terminal.
 
-use super::words::{DECIDING, SHOWN, error, finding, mechanism, model, reported, truth};
+use super::words::{DECIDING, error, finding, mechanism, model, reported, scenarios, truth};
 use super::{AuditDocument, LabDocument, ToolLine};
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
 use unblink_artifact::lab::{LabCell, LabRow, Passed};
+
+/// Fewer than on the page: ranges take room.
+const IN_TERMINAL: [f64; 3] = [0.5, 0.99, 0.999];
 
 pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -44,17 +47,6 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
     screen.finish()
 }
 
-/// In the order of the rows.
-fn scenarios(doc: &LabDocument) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for row in &doc.rows {
-        if !names.contains(&row.scenario.as_str()) {
-            names.push(&row.scenario);
-        }
-    }
-    names
-}
-
 fn about(cell: &LabCell) -> String {
     let scenario = &cell.scenario;
     format!(
@@ -74,7 +66,7 @@ fn table(screen: &mut Screen, rows: &[&LabRow]) {
     if let Some(row) = rows.first() {
         let mut cells: Vec<Span> = vec![(Paint::Bold, "truth".into()), (Paint::Plain, String::new())];
         let line = |q| row.at(q).map_or("–".into(), truth);
-        cells.extend(SHOWN.map(|q| (Paint::Bold, line(q))));
+        cells.extend(IN_TERMINAL.map(|q| (Paint::Bold, line(q))));
         cells.extend([(Paint::Plain, String::new()), (Paint::Bold, format::count(row.planned))]);
         lines.push(cells);
     }
@@ -87,13 +79,13 @@ fn table(screen: &mut Screen, rows: &[&LabRow]) {
         };
         let mut cells: Vec<Span> =
             vec![(Paint::Plain, row.tool.clone()), (Paint::Dim, model(row.model).into())];
-        cells.extend(SHOWN.map(|q| (Paint::Plain, row.at(q).map_or("–".into(), reported))));
+        cells.extend(IN_TERMINAL.map(|q| (Paint::Plain, row.at(q).map_or("–".into(), reported))));
         cells.push((paint, p99.map_or("–".into(), error)));
         cells.push((Paint::Plain, format::count(row.requests)));
         lines.push(cells);
     }
     use Align::{Left, Right};
-    screen.table(&[Left, Left, Right, Right, Right, Right, Right, Right], &lines);
+    screen.table(&[Left, Left, Right, Right, Right, Right, Right], &lines);
 }
 
 pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {
@@ -131,20 +123,23 @@ fn passed(passed: Passed) -> (Paint, &'static str) {
     }
 }
 
+/// What takes more room than the table has stands below it.
+const INSTALL_MAX: usize = 36;
+
 pub(super) fn tools(lines: &[ToolLine], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let here = lines.iter().filter(|line| line.program.is_some()).count();
     screen.paragraph(0, Paint::Bold, &format!("{here} of {} tools and modes are here", lines.len()));
     screen.blank();
     let mut rows: Vec<Vec<Span>> =
-        vec![["tool", "claims", "version", "where, or how to get it"].map(|t| (Paint::Dim, t.into())).into()];
+        vec![["tool", "claims", "version", "how to get it"].map(|t| (Paint::Dim, t.into())).into()];
     for line in lines {
-        let (paint, place) = match (&line.program, &line.missing) {
-            (Some(program), _) => (Paint::Dim, program.clone()),
-            (None, Some(missing)) => {
-                (Paint::Finding, line.install.clone().unwrap_or_else(|| missing.clone()))
+        let (paint, place) = match (&line.program, &line.install) {
+            (Some(_), _) => (Paint::Dim, "here".to_string()),
+            (None, Some(install)) if install.chars().count() <= INSTALL_MAX => {
+                (Paint::Finding, install.clone())
             }
-            (None, None) => (Paint::Plain, String::new()),
+            (None, _) => (Paint::Finding, "see below".to_string()),
         };
         let version = match (&line.program, &line.version) {
             (_, Some(version)) => version.clone(),
@@ -159,5 +154,12 @@ pub(super) fn tools(lines: &[ToolLine], style: &Style) -> String {
         ]);
     }
     screen.table(&[Align::Left; 4], &rows);
+    for line in lines.iter().filter(|line| line.program.is_none()) {
+        let says = line.install.as_ref().filter(|install| install.chars().count() > INSTALL_MAX);
+        if let Some(says) = says.or(line.missing.as_ref().filter(|_| line.install.is_none())) {
+            screen.blank();
+            screen.marked(2, Paint::Finding, "→", &format!("{}: {says}", line.name));
+        }
+    }
     screen.finish()
 }

@@ -2,7 +2,7 @@
 
 use crate::format;
 use unblink_artifact::document::LoadModel;
-use unblink_artifact::lab::{LabCell, LabPercentile, LabRow, Mechanism};
+use unblink_artifact::lab::{LabCell, LabDocument, LabPercentile, LabRow, Mechanism};
 
 /// The percentile that decides.
 pub(super) const DECIDING: f64 = 0.99;
@@ -35,7 +35,7 @@ pub(super) fn truth(line: &LabPercentile) -> String {
 }
 
 /// `−98 %`, `right`, `+28 %`.
-pub(super) fn error(line: &LabPercentile) -> String {
+pub(crate) fn error(line: &LabPercentile) -> String {
     let Some((error, is_right)) = line.error.zip(line.is_right) else { return "–".into() };
     let percent = (error * 100.0).round();
     match percent {
@@ -53,6 +53,22 @@ pub(super) fn model(model: LoadModel) -> &'static str {
         LoadModel::Open => "open",
         LoadModel::Closed => "closed",
     }
+}
+
+/// Names in the order of their first appearance.
+pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut all: Vec<&str> = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// In the order of the rows.
+pub(super) fn scenarios(doc: &LabDocument) -> Vec<&str> {
+    distinct(doc.rows.iter().map(|row| row.scenario.as_str()))
 }
 
 /// The finding of a scenario in one line.

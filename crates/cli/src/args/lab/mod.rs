@@ -16,4 +16,6 @@ pub(crate) enum LabCommand {
     Audit(Box<audit::AuditArgs>),
     /// List the load tools: which are here, which version, how to install the others
     Tools(run::ToolsArgs),
+    /// Install load tools from their registries into a folder of the lab's own
+    Install(run::InstallArgs),
 }

@@ -91,3 +91,30 @@ pub(crate) struct ToolsArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+const INSTALL_HELP: &str = "\
+Tools of a distribution (apt) go where it puts them, and only root may do that: others are told the command. The rest \
+goes into the folder, in the versions whose output the lab knows.
+
+EXAMPLES
+  unblink lab install vegeta k6 oha
+  unblink lab install all
+
+EXIT STATUS
+  0 all are here   1 one could not be installed   2 wrong usage";
+
+/// Install load tools from apt, the Go module proxy, crates.io, PyPI and npm.
+#[derive(Args, Debug)]
+#[command(after_help = INSTALL_HELP)]
+pub(crate) struct InstallArgs {
+    /// Tools by name or program, or `all`
+    #[arg(value_name = "TOOL", required = true)]
+    pub wanted: Vec<String>,
+
+    #[command(flatten)]
+    pub definitions: DefinitionArgs,
+
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}

@@ -1,0 +1,131 @@
+//! All scenarios as one page: the matrix, then each scenario with its spectra and its table.
+
+use super::words::{self, DECIDING, SHOWN};
+use crate::facts::Title;
+use crate::format;
+use crate::html::{self, Page};
+use crate::svg::canvas::escape;
+use crate::svg::{self, Picture};
+use std::fmt::Write;
+use unblink_artifact::lab::{LabCell, LabDocument, LabRow};
+
+/// The page.
+pub(super) fn render(doc: &LabDocument) -> String {
+    let title = matrix_title(doc);
+    let mut page = Page::new(&title.finding);
+    page.json("lab-rows", &serde_json::to_string(&doc.rows).unwrap_or_else(|_| "null".into()));
+    let out = &mut page.body;
+    let _ = write!(
+        out,
+        "<header><p class=\"brand\"><b>{}</b> {} <span>· load tools beside a known truth · {}</span></p>\
+         <h1>{}</h1><p class=\"load\">{}</p></header>",
+        escape(&doc.tool.name),
+        escape(&doc.tool.version),
+        escape(&html::moment(&doc.finished_at)),
+        escape(&title.finding),
+        escape(&about(doc)),
+    );
+    out.push_str("<section class=\"pictures\">");
+    html::figure(out, &matrix(doc), "lab", 2);
+    for name in words::scenarios(doc) {
+        html::figure(out, &spectrum(doc, name), name, 2);
+        table(out, doc, name);
+    }
+    out.push_str("</section>");
+    let e = &doc.environment;
+    let made = format!(
+        "<p>{} · {} · {}</p><p>Made by {} {}. The page holds its rows as JSON; lab.json beside it holds everything.</p>",
+        escape(&e.kernel),
+        escape(&e.cpu),
+        format::plural(u64::from(e.cores), "core", "cores"),
+        escape(&doc.tool.name),
+        escape(&doc.tool.version),
+    );
+    page.finish_with(&doc.command, &made)
+}
+
+/// (file stem, picture) of everything that is drawn.
+pub(super) fn pictures(doc: &LabDocument) -> Vec<(String, Picture)> {
+    let spectra =
+        words::scenarios(doc).into_iter().map(|name| (format!("spectrum-{name}"), spectrum(doc, name)));
+    std::iter::once(("matrix".to_string(), matrix(doc))).chain(spectra).collect()
+}
+
+fn matrix(doc: &LabDocument) -> Picture {
+    let title = Title { finding: "The error of each p99".into(), ..matrix_title(doc) };
+    svg::lab::matrix(title, &doc.rows, DECIDING)
+}
+
+fn matrix_title(doc: &LabDocument) -> Title {
+    let judged = || doc.rows.iter().filter_map(|row| row.at(DECIDING)?.is_right);
+    let (right, all) = (judged().filter(|right| *right).count(), judged().count());
+    Title {
+        finding: format!("{right} of {all} reports of p99 are right"),
+        plotted: "How far each tool's p99 lies from what users feel; right within 5\u{a0}% or 1\u{a0}ms."
+            .into(),
+    }
+}
+
+/// One run of each tool in a scenario: the first with figures.
+fn spectrum(doc: &LabDocument, name: &str) -> Picture {
+    let mut cells: Vec<&LabCell> = Vec::new();
+    for cell in doc.cells.iter().filter(|cell| cell.scenario.name == name) {
+        if cell.reported.is_some() && !cells.iter().any(|known| known.tool.name == cell.tool.name) {
+            cells.push(cell);
+        }
+    }
+    let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
+    let what = cells.first().map_or(String::new(), |cell| cell.scenario.description.clone());
+    let title = Title { finding: format!("{name}: {}", words::finding(&rows)), plotted: format!("{what}.") };
+    svg::lab::spectrum(name, title, &cells)
+}
+
+fn about(doc: &LabDocument) -> String {
+    let Some(cell) = doc.cells.first() else { return "Nothing was run.".into() };
+    let tools = words::distinct(doc.rows.iter().map(|row| row.tool.as_str())).len();
+    let apart = if doc.apart { "with processors of their own" } else { "on one processor with the server" };
+    format!(
+        "{} in {}, {} each, {apart}",
+        format::plural(tools as u64, "tool or mode", "tools and modes"),
+        format::plural(words::scenarios(doc).len() as u64, "scenario", "scenarios"),
+        format::duration(cell.scenario.duration_ns),
+    )
+}
+
+fn table(out: &mut String, doc: &LabDocument, name: &str) {
+    out.push_str("<div class=\"lab-table scroll\"><table><thead><tr><th scope=\"col\">tool</th>");
+    for head in ["claims", "p50", "p95", "p99", "p99.9", "p99 is", "sent", "in the event"] {
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{head}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    let rows = || doc.rows.iter().filter(|row| row.scenario == name);
+    if let Some(row) = rows().next() {
+        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::truth));
+        line(out, "truth", "", &cells, "", &format::count(row.planned), "");
+    }
+    for row in rows() {
+        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::reported));
+        let error = row.at(DECIDING).map_or("–".into(), words::error);
+        let cell = doc.cells.iter().find(|c| c.scenario.name == name && c.tool.name == row.tool);
+        let event = cell.map(|cell| &cell.offered).filter(|offered| offered.planned_in_events > 0);
+        let event = event.map_or("–".into(), |o| {
+            format!("{} of {}", format::count(o.seen_in_events), format::count(o.planned_in_events))
+        });
+        line(out, &row.tool, words::model(row.model), &cells, &error, &format::count(row.requests), &event);
+        if let Some(problem) = &row.problem {
+            let _ =
+                write!(out, "<tr class=\"does\"><td colspan=\"9\">no figures: {}</td></tr>", escape(problem));
+        }
+    }
+    out.push_str("</tbody></table></div>");
+}
+
+fn line(out: &mut String, tool: &str, claims: &str, cells: &[String], error: &str, sent: &str, event: &str) {
+    let class = if tool == "truth" { " class=\"key-row\"" } else { "" };
+    let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th><td class=\"n\">{claims}</td>", escape(tool));
+    let all = cells.iter().map(String::as_str).chain([error, sent, event]);
+    all.for_each(|text| {
+        let _ = write!(out, "<td class=\"n\">{}</td>", escape(text));
+    });
+    out.push_str("</tr>");
+}
