@@ -6,7 +6,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build demo test lint check-oracle bench
+.PHONY: help setup build demo test lint check-oracle bench lab
 
 help: ## what there is to run (this list)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -42,3 +42,7 @@ bench: build ## unblink beside other load generators, 15 minutes (BENCH='through
 	@tools/setup test
 	cargo build --release --locked --package unblink-bench
 	$(TARGET)/release/unblink-bench run --unblink $(TARGET)/release/unblink --output $(TARGET)/bench $(BENCH)
+
+lab: build ## every load tool beside a known truth, hours (LAB='stall --short': less)
+	$(TARGET)/release/unblink lab run -o $(TARGET)/lab $(or $(LAB),all --runs 3)
+	cp $(TARGET)/lab/*.svg docs/lab/

@@ -123,6 +123,9 @@ pub struct LabSkipped {
 pub struct LabReported {
     /// Percentiles, by ascending share; share 1 is the maximum.
     pub points: Vec<LabPoint>,
+    /// From this share on the tool says only that it took longer than it knows.
+    #[serde(default)]
+    pub longer_from: Option<f64>,
     /// Latencies that enter them.
     pub samples: Option<u64>,
     /// Requests that failed or timed out, by its own account.
@@ -229,6 +232,9 @@ pub struct LabPercentile {
     pub log_ns: Option<u64>,
     /// By the tool; `null` when it does not say, or says that it is longer than it knows.
     pub reported_ns: Option<u64>,
+    /// The tool says only that it took longer than it knows.
+    #[serde(default)]
+    pub is_longer: bool,
     /// How far the report lies outside the truth, relative to it: −0.9 is 90 % too low, 0 is within.
     pub error: Option<f64>,
     /// Within 5 % of the truth, or as close as can be told.

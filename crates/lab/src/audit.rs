@@ -183,6 +183,14 @@ fn keeps(stall: Option<&LabCell>) -> AuditCheck {
 
 fn counts_timeouts(cell: Option<&LabCell>) -> AuditCheck {
     let question = "Does it count what timed out in its percentiles?";
+    let says_longer = cell.and_then(|cell| deciding(cell).filter(|line| line.is_longer).map(|_| cell));
+    if let Some(cell) = says_longer {
+        let because = format!(
+            "{} arrivals got no answer in time; its p99 is longer than it knows",
+            cell.truth.timed_out
+        );
+        return check("timeouts", question, Passed::Yes, because);
+    }
     let longest = cell.and_then(|cell| Some((cell, cell.reported.as_ref()?.points.last()?)));
     let Some((cell, longest)) = longest else {
         let because = "it takes the scenario timeouts, and a report of it, to tell".into();
@@ -247,6 +255,7 @@ fn scenario(cell: &LabCell) -> AuditScenario {
     let reported = match (&cell.problem, line.and_then(|line| line.reported_ns)) {
         (Some(problem), _) => problem.clone(),
         (None, Some(ns)) => ms(ns),
+        (None, None) if line.is_some_and(|line| line.is_longer) => "longer than it knows".into(),
         (None, None) => "not reported".into(),
     };
     let p99 = line.and_then(|line| line.is_right).map_or(Passed::Unknown, yes);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabPercentile, LabPoint, LabReported, LabTool};
+use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabPercentile, LabReported, LabTool};
 
 use crate::case::{Case, Truth};
 use crate::process::{Processors, Side, end, run_to_end, wait};
@@ -31,6 +31,8 @@ const RIGHT: f64 = 0.05;
 /// Or this close, in ns: a loopback and two processes take part of it. Of answers below a millisecond less is meant.
 const CLOSE_NS: u64 = 1_000_000;
 const CLOSE_TO_FAST_NS: u64 = 100_000;
+/// A report that is too high by no more than so many times the server's own lateness at p99 is not judged.
+const LATENESS_EXPLAINS: u64 = 3;
 
 /// A cell that could not be run at all: the fault is not the tool's.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +117,7 @@ impl Job<'_> {
             run: self.run,
             started_at,
             problem,
-            percentiles: compare(self.case, self.truth, reported.as_ref(), &log.points),
+            percentiles: compare(self.case, self.truth, reported.as_ref(), &log),
             reported,
             truth: self.truth.describe(),
             log,
@@ -196,16 +198,23 @@ pub fn compare(
     case: &Case,
     truth: &Truth,
     reported: Option<&LabReported>,
-    log: &[LabPoint],
+    log: &LabLog,
 ) -> Vec<LabPercentile> {
     let close_ns = if case.scenario.baseline_ns(0) < CLOSE_NS { CLOSE_TO_FAST_NS } else { CLOSE_NS };
     let line = |q: f64| {
         let (low, high) = truth.at(q);
         let reported_ns = reported.and_then(|reported| value_at(&reported.points, q));
+        let is_longer = reported.and_then(|reported| reported.longer_from).is_some_and(|from| q >= from);
         let (error, is_right) = match (reported_ns, low) {
+            // Nobody knows more than that.
+            (None, _) if is_longer && high.is_none() => (Some(0.0), Some(true)),
             (Some(ns), Some(low_ns)) => {
                 let (error, off_ns) = outside(ns, low_ns, high);
-                (Some(error), Some(error.abs() <= RIGHT || off_ns <= close_ns))
+                let is_right = error.abs() <= RIGHT || off_ns <= close_ns;
+                // A server that was late itself made users wait, which is not the tool's doing. It never makes a report
+                // too low.
+                let is_explained = error > 0.0 && off_ns <= LATENESS_EXPLAINS * log.late_p99_ns;
+                (Some(error), (is_right || !is_explained).then_some(is_right))
             }
             _ => (None, None),
         };
@@ -213,8 +222,9 @@ pub fn compare(
             q,
             truth_low_ns: low,
             truth_high_ns: high,
-            log_ns: value_at(log, q),
+            log_ns: value_at(&log.points, q),
             reported_ns,
+            is_longer,
             error,
             is_right,
         }
@@ -294,6 +304,7 @@ fn read_json(from: &mut impl BufRead) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_artifact::lab::LabPoint;
 
     #[test]
     fn outside_is_measured_from_the_nearer_end() {
@@ -304,6 +315,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_late_server_explains_is_not_judged() {
+        let case = Case::preset("healthy", Duration::from_secs(60)).expect("a preset");
+        let judged = |ms: u64, late_ms: u64| {
+            let point = LabPoint { q: 0.99, value_ns: ms * 1_000_000 };
+            let reported = LabReported { points: vec![point], ..Default::default() };
+            let log = LabLog { late_p99_ns: late_ms * 1_000_000, ..Default::default() };
+            compare(&case, &case.truth(), Some(&reported), &log)[3].is_right
+        };
+        assert_eq!([judged(10, 5), judged(20, 5), judged(90, 5)], [Some(true), None, Some(false)]);
+        assert_eq!([judged(20, 0), judged(5, 90)], [Some(false), Some(false)]);
+    }
+
+    #[test]
     fn a_report_is_right_within_five_percent_or_a_millisecond() {
         let case = Case::preset("stall", Duration::from_secs(60)).expect("a preset");
         let point = |q, ms: u64| LabPoint { q, value_ns: ms * 1_000_000 };
@@ -311,7 +335,7 @@ mod tests {
             points: vec![point(0.5, 11), point(0.9, 12), point(0.99, 15)],
             ..Default::default()
         };
-        let lines = compare(&case, &case.truth(), Some(&reported), &[]);
+        let lines = compare(&case, &case.truth(), Some(&reported), &LabLog::default());
         let right: Vec<_> = lines.iter().map(|line| line.is_right).collect();
         assert_eq!(right, [Some(true), Some(false), None, Some(false), None]);
         assert!(lines[3].error.is_some_and(|error| error < -0.95));

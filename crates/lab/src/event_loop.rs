@@ -302,20 +302,7 @@ impl EventLoop {
         self.summary.served += 1;
         self.summary.abandoned += u64::from(served.abandoned);
         self.lateness.record(now_ns - served.due_ns);
-        if let Some(truth) = &mut self.truth {
-            let row = TruthRow {
-                request: served.number,
-                connection: (served.ticket >> 32) as u32,
-                arrived_ns: served.arrived_ns,
-                slot_ns: served.slot_ns,
-                baseline_ns: served.baseline_ns,
-                answered_ns: now_ns,
-                clock_ns: served.clock_ns,
-                abandoned: served.abandoned,
-                ending: served.ending,
-            };
-            truth.append(now_ns, &row);
-        }
+        self.log(served, now_ns);
         // An abandoned request has no connection any more; its slot may hold another by now.
         let Some(slot) = self.slots.get_mut(served.ticket as u32 as usize) else { return };
         if slot.number != (served.ticket >> 32) as u32 {
@@ -332,6 +319,22 @@ impl EventLoop {
             }
         }
         self.advance(served.ticket);
+    }
+
+    fn log(&mut self, served: &Served, now_ns: u64) {
+        let Some(truth) = &mut self.truth else { return };
+        let row = TruthRow {
+            request: served.number,
+            connection: (served.ticket >> 32) as u32,
+            arrived_ns: served.arrived_ns,
+            slot_ns: served.slot_ns,
+            baseline_ns: served.baseline_ns,
+            answered_ns: now_ns,
+            clock_ns: served.clock_ns,
+            abandoned: served.abandoned,
+            ending: served.ending,
+        };
+        truth.append(now_ns, &row);
     }
 
     fn keep_house(&mut self) -> Result<(), LabError> {
@@ -403,6 +406,11 @@ impl EventLoop {
         self.summary.requests = self.model.arrivals();
         self.summary.unserved = self.model.in_flight();
         self.summary.lateness = self.lateness.summary();
+        // They came, and whoever counts requests must see them.
+        let now_ns = self.clock.now_ns();
+        for left in self.model.leave(now_ns) {
+            self.log(&left, now_ns);
+        }
         if let Some(truth) = self.truth.take() {
             let account = truth.finish();
             self.summary.truth_rows = account.written;

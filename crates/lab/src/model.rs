@@ -133,6 +133,17 @@ impl Model {
         Some(served)
     }
 
+    /// Everything still in flight, in no order, as if it were over now: the server ends.
+    pub(crate) fn leave(&mut self, now_ns: u64) -> Vec<Served> {
+        let waiting = std::mem::take(&mut self.queue).into_iter();
+        let waiting =
+            waiting.map(|id| Served { slot_ns: now_ns, due_ns: now_ns, ..self.requests[id as usize] });
+        let timed = std::mem::take(&mut self.timed).into_iter();
+        let timed = timed.map(|Reverse((_, _, id))| self.requests[id as usize]);
+        let all = waiting.chain(timed);
+        all.map(|served| Served { abandoned: true, clock_ns: self.clock.started_ns(), ..served }).collect()
+    }
+
     /// When [`serve`](Self::serve) is to be called next.
     pub(crate) fn next_wake_ns(&self) -> Option<u64> {
         self.timed.peek().map(|&Reverse((due_ns, _, _))| due_ns)

@@ -265,7 +265,8 @@ impl Scenario {
         for fault in &mut self.faults {
             fault.when = fault.when.scaled(length_ns, of);
             if let Harm::Hang { delay_ns } = &mut fault.harm {
-                *delay_ns = scaled(*delay_ns, length_ns, of);
+                // No tool's timeout is shorter than a second.
+                *delay_ns = scaled(*delay_ns, length_ns, of).max(2 * S);
             }
         }
         if let Baseline::Ramp { start_ns, end_ns, .. } = &mut self.baseline {

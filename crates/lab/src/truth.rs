@@ -34,7 +34,8 @@ pub struct TruthRow {
     pub slot_ns: u64,
     /// The delay sampled at that moment, a duration in ns.
     pub baseline_ns: u64,
-    /// Just before the answer was handed to the kernel; for an abandoned request, when it would have been.
+    /// Just before the answer was handed to the kernel; for an abandoned request, when it would have been, or
+    /// when the server ended.
     pub answered_ns: u64,
     /// Where the event clock's zero lay, which tells runs apart; `None`: it stood still.
     pub clock_ns: Option<u64>,

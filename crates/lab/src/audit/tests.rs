@@ -38,7 +38,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
     let mut counted: Vec<u64> = played.sent.iter().map(|&(_, ns)| ns).chain(played.made_up.clone()).collect();
     counted.sort_unstable();
     let point = |q| LabPoint { q, value_ns: crate::oracle::percentile(&counted, q).expect("a sample") };
-    let reported = LabReported { points: [0.5, 0.99, 1.0].map(point).into(), samples: None, errors: None };
+    let reported = LabReported { points: [0.5, 0.99, 1.0].map(point).into(), ..Default::default() };
     let (truth, log) = (case.truth(), log(&rows, &case, 0, 0));
     LabCell {
         schema: CELL_SCHEMA.into(),
@@ -47,7 +47,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
         run: 1,
         started_at: String::new(),
         problem: None,
-        percentiles: compare(&case, &truth, Some(&reported), &log.points),
+        percentiles: compare(&case, &truth, Some(&reported), &log),
         reported: Some(reported),
         truth: truth.describe(),
         log,

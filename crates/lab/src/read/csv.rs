@@ -78,7 +78,12 @@ pub(super) fn read(text: &str, format: &CsvFormat) -> Result<LabReported, ReadEr
         return Err(ReadError::text(text, "there is no row"));
     }
     let samples = samples_ns.len() as u64;
-    Ok(LabReported { points: of_samples(samples_ns), samples: Some(samples), errors: Some(errors) })
+    Ok(LabReported {
+        points: of_samples(samples_ns),
+        samples: Some(samples),
+        errors: Some(errors),
+        ..Default::default()
+    })
 }
 
 /// Fields; a quoted one may hold the separator. No tool doubles quotes in front of the columns that are read.

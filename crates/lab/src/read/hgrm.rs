@@ -34,7 +34,7 @@ pub(super) fn read(text: &str, unit: Unit) -> Result<LabReported, ReadError> {
     if points.is_empty() {
         return Err(ReadError::text(text, "there is no row below Value and Percentile"));
     }
-    Ok(LabReported { points, samples, errors: None })
+    Ok(LabReported { points, samples, ..Default::default() })
 }
 
 #[cfg(test)]

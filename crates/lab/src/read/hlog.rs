@@ -53,6 +53,6 @@ pub(super) fn read(text: &str, unit: Unit, tag: Option<&str>) -> Result<LabRepor
     Ok(LabReported {
         points: all.into_iter().filter_map(point).collect(),
         samples: Some(sum.len()),
-        errors: None,
+        ..Default::default()
     })
 }

@@ -71,7 +71,7 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
         Some(value) => value.as_f64().ok_or_else(|| fail(format!("{pointer} is no number but {value}"))),
         None => Err(fail(format!("there is no {pointer}"))),
     };
-    let mut points = Vec::new();
+    let (mut points, mut longer_from) = (Vec::new(), None::<f64>);
     for (share, pointer) in &format.points {
         let q = share.parse().ok().filter(|q| (0.0..=1.0).contains(q));
         let q = q.ok_or_else(|| fail(format!("{share:?} is no share from 0 to 1")))?;
@@ -85,6 +85,8 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
         let entries = entries.filter(|entries| !entries.is_empty());
         for entry in entries.ok_or_else(|| fail(format!("there is nothing at {at}")))? {
             if array.censored.as_ref().is_some_and(|key| entry[key] == true) {
+                let q = entry[&array.q].as_f64().map(|q| q / array.of);
+                longer_from = longer_from.into_iter().chain(q).reduce(f64::min);
                 continue;
             }
             let found = entry[&array.q].as_f64().zip(entry[&array.value].as_f64());
@@ -120,7 +122,7 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
     let found = |pointer: &String| document.pointer(pointer).and_then(Value::as_f64);
     let errors =
         (!format.errors.is_empty()).then(|| format.errors.iter().filter_map(found).sum::<f64>() as u64);
-    Ok(LabReported { points, samples, errors })
+    Ok(LabReported { points, longer_from, samples, errors })
 }
 
 #[cfg(test)]
@@ -143,7 +145,7 @@ mod tests {
         let reported = format().read(text).expect("figures");
         let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
         assert_eq!(points, [(0.5, 10_000_000), (0.999, 1_500_000_000)]);
-        assert_eq!((reported.samples, reported.errors), (Some(7), Some(2)));
+        assert_eq!((reported.samples, reported.errors, reported.longer_from), (Some(7), Some(2), Some(1.0)));
     }
 
     #[test]

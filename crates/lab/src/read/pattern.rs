@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, format: &PatternFormat) -> Result<LabReported, Re
             }
         }
     }
-    Ok(LabReported { points, samples, errors })
+    Ok(LabReported { points, longer_from: None, samples, errors })
 }
 
 fn first<'t>(text: &'t str, pattern: &Regex) -> Option<(usize, regex::Captures<'t>)> {

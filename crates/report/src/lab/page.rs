@@ -25,6 +25,9 @@ pub(super) fn render(doc: &LabDocument) -> String {
         escape(&title.finding),
         escape(&about(doc)),
     );
+    if let Some(late) = words::lateness(doc) {
+        let _ = write!(out, "<aside class=\"simulated\"><p>{}</p></aside>", escape(&late));
+    }
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &matrix(doc), "lab", 2);
     for name in words::scenarios(doc) {

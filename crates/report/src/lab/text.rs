@@ -30,6 +30,10 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
             }
         }
     }
+    if let Some(late) = super::words::lateness(doc) {
+        screen.blank();
+        screen.paragraph(0, Paint::Finding, &late);
+    }
     if !doc.apart {
         screen.blank();
         screen.paragraph(
@@ -62,7 +66,7 @@ fn about(cell: &LabCell) -> String {
 fn table(screen: &mut Screen, rows: &[&LabRow]) {
     let dim = |text: &str| (Paint::Dim, text.to_string());
     let mut lines: Vec<Vec<Span>> =
-        vec![["tool", "claims", "p50", "p95", "p99", "p99.9", "p99 is", "sent"].map(dim).into()];
+        vec![["tool", "claims", "p50", "p99", "p99.9", "p99 is", "sent"].map(dim).into()];
     if let Some(row) = rows.first() {
         let mut cells: Vec<Span> = vec![(Paint::Bold, "truth".into()), (Paint::Plain, String::new())];
         let line = |q| row.at(q).map_or("–".into(), truth);

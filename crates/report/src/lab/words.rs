@@ -19,9 +19,13 @@ pub(super) fn line(cell: &LabCell) -> String {
     format!("{name}: {p99}, {requests} of {}", format::count(offered.planned))
 }
 
-/// `410 ms`, or `–` where the tool does not say.
+/// `410 ms`, `longer` than the tool knows, or `–` where it does not say.
 pub(super) fn reported(line: &LabPercentile) -> String {
-    line.reported_ns.map_or("–".into(), format::duration)
+    match line.reported_ns {
+        Some(ns) => format::duration(ns),
+        None if line.is_longer => "longer".into(),
+        None => "–".into(),
+    }
 }
 
 /// `405–415 ms`, `10 ms`, `> 2 s`.
@@ -53,6 +57,26 @@ pub(super) fn model(model: LoadModel) -> &'static str {
         LoadModel::Open => "open",
         LoadModel::Closed => "closed",
     }
+}
+
+/// A server that is later than this at p99 is not what its model says.
+const LATE_NS: u64 = 2_000_000;
+
+/// Said when the machine was not quiet. In an event the server sends what it held back one after the other, which
+/// counts as late: only scenarios without one can tell.
+pub(super) fn lateness(doc: &LabDocument) -> Option<String> {
+    let without_event = || doc.cells.iter().filter(|cell| cell.scenario.events.is_empty());
+    let late: Vec<u64> =
+        without_event().map(|cell| cell.log.late_p99_ns).filter(|&ns| ns > LATE_NS).collect();
+    let worst = late.iter().max()?;
+    Some(format!(
+        "The machine was not quiet: in {} of {} cells without an event the server itself was late by more than {} at \
+         p99, by {} at worst. Reports that are too high by no more than that are not judged; measure again.",
+        late.len(),
+        without_event().count(),
+        format::duration(LATE_NS),
+        format::duration(*worst)
+    ))
 }
 
 /// Names in the order of their first appearance.
