@@ -18,6 +18,9 @@ const BEYOND_THE_PLAN: f64 = 1.5;
 /// Or so much less where they don't.
 const OFF_THE_PLAN: f64 = 0.01;
 
+/// What is made up lies near the truth; a tool that is slow itself says more than this many times it.
+const TRUTH_EXCEEDED: f64 = 1.5;
+
 /// What all cells of one tool come to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scorecard {
@@ -106,7 +109,10 @@ pub(crate) fn mechanism(stall: Option<&LabCell>, trickle: Option<&LabCell>) -> (
     let never = format!("{came}; {} of all were never sent", offered.omitted);
     // What the requests that were sent can show: the server knows it.
     let explained_ns = p99.and_then(|line| line.log_ns).unwrap_or(0);
-    if reported_ns.is_some_and(|ns| ns * 2 >= truth_ns && ns > explained_ns * 2) {
+    let fits = |ns: u64| {
+        ns * 2 >= truth_ns && ns as f64 <= truth_ns as f64 * TRUTH_EXCEEDED && ns > explained_ns * 2
+    };
+    if reported_ns.is_some_and(fits) && !is_slow_itself(stall) {
         let says =
             format!("{never}; {says}, and what was sent took {}: the rest is made up", ms(explained_ns));
         return (Mechanism::BackFilled, says);
@@ -118,6 +124,14 @@ pub(crate) fn mechanism(stall: Option<&LabCell>, trickle: Option<&LabCell>) -> (
             (Mechanism::Unknown, format!("{never}; {says}: the scenario trickle would tell a closed loop"))
         }
     }
+}
+
+/// Does the tool say more than the server did where nothing happened, too? Then that is its own time and not made up: a
+/// stall of a second in a minute touches nothing below p95.
+fn is_slow_itself(stall: &LabCell) -> bool {
+    let line = stall.percentiles.iter().find(|line| line.q == 0.9);
+    let both = line.and_then(|line| line.reported_ns.zip(line.log_ns));
+    both.is_some_and(|(reported_ns, log_ns)| reported_ns as f64 > log_ns as f64 * TRUTH_EXCEEDED)
 }
 
 fn check(code: &str, question: &str, passed: Passed, because: String) -> AuditCheck {

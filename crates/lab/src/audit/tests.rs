@@ -38,7 +38,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
     let mut counted: Vec<u64> = played.sent.iter().map(|&(_, ns)| ns).chain(played.made_up.clone()).collect();
     counted.sort_unstable();
     let point = |q| LabPoint { q, value_ns: crate::oracle::percentile(&counted, q).expect("a sample") };
-    let reported = LabReported { points: [0.5, 0.99, 1.0].map(point).into(), ..Default::default() };
+    let reported = LabReported { points: [0.5, 0.9, 0.99, 1.0].map(point).into(), ..Default::default() };
     let (truth, log) = (case.truth(), log(&rows, &case, 0, 0));
     LabCell {
         schema: CELL_SCHEMA.into(),
@@ -137,6 +137,19 @@ fn each_mechanism_is_told_from_its_numbers() {
     assert_eq!(told(|case| pool(case, 20, false)).0, Mechanism::SendClock);
     assert_eq!(told(|case| pool(case, 2, true)).0, Mechanism::CappedCatchUp);
     assert_eq!(told(|case| pool(case, 100, true)).0, Mechanism::Open);
+}
+
+/// What it spends itself is no made-up sample: it says too much where nothing happened, too.
+#[test]
+fn a_slow_closed_loop_is_no_back_filled_one() {
+    for times in [20, 45, 90] {
+        let slow = |case: &Case| {
+            let mut played = closed(case, None);
+            played.sent.iter_mut().for_each(|(_, counted_ns)| *counted_ns *= times);
+            played
+        };
+        assert_eq!(told(slow).0, Mechanism::ClosedLoop, "{times}");
+    }
 }
 
 #[test]
