@@ -57,6 +57,8 @@ pub fn drift(watched: Watched, points: &[(Nanos, f64)], window: (Nanos, Nanos)) 
         Watched::Errors => LEAST_ERRORS,
         _ => trend.level.abs() * LEAST_SHARE,
     };
-    let findable = trend.findable.map(|findable| findable.max(least));
+    // To be seen a change must leave zero and exceed what is too small to matter: the harder one counts.
+    let half = (trend.high - trend.low) / 2.0;
+    let findable = trend.findable.map(|findable| findable + (least - half).max(0.0));
     Some(Drift { watched, trend: Trend { findable, ..trend }, is_drift: trend.is_drift(least) })
 }
