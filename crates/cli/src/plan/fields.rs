@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-const NO_FIELDS: [&str; 6] = ["json", "quiet", "store", "no-store", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 6] = ["json", "quiet", "store", "no-store", "help", "version"];
 
 /// One field.
 #[derive(Debug)]

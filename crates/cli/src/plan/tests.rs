@@ -1,7 +1,7 @@
 //! Fields and flags walked side by side, and plans written and read back.
 
 use super::arguments::joined;
-use super::fields::{Field, For, Kind, all};
+use super::fields::{Field, For, Kind, NO_FIELDS, all};
 use super::file::{PlanFile, parse};
 use super::{schema, write};
 use crate::args::Cli;
@@ -22,7 +22,9 @@ fn sample(field: &Field) -> String {
         "precision" => "5%",
         "precision-of" => "p99",
         "max-body-size" => "1k",
-        "think" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => "5s",
+        "tag" => "branch=main",
+        "watch-pid" => "1",
+        "peak-for" | "think" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()
@@ -71,7 +73,7 @@ fn every_flag_that_takes_a_value_is_a_field_with_help() {
     let cli = Cli::command();
     for command in For::ALL {
         for arg in cli.find_subcommand(command.name()).unwrap().get_arguments() {
-            let Some(name) = arg.get_long().filter(|name| !["json", "quiet"].contains(name)) else {
+            let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else {
                 continue;
             };
             let field = all().iter().find(|field| field.name == name).unwrap_or_else(|| panic!("--{name}"));
