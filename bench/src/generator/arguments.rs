@@ -35,10 +35,15 @@ impl Generator {
         let line = match (self.tool, rate) {
             (Tool::Unblink(mode), rate) => {
                 let load = rate.map_or(format!("--closed {c}"), |rate| format!("-R {rate}"));
+                // Where processor time is compared at a rate, with as many connections as the others.
+                let is_compared = mode == Some("frugal") && job.rate_per_s.is_some();
+                let pool = if is_compared { format!("-c {c}") } else { String::new() };
                 let mode = mode.map_or(String::new(), |mode| format!("--pacing {mode}"));
                 let insecure = flag(is_tls, "-k");
                 let out = file("run");
-                format!("run {url} {load} -d {time} --no-preflight {mode} {insecure} -q --json -o {out}")
+                format!(
+                    "run {url} {load} -d {time} --no-preflight {mode} {pool} {insecure} -q --json -o {out}"
+                )
             }
             (Tool::Raw, None) if !is_tls && !job.is_fresh => format!("raw {address} -c {c} -d {s}"),
             (Tool::Pace, Some(rate)) if !is_tls => format!("pace {address} -c {c} -d {s} -R {rate}"),

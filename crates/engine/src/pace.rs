@@ -6,13 +6,12 @@
 //! wake-ups have been; [`Pacing`] says how much of it is worth its cost.
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
-use crate::pacing::{Pacing, ReadGrain, SpinWindow};
+use crate::pacing::{Pacing, SpinWindow};
 use crate::priority::{Priority, RealTime};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::thread::ClockId;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::num::NonZeroU64;
 use unblink_core::time::{Instant, Nanos};
@@ -36,7 +35,6 @@ pub(crate) struct Pacer {
     timer_at: Option<Instant>,
     pacing: Pacing,
     spin: SpinWindow,
-    read_grain: ReadGrain,
     real_time: RealTime,
     /// The kernel has `epoll_pwait2` (Linux 5.11), and nothing stands between it and us.
     has_fine_timeouts: bool,
@@ -62,17 +60,11 @@ impl Pacer {
             timer_at: None,
             pacing,
             spin: SpinWindow::new(pacing),
-            read_grain: ReadGrain::default(),
             real_time: RealTime::not_asked_for(),
             has_fine_timeouts: true,
             events: Vec::with_capacity(EVENTS_MAX),
             waited: Nanos::ZERO,
         })
-    }
-
-    /// Users who wait for their answer are not kept waiting to save a wake-up: only an open load is.
-    pub(crate) fn serve_open_load(&mut self) {
-        self.read_grain = ReadGrain::new(self.pacing);
     }
 
     /// The load is about to begin: from now on being late matters.
@@ -118,19 +110,12 @@ impl Pacer {
             return after;
         }
         let after = self.wait_until(now, wake);
-        self.read_grain.looked(after, self.events.len());
         self.waited += after.since(now);
         after
     }
 
     fn wait_until(&mut self, mut now: Instant, wake: Instant) -> Instant {
         self.events.clear();
-        if let Some(look) = self.read_grain.next_look().filter(|look| now < *look) {
-            let until = look.min(wake);
-            sleep_until(self.watch.clock().monotonic(until));
-            self.poll(Patience::None);
-            now = self.watch.now_after_wait(until);
-        }
         while now < wake && self.events.is_empty() {
             let ahead = wake.since(now);
             let spin = self.spin.length();
@@ -196,12 +181,6 @@ impl Pacer {
         self.timer_at = Some(at);
         Ok(())
     }
-}
-
-/// Whatever the sockets have to say.
-fn sleep_until(at: Timespec) {
-    // Ended early by a signal, it ends early: the loop looks at the sockets and the clock.
-    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 
 /// How long to wait where milliseconds are no measure.

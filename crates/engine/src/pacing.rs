@@ -1,6 +1,6 @@
 //! How much processor time punctuality may cost.
 
-use unblink_core::time::{Instant, Nanos};
+use unblink_core::time::Nanos;
 
 /// What a worker does in the last moments before an arrival falls due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -10,31 +10,18 @@ pub enum Pacing {
     /// Spins for as long as most wake-ups are late.
     #[default]
     Balanced,
-    /// Never spins, sends arrivals of an open load that fall due within a millisecond together, and reads answers
-    /// that come thick some at a time.
+    /// Never spins, and sends arrivals of an open load that fall due within a millisecond together.
     Frugal,
 }
 
 /// With [`Pacing::Frugal`] arrivals leave at multiples of this, and so up to so much late, which counts as the
-/// generator's own lateness.
+/// generator's own lateness; answers are read when they come.
 const GRAIN: Nanos = Nanos::from_millis(1);
-
-/// With [`Pacing::Frugal`] answers that come thick are read with so much between two looks at the sockets: going
-/// to sleep for each of them costs more than the answer does. So much their times may be too long, never too short.
-const READ_GRAIN: Nanos = Nanos::from_micros(50);
-
-/// Closer together than this, events are thick.
-const THICK: Nanos = Nanos::from_micros(20);
 
 impl Pacing {
     /// Arrivals that fall due within so much leave together.
     pub(crate) fn grain(self) -> Nanos {
         if self == Pacing::Frugal { GRAIN } else { Nanos::ZERO }
-    }
-
-    /// Between two looks at sockets that have something to say all the time.
-    pub(crate) fn read_grain(self) -> Nanos {
-        if self == Pacing::Frugal { READ_GRAIN } else { Nanos::ZERO }
     }
 
     /// The name of the mode.
@@ -44,34 +31,6 @@ impl Pacing {
             Pacing::Balanced => "balanced",
             Pacing::Frugal => "frugal",
         }
-    }
-}
-
-/// When to look at the sockets again: [`READ_GRAIN`].
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct ReadGrain {
-    length: Nanos,
-    looked: Instant,
-    is_thick: bool,
-}
-
-impl ReadGrain {
-    pub(crate) fn new(pacing: Pacing) -> ReadGrain {
-        ReadGrain { length: pacing.read_grain(), looked: Instant(0), is_thick: false }
-    }
-
-    /// Not before then, while events come thick.
-    #[inline]
-    pub(crate) fn next_look(&self) -> Option<Instant> {
-        self.is_thick.then(|| self.looked + self.length)
-    }
-
-    /// A look at `now` found so many events.
-    #[inline]
-    pub(crate) fn looked(&mut self, now: Instant, events: usize) {
-        let passed = now.since(self.looked);
-        self.is_thick = self.length > Nanos::ZERO && passed.0 < events as u64 * THICK.0;
-        self.looked = now;
     }
 }
 
@@ -143,23 +102,6 @@ mod tests {
         assert!((26_000..27_500).contains(&balanced), "{balanced}");
         let precise = settle(Pacing::Precise, 50_000);
         assert!((49_000..50_000).contains(&precise), "{precise}");
-    }
-
-    #[test]
-    fn only_frugal_waits_between_looks_and_only_while_events_come_thick() {
-        let us = |us: u64| Instant(us * 1_000);
-        let mut grain = ReadGrain::new(Pacing::Frugal);
-        grain.looked(us(1_000), 1);
-        assert_eq!(grain.next_look(), None, "one event in a millisecond");
-        grain.looked(us(1_010), 1);
-        assert_eq!(grain.next_look(), Some(us(1_060)), "one event after 10 µs");
-        grain.looked(us(1_060), 3);
-        assert_eq!(grain.next_look(), Some(us(1_110)), "three in 50 µs");
-        grain.looked(us(1_110), 2);
-        assert_eq!(grain.next_look(), None, "two in 50 µs");
-        let mut balanced = ReadGrain::new(Pacing::Balanced);
-        balanced.looked(us(1), 256);
-        assert_eq!(balanced.next_look(), None);
     }
 
     #[test]

@@ -111,14 +111,13 @@ impl<L: Load> Worker<L> {
         channels: Channels,
         bank: Box<Bank<u32>>,
     ) -> Result<Worker<L>, Errno> {
-        let mut pacer = Pacer::new(clock, job.pacing)?;
+        let pacer = Pacer::new(clock, job.pacing)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(pacer.epoll(), controls.wake_fd(number), EventData::new_u64(CONTROL_TOKEN), flags)?;
         let mut policy = job.plan.policy(number as u32);
         // Users who wait for their answer are not kept waiting to save a wake-up.
         if job.plan.schedule().is_some() {
             policy.grain = job.pacing.grain();
-            pacer.serve_open_load();
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let addresses = job.target.addresses.len();

@@ -82,7 +82,7 @@ pub(crate) enum PacingArg {
     Precise,
     /// A short spin before each arrival, as long as wake-ups are late here
     Balanced,
-    /// No spinning: arrivals leave up to 1 ms late, in groups, and answers are read in groups too
+    /// No spinning: arrivals leave up to 1 ms late, in groups
     Frugal,
 }
 
