@@ -143,7 +143,10 @@ fn spectrum_picture(
 
 /// A percentile over runs.
 pub(crate) fn trend(title: Title, doc: &TrendDocument) -> Picture {
-    let mut legend = vec![("service", "level: geometric mean"), ("backlog", "change of the level")];
+    let mut legend = Vec::new();
+    if !doc.changes.is_empty() {
+        legend.extend([("service", "level: geometric mean"), ("backlog", "change of the level")]);
+    }
     if doc.runs.iter().any(|run| run.low_ns.is_some()) {
         legend.push(("connections", "95\u{a0}% interval of a run"));
     }

@@ -1,7 +1,7 @@
 //! What do the printed percentiles rest on?
 
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::Model;
+use crate::evidence::{End, Model};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::QUANTILES;
 use crate::text;
@@ -55,7 +55,7 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
             text::of(censored, all),
             ending(case)
         ),
-        "Raise --timeout (and --drain) to learn how long they take, or lower the rate if the target can't keep up.",
+        censored_remedy(case),
         vec![
             ("censored", censored as f64),
             ("share", share(censored, all)),
@@ -63,6 +63,21 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
             ("bound_ns", bound.value_ns as f64),
         ],
     )
+}
+
+/// What would tell how long they take.
+fn censored_remedy(case: &Case<'_>) -> &'static str {
+    let timed_out = case.measured().timed_out > 0;
+    match (timed_out, case.evidence.end) {
+        (false, End::Interrupted | End::Aborted) => {
+            "Let the run go to its end: what was under way when it was stopped has no answer on record."
+        }
+        (false, End::Open) => "Look at it when the run has ended, or run it anew if it was killed.",
+        (true, End::Open) => "Raise --timeout, and let the run go to its end, to learn how long they take.",
+        _ => {
+            "Raise --timeout (and --drain) to learn how long they take, or lower the rate if the target can't keep up."
+        }
+    }
 }
 
 /// Why arrivals are censored.

@@ -4,8 +4,10 @@
 //! changes, an event decides, the run is short), what can still be said is what this run itself shows: it has missed
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
+use super::needed::needed;
 use super::window::WindowCounts;
 use super::{Figure, Objective, Population, Run, Windows};
+use crate::interval::exact::Level;
 use crate::interval::{Answer, EndedBy, answers, exact};
 use crate::quantile::Survival;
 
@@ -60,6 +62,8 @@ pub struct Judgement {
     pub high: Option<f64>,
     /// Arrivals that it rests on.
     pub samples: u64,
+    /// So many would do at the least, where they are too few.
+    pub needed: Option<u64>,
     /// Windows by how they ended.
     pub windows: Option<WindowCounts>,
 }
@@ -74,6 +78,7 @@ impl Judgement {
             low: None,
             high: None,
             samples,
+            needed: None,
             windows: None,
         }
     }
@@ -96,6 +101,13 @@ impl Judgement {
             Some(_) => self.decided(Verdict::Inconclusive, Reason::Straddles),
             None => self.decided(Verdict::Inconclusive, otherwise),
         }
+    }
+
+    /// How many samples would do, where they are too few.
+    fn with_needed(self, objective: &Objective, level: Level) -> Judgement {
+        let is_few = self.reason == Reason::FewSamples && self.samples > 0;
+        let needed = is_few.then(|| needed(objective, level)).flatten();
+        Judgement { needed: needed.filter(|&needed| needed > self.samples), ..self }
     }
 
     /// No verdict without validity.
@@ -126,7 +138,7 @@ pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> J
         Figure::AchievedShare => achieved(objective, population, run, run.offered_per_s),
         Figure::AchievedRate => achieved(objective, population, run, Some(1.0)),
     };
-    judgement.if_believable(run)
+    judgement.with_needed(objective, run.ended.level()).if_believable(run)
 }
 
 /// In windows. `share` of them must be good whatever the undecided ones are.
@@ -241,6 +253,7 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
     let counts = population.counts;
     let mut judgement = Judgement::new(counts.arrivals);
     let history = population.errors;
+    let is_clean = counts.errors == 0 && counts.open == 0;
     if counts.arrivals == 0 {
         return judgement;
     }
@@ -253,10 +266,14 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
     let by_blocks = history.share_interval().filter(|_| run.is_steady);
     if let Some((low, high)) = by_blocks.map(widened) {
         (judgement.low, judgement.high) = (Some(low), Some(high));
-        return judgement.by_interval(objective, Reason::Straddles);
+        // Without an error it is only the number of arrivals that is lacking.
+        let straddles = if is_clean { Reason::FewSamples } else { Reason::Straddles };
+        return match judgement.by_interval(objective, Reason::Straddles) {
+            judged if judged.reason == Reason::Straddles => Judgement { reason: straddles, ..judged },
+            judged => judged,
+        };
     }
     let Some((low, high)) = history.independent_share().map(widened) else { return judgement };
-    let is_clean = counts.errors == 0 && counts.open == 0;
     if !objective.holds(low) {
         judgement.decided(Verdict::Fail, Reason::ThisRun)
     } else if objective.holds(high) && (is_clean || !run.is_steady) {

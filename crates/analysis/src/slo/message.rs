@@ -15,7 +15,12 @@ impl Judgement {
             Reason::NotBelievable => format!("{found}; no verdict, since the run is invalid."),
             Reason::Straddles => format!("{found}: the limit lies between."),
             Reason::FewSamples => {
-                format!("{found}; {} are too few to tell.", text::plural(self.samples, "sample", "samples"))
+                let samples = text::plural(self.samples, "sample", "samples");
+                let needed = self.needed.map_or(String::new(), |needed| {
+                    let clean = if slo.objective.figure == Figure::Errors { " without an error" } else { "" };
+                    format!(": it takes {} at least{clean}", text::count(needed))
+                });
+                format!("{found}; {samples} are too few to tell{needed}.")
             }
             Reason::NoInterval => {
                 format!("{found}; one or few events decide it, or the run is too short to know more.")

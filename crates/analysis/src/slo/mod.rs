@@ -12,6 +12,7 @@
 mod evidence;
 pub mod judge;
 mod message;
+mod needed;
 mod parse;
 mod ratio;
 mod text;

@@ -113,6 +113,11 @@ impl Stretch {
     }
 }
 
+/// The interval of a share of which `n` independent arrivals show nothing.
+pub(super) fn clean_share(n: u64) -> (f64, f64) {
+    wilson(0.0, n as f64, NORMAL)
+}
+
 fn wilson(share: f64, n: f64, z: f64) -> (f64, f64) {
     let z2 = z * z;
     let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);

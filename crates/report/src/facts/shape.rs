@@ -67,6 +67,7 @@ fn spike(spike: &Spike) -> Shape {
     let piled = plural(spike.unanswered_max, "arrival was", "arrivals were");
     let picture = Title {
         finding: match spike.recovery.after_ns {
+            Some(0) => format!("At most {piled} without an answer; as before at once"),
             Some(after) => format!("At most {piled} without an answer; as before after {}", duration(after)),
             None => format!("At most {piled} without an answer; not as before to the end"),
         },
@@ -166,7 +167,7 @@ fn recovery(recovery: &RecoveryTime, from: &str) -> Line {
     match recovery.after_ns {
         Some(after) => line(
             "recovery",
-            duration(after),
+            if after == 0 { "at once".to_string() } else { duration(after) },
             format!("{from}, known to {}", duration(recovery.resolution_ns)),
         ),
         None => line("recovery", "not seen", format!("{from}, in {}", moment(recovery.watched_ns))),

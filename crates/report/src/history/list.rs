@@ -13,16 +13,22 @@ pub(super) fn render(doc: &HistoryDocument, style: &Style) -> String {
         screen.paragraph(0, Paint::Dim, "unblink index DIR takes in what is recorded in a folder.");
         return screen.finish();
     }
-    for (number, some) in doc.runs.chunk_by(|a, b| a.series == b.series).enumerate() {
+    for (number, some) in by_series(&doc.runs).into_iter().enumerate() {
         if number > 0 {
             screen.blank();
         }
-        let (target, load) = (target(&some[0]), some[0].load.clone());
-        screen.line(&[(Paint::Bold, target), (Paint::Dim, format!("  {load}"))]);
+        let (target, load) = (target(some[0]), format::plain(&some[0].load));
+        // A series is known by its head: none of it is cut.
+        if target.chars().count() + 2 + load.chars().count() <= screen.width() {
+            screen.line(&[(Paint::Bold, target), (Paint::Dim, format!("  {load}"))]);
+        } else {
+            screen.paragraph(0, Paint::Bold, &target);
+            screen.paragraph(2, Paint::Dim, &load);
+        }
         let names = ["run", "started (UTC)", "p50", "p99", "not ok", "is", ""];
         let mut rows: Vec<Vec<Span>> =
             vec![names.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-        rows.extend(some.iter().map(row));
+        rows.extend(some.into_iter().map(row));
         let (left, right) = (Align::Left, Align::Right);
         screen.table(&[left, left, right, right, right, left, left], &rows);
     }
@@ -30,6 +36,19 @@ pub(super) fn render(doc: &HistoryDocument, style: &Style) -> String {
         screen.paragraph(2, Paint::Dim, "There are more; --limit shows them.");
     }
     screen.finish()
+}
+
+/// The runs of a series stand together, also where those of another were measured between them; the series of the newest
+/// run comes first.
+fn by_series(runs: &[IndexedRun]) -> Vec<Vec<&IndexedRun>> {
+    let mut all: Vec<Vec<&IndexedRun>> = Vec::new();
+    for run in runs {
+        match all.iter_mut().find(|some| some[0].series == run.series) {
+            Some(some) => some.push(run),
+            None => all.push(vec![run]),
+        }
+    }
+    all
 }
 
 fn row(run: &IndexedRun) -> Vec<Span> {

@@ -8,7 +8,7 @@ mod trend;
 
 use crate::terminal::Style;
 use unblink_artifact::document::{RunStatus, ValidityStatus, VerdictStatus};
-use unblink_artifact::history::{HistoryDocument, IndexedRun, TrendDocument};
+use unblink_artifact::history::{HistoryDocument, IndexedRun, TrendDocument, TrendRun};
 
 /// Digits of a run's name that are shown; any that are enough to tell it from others can be given.
 const ID_DIGITS: usize = 8;
@@ -40,6 +40,13 @@ pub fn short_id(run: &IndexedRun) -> &str {
 
 pub(crate) fn short(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
+}
+
+/// What a run goes by on an axis: the first characters of its label, or its day.
+pub(crate) fn tick(run: &TrendRun) -> &str {
+    let label = run.label.as_deref().filter(|label| !label.is_empty());
+    let (text, characters) = label.map_or((run.started_at.as_str(), 10), |label| (label, 12));
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Tags and baselines in a line; empty when there are none.

@@ -20,6 +20,20 @@ fn a_list_fits_the_screen() {
     insta::assert_snapshot!(text);
 }
 
+/// As a comparison measures them: A B B A.
+#[test]
+fn a_series_stands_together_and_its_head_is_whole() {
+    let all = runs();
+    let of = |series: usize, id: &str| IndexedRun { id: id.into(), ..all[series].clone() };
+    let mut some = vec![of(0, "a1"), of(1, "b1"), of(1, "b2"), of(0, "a2")];
+    some.iter_mut().for_each(|run| run.load = format!("open, 200/s, {}", "a long tale ".repeat(9)));
+    (some[1].series, some[2].series) = ("b".into(), "b".into());
+    let text = list(&HistoryDocument::new("/data/history.db".into(), some, false), &STYLE);
+    assert_eq!(text.matches("started (UTC)").count(), 2, "{text}");
+    assert!(text.find("a2") < text.find("b1"), "{text}");
+    assert_eq!(text.matches("tale").count(), 18, "{text}");
+}
+
 #[test]
 fn an_empty_list_says_what_to_do() {
     let doc = HistoryDocument::new("/data/history.db".into(), Vec::new(), false);
@@ -78,7 +92,7 @@ fn few_runs_show_no_change_and_say_so() {
         doc.runs.truncate(count);
         doc.changes.clear();
         let text = trend(&doc, &STYLE);
-        assert!(text.starts_with("NO CHANGE") && text.contains("takes 6"), "{text}");
+        assert!(text.starts_with("TOO FEW RUNS") && text.contains("takes 6"), "{text}");
         let picture = trend_picture(&doc);
         assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
     }
@@ -89,4 +103,10 @@ fn the_picture_holds_every_run_and_the_change() {
     let picture = trend_picture(&slower());
     assert_eq!(picture.matches("<circle").count(), 30);
     assert!(picture.contains("c0ffee21") && picture.contains("+50"), "{picture}");
+    // Runs go by their commit on the axis, too, and 10 to 16 ms fill it.
+    assert!(picture.contains("c0ffee00"), "{picture}");
+    assert!(!picture.contains("100\u{a0}ms") && picture.contains("change of the level"), "{picture}");
+    let mut even = slower();
+    even.changes.clear();
+    assert!(!trend_picture(&even).contains("of the level"), "nothing stands in the legend that is not drawn");
 }

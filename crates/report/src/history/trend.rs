@@ -6,7 +6,7 @@ use crate::facts::Title;
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
-use unblink_artifact::history::{LevelChange, TrendDocument};
+use unblink_artifact::history::{LevelChange, TrendDocument, TrendRun};
 
 /// Lines of the picture.
 const ROWS: usize = 12;
@@ -23,6 +23,7 @@ pub(super) fn render(doc: &TrendDocument, style: &Style) -> String {
     let (paint, word) = match doc.changes.last() {
         Some(change) if change.change > 0.0 => (Paint::Bad, "SLOWER"),
         Some(_) => (Paint::Good, "FASTER"),
+        None if doc.runs.len() < RUNS_MIN => (Paint::Finding, "TOO FEW RUNS"),
         None => (Paint::Bold, "NO CHANGE"),
     };
     screen.labelled(paint, word, &sentence(doc));
@@ -136,9 +137,9 @@ fn picture(screen: &mut Screen, doc: &TrendDocument) {
         spans.extend(line.into_iter().map(|(paint, c)| (paint, c.to_string())));
         screen.line(&spans);
     }
-    let day = |at: &str| at.get(..10).unwrap_or(at).to_string();
+    let tick = |run: &TrendRun| super::tick(run).to_string();
     if let (Some(first), Some(last)) = (doc.runs.first(), doc.runs.last()) {
-        let (first, last) = (day(&first.started_at), day(&last.started_at));
+        let (first, last) = (tick(first), tick(last));
         let gap = width.saturating_sub(first.len());
         let text = if gap > last.len() { format!("{first}{last:>gap$}") } else { first };
         screen.line(&[(Paint::Dim, format!("{:MARGIN$} {text}", ""))]);

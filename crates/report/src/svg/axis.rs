@@ -82,6 +82,17 @@ impl Scale {
         Scale::new(Kind::Log, (from, to), range)
     }
 
+    /// Like [`Scale::durations`], but no wider than the values are apart, and a quarter at the least: noise of a few per
+    /// cent is to look like little.
+    pub(crate) fn durations_close(low: u64, high: u64, range: (f64, f64)) -> Scale {
+        let (lowest, highest) = (low.max(1) as f64, high.max(1) as f64);
+        let (middle, half) = ((lowest * highest).sqrt(), ((highest / lowest).sqrt() * 1.05).max(1.25));
+        if half > 2.0 {
+            return Scale::durations(low, high, range);
+        }
+        Scale::new(Kind::Linear, (middle / half, middle * half), range)
+    }
+
     pub(crate) fn counts(high: u64, range: (f64, f64)) -> Scale {
         Scale::new(Kind::LogFromZero, (0.0, round_above(high.max(9) as f64 * 1.2)), range)
     }

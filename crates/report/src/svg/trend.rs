@@ -18,11 +18,11 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &TrendDocument) {
     };
     let count = doc.runs.len();
     let x = Scale::linear((-0.5, count as f64 - 0.5), (plot.left, plot.right));
-    let y = Scale::durations(low, high, (plot.bottom, plot.top));
+    let y = Scale::durations_close(low, high, (plot.bottom, plot.top));
     value_axis(canvas, &plot, &y, "response time", duration_tick);
     let every = count.div_ceil((plot.width() / DATE_WIDTH).max(1.0) as usize).max(1);
     for (number, run) in doc.runs.iter().enumerate().step_by(every) {
-        vertical(canvas, &plot, x.at(number as f64), run.started_at.get(..10).unwrap_or_default());
+        vertical(canvas, &plot, x.at(number as f64), crate::history::tick(run));
     }
     canvas.text(
         "axis",
