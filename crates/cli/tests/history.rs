@@ -169,7 +169,7 @@ fn a_trend_shows_where_the_level_changed() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(place.text("trend.svg").matches("<circle").count(), 16);
     let last = place.call(&["trend", "--last", "5"]).stdout;
-    assert!(last.contains("NO CHANGE  p99 over 5 runs") && last.contains("--last"), "{last}");
+    assert!(last.contains("TOO FEW RUNS  p99 over 5 runs") && last.contains("--last"), "{last}");
     simulate(&place, 20, &["--network", "latency=1ms"]);
     place.call(&["trend", "--target", "service"]).refused(&["differ in load or target", "name a run"]);
     place.call(&["trend", "--target", "nowhere"]).refused(&["no run fits"]);

@@ -3,9 +3,10 @@
 use super::fields::{self, Kind};
 use std::fmt::Write;
 
-/// What stands in the plan without a comment sign.
+/// What stands in the plan without a comment sign. The length is enough for its objectives: errors < 0.1% takes 3,838
+/// arrivals without an error.
 const GIVEN: [(&str, &str); 4] =
-    [("rate", "100"), ("duration", "30s"), ("warmup", "5s"), ("slo", "[\"p99 < 200ms\", \"errors < 0.1%\"]")];
+    [("rate", "100"), ("duration", "60s"), ("warmup", "5s"), ("slo", "[\"p99 < 200ms\", \"errors < 0.1%\"]")];
 
 const HEAD: &str = "\
 # A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
