@@ -38,6 +38,21 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
+/// Per second, so that no rate reads as none: `0.0417/s`, `100.5/s`, `50 000/s`.
+pub(crate) fn rate(per_s: f64) -> String {
+    if per_s >= 10_000.0 || per_s.fract() == 0.0 {
+        return format!("{}/s", count(per_s.round() as u64));
+    }
+    let decimals = if per_s >= 100.0 { 1 } else { (2.0 - per_s.log10().floor()).clamp(0.0, 12.0) as usize };
+    let text = format!("{per_s:.decimals$}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = count(whole.parse().unwrap_or_default());
+    match fraction.trim_end_matches('0') {
+        "" => format!("{whole}/s"),
+        fraction => format!("{whole}.{fraction}/s"),
+    }
+}
+
 /// `1 203 of 60 000`.
 pub(crate) fn of(part: u64, whole: u64) -> String {
     format!("{} of {}", count(part), count(whole))
@@ -98,6 +113,19 @@ mod tests {
             (9_000_000_000_000, "2.5 h"),
         ] {
             assert_eq!(plain(duration(Nanos(ns))), text);
+        }
+        for (per_s, text) in [
+            (0.0, "0/s"),
+            (0.000_277_8, "0.000278/s"),
+            (0.041_67, "0.0417/s"),
+            (0.5, "0.5/s"),
+            (9.999, "10/s"),
+            (12.34, "12.3/s"),
+            (100.42, "100.4/s"),
+            (1_234.56, "1 234.6/s"),
+            (50_000.4, "50 000/s"),
+        ] {
+            assert_eq!(plain(rate(per_s)), text);
         }
         assert_eq!(plain(of(1_203, 60_000)), "1 203 of 60 000");
         assert_eq!(plain(count(1_000_000)), "1 000 000");

@@ -276,6 +276,23 @@ fn a_rule_waits_for_its_hold_time_without_a_break() {
     assert_eq!(looks, [false, false, false, false, false, true]);
 }
 
+/// One arrival every other second: too few for a percentile, but all of them take too long.
+#[test]
+fn a_rule_sees_what_hurts_at_a_low_rate() {
+    let rule = AbortRule::parse("p99 > 1s for 3s").expect("valid");
+    let looks = |parts: &[(u64, u64)]| -> Vec<bool> {
+        let mut watch = AbortWatch::new(&rule);
+        let part =
+            |&(beyond, samples): &(u64, u64)| Part { beyond, samples, ended: samples, ..Part::default() };
+        parts.iter().map(|of| watch.look(Nanos(SECOND_NS), &part(of))).collect()
+    };
+    assert_eq!(looks(&[(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]), [false, false, false, false, true]);
+    // A fast one is a break.
+    assert_eq!(looks(&[(1, 1), (1, 1), (0, 1), (1, 1)]), [false; 4]);
+    // One of two is not all.
+    assert_eq!(looks(&[(1, 2), (1, 2), (1, 2)]), [false; 3]);
+}
+
 #[test]
 fn what_hangs_is_seen_before_it_is_recorded() {
     // 100 a second; from 10 s on nothing is answered. Older than 2 s at 14 s are those of 10 s and 11 s.

@@ -73,6 +73,16 @@ fn a_server_that_goes_down_errs() {
     assert_eq!(found.mode, Mode::Errors, "{found:?}");
 }
 
+/// One in ten fails at any load: under stress it queues, and fails as ever.
+#[test]
+fn errors_that_were_there_before_are_not_how_it_fails() {
+    let errors = ServerSpec { error_one_in: 10, ..saturation() };
+    let found = under_stress(errors, 60, 20);
+    let broken = found.broken.expect("broken");
+    assert!(broken.failed as f64 > 0.05 * broken.ended as f64, "{broken:?}");
+    assert_eq!(found.mode, Mode::Queues, "{found:?}");
+}
+
 /// Abandoned requests keep their slots: with a timeout shorter than the queue nobody is answered in time.
 #[test]
 fn a_queue_of_the_abandoned_stalls() {

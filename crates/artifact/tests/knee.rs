@@ -1,9 +1,12 @@
 //! The document of a search keeps to its schema, and its journal gives back what was written.
 
-use unblink_analysis::experiment::Step;
+use unblink_analysis::experiment::knee::{Knee, Settings};
+use unblink_analysis::experiment::{Experiment, Step};
 use unblink_artifact::document::{Environment, Tool};
 use unblink_artifact::knee::*;
 use unblink_artifact::schema::{knee_schema, schema_text};
+use unblink_core::schedule::Rate;
+use unblink_core::time::Nanos;
 
 fn header() -> KneeHeader {
     KneeHeader {
@@ -76,6 +79,47 @@ fn the_committed_schema_is_the_generated_one() {
         committed == schema_text(&knee_schema()),
         "the document's types have changed; write the schema anew with: cargo run -p unblink-artifact --example schema"
     );
+}
+
+/// Every rate up to `border_per_s` is good; beyond, the target falls behind.
+fn search(max_per_s: u64, border_per_s: u64, trials_max: usize) -> Knee {
+    let mut knee = Knee::new(Settings {
+        start: Rate::per_second(100),
+        max: Rate::per_second(max_per_s),
+        resolution: 0.02,
+        settle: Nanos(1),
+        measure: Nanos(2),
+        measure_max: Nanos(3),
+        seed: 1,
+        then_latency: false,
+    });
+    while let Some(next) = knee.next_trial().filter(|_| knee.steps().len() < trials_max) {
+        let is_good = next.rate <= Rate::per_second(border_per_s);
+        let verdict = if is_good { TrialVerdict::Met } else { TrialVerdict::Growing };
+        let per_s = next.rate.as_per_s();
+        let outcome = KneeTrial {
+            offered_per_s: per_s,
+            delivered_per_s: per_s.min(border_per_s as f64),
+            is_growing: !is_good,
+            ..trial(next.number, verdict)
+        };
+        knee.observe(Step { trial: next, outcome: Step::from(&outcome).outcome });
+    }
+    knee
+}
+
+#[test]
+fn a_safe_band_needs_a_border_and_theory_an_overload() {
+    let told = |found: &KneeDocument| {
+        let theory = found.trials.iter().any(|trial| trial.theory_mean_ns.is_some());
+        (found.status, found.safe_band_per_s.is_some(), theory)
+    };
+    let found = document(header(), &search(1_000_000, 1_000, usize::MAX), None);
+    assert_eq!(told(&found), (KneeStatus::Found, true, true));
+    let at_least = document(header(), &search(400, 1_000, usize::MAX), None);
+    assert_eq!(told(&at_least), (KneeStatus::AtLeast, false, false));
+    let interrupted = document(header(), &search(1_000_000, 1_000, 3), Some(None));
+    assert_eq!(told(&interrupted), (KneeStatus::Interrupted, false, false));
 }
 
 #[test]

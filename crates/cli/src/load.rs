@@ -120,7 +120,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
                     "poisson"
                 }
             };
-            let rate = |r: Rate| format::rate(r.as_per_s());
+            let rate = |r: Rate| format::rate_asked(r.as_per_s());
             let named = args.shape.and_then(|name| named::summary(name, phases));
             let shape = match phases.as_slice() {
                 _ if named.is_some() => named.unwrap_or_default(),

@@ -123,7 +123,7 @@ fn part(whole: Nanos, share: f64) -> Nanos {
 
 /// What the load is, in a few words: `spike from 50/s to 400/s for 5 s`.
 pub(crate) fn summary(name: ShapeName, phases: &[Phase]) -> Option<String> {
-    let rate = |rate: Rate| format::rate(rate.as_per_s());
+    let rate = |rate: Rate| format::rate_asked(rate.as_per_s());
     match (name, phases) {
         (ShapeName::Spike, [base, spike, _]) => Some(format!(
             "spike from {} to {} for {}",

@@ -75,6 +75,10 @@ fn too_little_gives_no_verdict() {
     );
     let why = found["candidate"]["runs"][4]["left_out"].as_str().expect("left out");
     assert!(why.starts_with("invalid: "), "{why}");
+    // 1,200 arrivals a run: one lies above p99.9.
+    let unsupported: Vec<f64> = serde_json::from_value(found["unsupported"].clone()).expect("percentiles");
+    assert_eq!(unsupported, [0.999, 0.9999]);
+    assert_eq!(found["baseline"]["runs"][0]["samples_above"], 12);
     let text = place.call(&["compare", "a", "b"]).stdout;
     assert!(text.contains("NO VERDICT\n5 + 4 runs") && text.contains("candidate, b/15: invalid: "), "{text}");
 
@@ -101,6 +105,24 @@ fn what_can_not_be_compared_is_refused() {
     let few =
         place.call(&["compare", "http://127.0.0.1:1/", "http://127.0.0.1:1/", "-R", "1", "--runs", "4"]);
     assert!(few.code() == Some(2) && few.stderr.contains("2 of 70"), "{few:?}");
+}
+
+#[test]
+fn a_copy_is_no_run_of_its_own() {
+    let place = Place::new();
+    simulate(&place, "a", 1..3, "service=5ms", &LOAD);
+    simulate(&place, "b", 11..12, "service=5ms", &LOAD);
+    let copy = |from: &str, to: &str| {
+        for file in place.list(from) {
+            place.file(&format!("{to}/{file}"), &place.text(&format!("{from}/{file}")));
+        }
+    };
+    copy("a/1", "b/12");
+    let refused = place.call(&["compare", "a", "b"]);
+    refused.refused(&["a/1 and b/12 are the same run", "stands on both sides"]);
+    assert_eq!(refused.code(), Some(2));
+    copy("a/2", "a/3");
+    place.call(&["compare", "a", "b/11"]).refused(&["a/2 and a/3 are the same run", "twice on one side"]);
 }
 
 #[test]

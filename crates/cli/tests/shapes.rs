@@ -44,6 +44,18 @@ fn a_spike_has_its_backlog_and_its_recovery_and_the_folder_agrees() {
     assert!(page.contains("It was as before 5.6") && page.contains("as before, 5.6"));
 }
 
+/// A target that is down for the whole spike answers with errors at once, and so needs no time to recover.
+#[test]
+fn a_spike_that_is_lost_was_not_carried() {
+    for down in ["5s@18s", "60s@12s"] {
+        let place = Place::new();
+        let server = format!("slots=1 service=1ms down={down}");
+        let spike = ["--shape", "spike", "-R", "500..2000", "--peak-for", "5s", "-d", "60s"];
+        let said = place.call(&[&["sim", "--server", &server, "-o", "out"], &spike[..]].concat());
+        assert!(said.stdout.contains("It lost ") && !said.stdout.contains("It carried"), "{said:?}");
+    }
+}
+
 /// An objective's limit takes the place of what is too slow by itself.
 #[test]
 fn an_objective_says_what_is_too_slow() {

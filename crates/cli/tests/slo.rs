@@ -43,6 +43,17 @@ fn the_exit_code_is_the_verdict() {
 }
 
 #[test]
+fn a_low_rate_is_not_rounded_to_none() {
+    let place = Place::new();
+    let load = ["--server", "service=1ms", "-R", "100.5", "-d", "12s", "--slo", "achieved > 0.4/s"];
+    let said = place.call(&[&["sim", "-o", "out"], &load[..]].concat());
+    assert!(
+        said.stdout.contains("open, 100.5/s, even") && said.stdout.contains("achieved is 100."),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn a_saved_run_is_judged_by_other_objectives() {
     let place = Place::new();
     assert_eq!(sim(&place, &[&STALL[..], &["--slo", "p90 < 50ms"]].concat()).0, Some(0));

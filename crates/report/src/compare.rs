@@ -35,6 +35,19 @@ mod tests {
     use crate::fixture::compare;
 
     #[test]
+    fn what_takes_from_the_answer_stands_beside_it() {
+        let (_, doc) = compare::all().into_iter().find(|(name, _)| *name == "doubtful").expect("a fixture");
+        let wide = crate::format::plain(&terminal(&doc, &Style { width: 200, color: false }));
+        let page = crate::format::plain(&html(&doc));
+        for part in ["3 of 10 runs are degraded: 412 of 400 000", "p99 rests on 4 arrivals above it in a run"]
+        {
+            assert!(wide.split("baseline ").next().unwrap_or_default().contains(part), "{part}: {wide}");
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(wide.contains("Not in the table: p99.9, p99.99;"), "{wide}");
+    }
+
+    #[test]
     fn every_answer_comes_first_and_fits() {
         for (name, doc) in compare::all() {
             for width in [60, 80] {

@@ -93,6 +93,14 @@ pub fn rate(per_s: f64) -> String {
     format!("{}/s", thousands(&three_or_whole(per_s)))
 }
 
+/// A rate that somebody has asked for: with all its decimals, up to three.
+pub fn rate_asked(per_s: f64) -> String {
+    if !per_s.is_finite() || per_s < 1.0 || per_s.fract() == 0.0 {
+        return rate(per_s);
+    }
+    format!("{}/s", thousands(&trim(&format!("{per_s:.3}"))))
+}
+
 /// A share from 0 to 1 as a percentage with at most three decimals. What is not nothing never reads `0 %`,
 /// and what is not all never reads `100 %`.
 pub fn percent(share: f64) -> String {
@@ -314,6 +322,11 @@ mod tests {
             (59.0 / 60.0, "59/min"),
         ] {
             assert_eq!(plain(&rate(r)), text);
+        }
+        for (r, text) in
+            [(100.0, "100/s"), (100.5, "100.5/s"), (1_234.567, "1 234.567/s"), (1.0 / 6.0, "10/min")]
+        {
+            assert_eq!(plain(&rate_asked(r)), text);
         }
         assert_eq!(rate(f64::NAN), "–");
         for (n, text) in [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (12_000_000, "12 MB")] {

@@ -9,7 +9,7 @@ use unblink_core::time::Nanos;
 
 /// Less than this share of what fell due, ended `ok` in the same time, is too little.
 pub const DELIVERED_SHARE_MIN: f64 = 0.99;
-/// Fewer missing arrivals than this are those on their way.
+/// Fewer arrivals than this may lack an answer because they are on their way; one that failed is not.
 const MISSING_MIN: f64 = 10.0;
 /// Each quarter of the window is looked at by itself.
 const QUARTERS: usize = 4;
@@ -58,6 +58,8 @@ pub(super) struct Mark {
     pub(super) due: u64,
     /// Ended `ok`.
     pub(super) ok: u64,
+    /// Of measured arrivals, those that failed or timed out: no answer is on its way to them.
+    pub(super) lost: u64,
     /// Known response times, the timed-out included.
     pub(super) known: u64,
     /// Those above the limit.
@@ -96,7 +98,9 @@ impl Criterion {
         if grounds.is_saturated || is_growing(grounds.marks) {
             return Verdict::Missed(Miss::Growing);
         }
-        if due - ok > (due * (1.0 - DELIVERED_SHARE_MIN)).max(MISSING_MIN) {
+        let lost = grounds.marks.iter().map(|mark| mark.lost).sum::<u64>() as f64;
+        let missing_max = due * (1.0 - DELIVERED_SHARE_MIN);
+        if lost > missing_max || due - ok > missing_max.max(MISSING_MIN) {
             return Verdict::Missed(Miss::Delivered);
         }
         self.by_percentile(grounds, percentile)
@@ -165,7 +169,7 @@ mod tests {
     }
 
     fn steady(_: u64) -> Mark {
-        Mark { due: 1_000, ok: 1_000, known: 1_000, above: 0, level: 10 }
+        Mark { due: 1_000, ok: 1_000, lost: 0, known: 1_000, above: 0, level: 10 }
     }
 
     fn percentile(value_ms: u64, interval_ms: Option<(u64, u64)>) -> Percentile {
@@ -214,6 +218,12 @@ mod tests {
         // Of few arrivals, ten may be on their way.
         let few = |i: u64| Mark { due: 10, ok: if i < 10 { 9 } else { 10 }, ..steady(i) };
         assert_eq!(judge(&marks(20, few), good, 20), Verdict::Met);
+        // Of as few, three that failed are more than 1 %; two are not.
+        let failed = |n: u64| {
+            move |i: u64| Mark { due: 10, ok: 10 - u64::from(i < n), lost: u64::from(i < n), ..steady(i) }
+        };
+        assert_eq!(judge(&marks(20, failed(3)), good, 20), Verdict::Missed(Miss::Delivered));
+        assert_eq!(judge(&marks(20, failed(2)), good, 20), Verdict::Met);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Gather {
         let mark = Mark {
             due: row.due,
             ok: measured.ok + warm.ok,
+            lost: measured.failed_total() + measured.timed_out,
             known: response.count() + censored.count(),
             above: above(&mut response.bins()) + above(&mut censored.bins()),
             level: row.level(),

@@ -33,7 +33,7 @@ pub struct Before {
     /// The median of a step, but for one in twenty at the most.
     pub(super) median_ns: f64,
     /// The share of a step that failed, but for one in twenty at the most.
-    pub(super) failed_share: f64,
+    pub failed_share: f64,
 }
 
 /// When a target is back at the level before.

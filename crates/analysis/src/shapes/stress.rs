@@ -5,12 +5,12 @@
 //! |---|---|
 //! | [`Mode::Held`] | it never broke |
 //! | [`Mode::Stalls`] | for [`WINDOW`] or longer it delivered less than [`STALLED_SHARE`] of what was offered, or of its best where that is less, though arrivals waited |
-//! | [`Mode::Queues`] | at most [`LOST_SHARE`] of the arrivals were lost: everybody waits instead |
+//! | [`Mode::Queues`] | at most [`LOST_SHARE`] more of the arrivals were lost than failed before: everybody waits instead |
 //! | [`Mode::Sheds`] | of the lost, [`SHED_SHARE`] were turned away on purpose (429, 503), and it never delivered less than [`DELIVERED_SHARE`] of its best while at least as much was offered |
 //! | [`Mode::TimesOut`] | most of the lost timed out |
 //! | [`Mode::Errors`] | most of them failed otherwise |
 //!
-//! The first that holds, from the moment in which it broke until it was as before, or to the end of the record.
+//! What failed before is not how it fails under stress: so many of the lost are left aside. The first that holds, from the moment in which it broke until it was as before, or to the end of the record.
 
 use super::{Before, Limit, Recovery, Row, Seen, Stretch, limit_of, steps::Step};
 use unblink_core::time::Nanos;
@@ -133,21 +133,22 @@ pub fn stress(seen: &Seen<'_>, shape: &[Stretch; 5], asked: Option<Limit>) -> Op
         stalled: stalled(&failing_in_load, best),
         relieved_at,
     };
-    found.mode = mode(&broken);
+    found.mode = mode(&broken, &before);
     found.broken = Some(broken);
     Some(found)
 }
 
-fn mode(broken: &Broken) -> Mode {
-    let lost = broken.failed + broken.timed_out;
-    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+fn mode(broken: &Broken, before: &Before) -> Mode {
+    let as_before = before.failed_share * broken.ended as f64;
+    let failed = (broken.failed as f64 - as_before).max(0.0);
+    let lost = (broken.failed + broken.timed_out) as f64 - as_before;
     if broken.stalled >= WINDOW {
         Mode::Stalls
-    } else if share(lost, broken.ended) <= LOST_SHARE {
+    } else if lost <= LOST_SHARE * broken.ended as f64 {
         Mode::Queues
-    } else if share(broken.shed, lost) >= SHED_SHARE && broken.delivered_least_share >= DELIVERED_SHARE {
+    } else if broken.shed as f64 >= SHED_SHARE * lost && broken.delivered_least_share >= DELIVERED_SHARE {
         Mode::Sheds
-    } else if broken.timed_out > broken.failed {
+    } else if broken.timed_out as f64 > failed {
         Mode::TimesOut
     } else {
         Mode::Errors

@@ -52,7 +52,7 @@ impl Judgement {
         let show = |value: f64| match figure.unit() {
             Unit::Time => text::duration(Nanos(value.round() as u64)),
             Unit::Share => text::percent(value),
-            Unit::Rate => format!("{}/s", text::count(value.round() as u64)),
+            Unit::Rate => text::rate(value),
         };
         let Some(value) = self.value else { return "Nothing was recorded".to_string() };
         let sign = if self.is_lower_bound { "> " } else { "" };

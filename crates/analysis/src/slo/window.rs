@@ -97,7 +97,10 @@ impl Part {
             Figure::Quantile(q) => {
                 // Nearest rank; with fewer samples than 1/(1 − q) it is that of the longest.
                 let rank = ((q * n as f64 - 1e-9).ceil() as u64).clamp(1, n.max(1));
-                if (n as f64) * (1.0 - q) < 1.0 - 1e-9 {
+                if n > 0 && beyond == n {
+                    // All of them, so every percentile, however few they are.
+                    Held::No
+                } else if (n as f64) * (1.0 - q) < 1.0 - 1e-9 {
                     Held::Unknown
                 } else if n - beyond < rank {
                     Held::No
@@ -216,6 +219,8 @@ impl AbortWatch {
     pub fn look(&mut self, length: Nanos, part: &Part) -> bool {
         match part.holds(&self.good, length) {
             Held::No => self.hurting += length,
+            // At a low rate nothing ends in many an interval: that is neither good nor bad.
+            Held::Unknown if part.samples + part.stuck + part.ended == 0 => {}
             Held::Yes | Held::Unknown => self.hurting = Nanos::ZERO,
         }
         // Intervals are a microsecond short of a second at times.

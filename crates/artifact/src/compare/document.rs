@@ -45,6 +45,9 @@ pub struct CompareDocument {
     pub candidate: Side,
     /// Every quantity; those of which too little is known are left out.
     pub lines: Vec<Line>,
+    /// Percentiles that are left out of `lines`, 0 to 1: in some run fewer than ten response times lie above.
+    #[serde(default)]
+    pub unsupported: Vec<f64>,
 }
 
 /// What the comparison says.
@@ -118,6 +121,12 @@ pub struct ComparedRun {
     pub validity: ValidityStatus,
     /// Why it is left out; `null` for a run that counts.
     pub left_out: Option<String>,
+    /// What takes from its figures, the worst of it; `null` for a run that is not degraded.
+    #[serde(default)]
+    pub degraded_by: Option<String>,
+    /// Response times that lie above the deciding percentile; `null` where it is not known.
+    #[serde(default)]
+    pub samples_above: Option<u64>,
     /// The deciding percentile in ns; a lower bound when `censored`.
     pub value_ns: Option<u64>,
     /// The percentile lies beyond what is known.
@@ -162,6 +171,9 @@ pub struct Line {
     pub quantile: Option<f64>,
     /// It decides; the others are shown.
     pub decides: bool,
+    /// In some run fewer than ten response times lie above the percentile.
+    #[serde(default)]
+    pub few_samples: bool,
     /// Mean of the runs: geometric, for errors arithmetic.
     pub baseline: Option<f64>,
     /// The same of the candidate.

@@ -7,8 +7,9 @@ pub use document::{
     Side,
 };
 
-use crate::document::{Load, RunDocument, RunStatus, Tool, ValidityStatus};
+use crate::document::{Load, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
+use crate::history::run_id;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
 
@@ -37,11 +38,20 @@ pub enum CompareError {
         /// What differs.
         what: String,
     },
-    /// One run stands on both sides.
-    #[error("{path} stands on both sides: a run is always like itself; to measure the noise, repeat the run", path = path.display())]
+    /// One run counts twice.
+    #[error(
+        "{first} and {other} are the same run, which {twice}: a run is always like itself; leave one of them out, and to \
+         measure the noise, repeat the run",
+        first = first.display(), other = other.display(),
+        twice = if *is_on_both_sides { "stands on both sides" } else { "stands twice on one side" }
+    )]
     SameRun {
-        /// The folder.
-        path: PathBuf,
+        /// A folder.
+        first: PathBuf,
+        /// The same, or a copy of it.
+        other: PathBuf,
+        /// One of them is a baseline, the other a candidate.
+        is_on_both_sides: bool,
     },
 }
 
@@ -98,10 +108,6 @@ pub fn left_out(document: &RunDocument) -> Option<String> {
 
 /// Reads every run and compares.
 pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
-    if let Some(path) = spec.baseline.iter().find(|folder| spec.candidate.iter().any(|c| is_same(folder, c)))
-    {
-        return Err(CompareError::SameRun { path: path.clone() });
-    }
     let place = analysis::quantities().position(|q| q == analysis::Quantity::Percentile(spec.quantile));
     let read = |folders: &[PathBuf], first: usize| {
         folders
@@ -112,6 +118,11 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
     };
     let (baseline, candidate) = (read(&spec.baseline, 0)?, read(&spec.candidate, spec.baseline.len())?);
     let all: Vec<&ReadRun> = baseline.iter().chain(&candidate).collect();
+    if let Some((first, other)) = same(&all) {
+        let is_on_both_sides = first < baseline.len() && other >= baseline.len();
+        let folder = |i: usize| all[i].folder.clone();
+        return Err(CompareError::SameRun { first: folder(first), other: folder(other), is_on_both_sides });
+    }
     for other in &all[1..] {
         if let Some(what) = difference(&all[0].document, &other.document) {
             let (first, other) = (all[0].folder.clone(), other.folder.clone());
@@ -133,6 +144,8 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         reason = Some(NoVerdictReason::TooFewRuns);
     }
     let lines = found.iter().flat_map(|found| found.lines.iter().zip(0..));
+    let (lines, unsupported): (Vec<_>, Vec<_>) =
+        lines.partition(|(line, i)| Some(*i) == place || !line.few_samples);
     Ok(CompareDocument {
         schema: COMPARE_SCHEMA.to_string(),
         tool: spec.tool.clone(),
@@ -157,9 +170,13 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         noise_sd: found.as_ref().and_then(|found| found.noise_sd),
         smallest_findable: found.as_ref().and_then(|found| found.smallest_findable),
         one_after_the_other: one_after_the_other(&baseline, &candidate),
-        lines: lines
-            .filter(|(line, i)| Some(*i) == place || !line.few_samples)
-            .map(|(found, i)| line(found, Some(i) == place))
+        lines: lines.into_iter().map(|(found, i)| line(found, Some(i) == place)).collect(),
+        unsupported: unsupported
+            .iter()
+            .filter_map(|(line, _)| match line.quantity {
+                analysis::Quantity::Percentile(q) => Some(q),
+                _ => None,
+            })
             .collect(),
         baseline: side(baseline, &base, spec.quantile),
         candidate: side(candidate, &cand, spec.quantile),
@@ -180,10 +197,11 @@ fn read(folder: &Path, number: u64) -> Result<ReadRun, CompareError> {
     Ok(ReadRun { folder: folder.to_path_buf(), document, run })
 }
 
-/// The same folder, by whatever names.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    real(a).is_some_and(|real_a| Some(real_a) == real(b))
+/// The first two places that hold one run, by what was recorded: a copy is the same run wherever it lies.
+fn same(runs: &[&ReadRun]) -> Option<(usize, usize)> {
+    let ids: Vec<String> = runs.iter().map(|run| run_id(&run.document)).collect();
+    let earlier = |other: usize| Some((ids[..other].iter().position(|id| *id == ids[other])?, other));
+    (0..ids.len()).find_map(earlier)
 }
 
 /// What two runs differ in beside their targets.
@@ -288,11 +306,25 @@ fn compared_run(run: &ReadRun, quantile: f64) -> ComparedRun {
         status: document.status,
         validity: document.validity.status,
         left_out: left_out(document),
+        degraded_by: document
+            .validity
+            .findings
+            .iter()
+            .find(|finding| {
+                document.validity.status == ValidityStatus::Degraded && finding.severity == Severity::Degrades
+            })
+            .map(|finding| finding.message.clone()),
+        samples_above: value.map(|_| samples_above(document.response_time.count, quantile)),
         value_ns: value.map(|value| value.value),
         censored: value.is_some_and(|value| value.censored),
         achieved_per_s: document.rate.achieved,
         error_share: error_share(document),
     }
+}
+
+/// Above the nearest rank.
+fn samples_above(count: u64, quantile: f64) -> u64 {
+    count.saturating_sub((quantile * count as f64 - 1e-9).ceil() as u64)
 }
 
 /// Of the arrivals that were scheduled, those that did not end `ok`.
@@ -311,6 +343,7 @@ fn line(line: &analysis::Line, decides: bool) -> Line {
         quantity,
         quantile,
         decides,
+        few_samples: line.few_samples,
         baseline: line.baseline,
         candidate: line.candidate,
         baseline_censored: line.baseline_censored,

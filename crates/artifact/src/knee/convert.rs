@@ -27,6 +27,7 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
         (None, None, Some(found)) if found.missed_from.is_some() => KneeStatus::Found,
         (None, None, Some(_)) => KneeStatus::AtLeast,
     };
+    let has_border = refused.is_none() && found.is_some_and(|found| found.missed_from.is_some());
     let mut trials: Vec<KneeTrial> = search.steps().iter().map(KneeTrial::from).collect();
     for trial in &mut trials {
         trial.theory_mean_ns = curve.theory_ns(trial.offered_per_s);
@@ -45,7 +46,8 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
             kneedle_per_s: curve.knees.kneedle_per_s,
             last_stationary_per_s: curve.knees.last_stationary.map(Rate::as_per_s),
         },
-        safe_band_per_s: curve.safe_band(),
+        // Without a border nobody knows where it is safe.
+        safe_band_per_s: curve.safe_band().filter(|_| has_border),
         capacity_per_s: curve.capacity_per_s,
         collapse: curve.collapse.map(|c| Collapse {
             best_per_s: c.best_per_s,

@@ -79,9 +79,10 @@ pub struct KneeDocument {
     pub refused: Option<KneeRefusal>,
     /// Where the curve bends, in two ways.
     pub knees: Knees,
-    /// Between these two rates per second, 70 % and 80 % of the last stationary rate, a target is run safely.
+    /// Between these two rates per second, 70 % and 80 % of the last stationary rate, a target is run safely; `null` unless
+    /// the border was found.
     pub safe_band_per_s: Option<(f64, f64)>,
-    /// The most that was delivered per second.
+    /// The most that was delivered per second; `null` unless the target was overloaded in some trial.
     pub capacity_per_s: Option<f64>,
     /// Delivered work falls beyond the knee.
     pub collapse: Option<Collapse>,
@@ -112,7 +113,7 @@ pub enum KneeStatus {
 pub struct KneeAnswer {
     /// Held for longer, and good again.
     pub rate_per_s: f64,
-    /// The lowest rate that was not good; `null` when none was tried.
+    /// The lowest rate above that was not good, or did not hold; `null` when no higher one was tried.
     pub missed_from_per_s: Option<f64>,
     /// Number of the trial that confirmed it.
     pub trial: u32,

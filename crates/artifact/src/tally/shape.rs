@@ -162,7 +162,12 @@ fn time_limit(limit: Limit, is_objective: bool) -> TimeLimit {
 }
 
 fn before(before: &Before) -> LevelBefore {
-    LevelBefore { p50_ns: before.p50_ns, p99_ns: before.p99_ns, unanswered: before.level }
+    LevelBefore {
+        p50_ns: before.p50_ns,
+        p99_ns: before.p99_ns,
+        unanswered: before.level,
+        failed_share: before.failed_share,
+    }
 }
 
 fn recovery(from: Nanos, recovery: Option<Recovery>, resolution: Nanos, watched: Nanos) -> RecoveryTime {

@@ -62,7 +62,7 @@ fn verdict(out: &mut String, doc: &CompareDocument) {
         words::verdict(doc),
         escape(&format::hold_figures(&words::sentence(doc)))
     );
-    for note in words::notes(doc) {
+    for note in words::doubts(doc).into_iter().chain(words::notes(doc)) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&format::hold_figures(&note)));
     }
     for (side, run, why) in words::left_out(doc) {

@@ -18,6 +18,9 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     };
     screen.line(&[(paint, words::verdict(doc).into())]);
     screen.paragraph(0, Paint::Plain, &words::sentence(doc));
+    for doubt in words::doubts(doc) {
+        screen.marked(0, Paint::Finding, "!", &doubt);
+    }
     screen.blank();
     for (name, side) in [("baseline ", &doc.baseline), ("candidate", &doc.candidate)] {
         screen.labelled(Paint::Bold, name, &format!("{}, {}", words::target(side), words::runs(side)));

@@ -5,6 +5,7 @@ use crate::format;
 use unblink_artifact::compare::{
     CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Side,
 };
+use unblink_artifact::document::ValidityStatus;
 
 /// The answer in capitals.
 pub(super) fn verdict(doc: &CompareDocument) -> &'static str {
@@ -139,6 +140,30 @@ pub(super) fn counting(side: &Side) -> usize {
     side.runs.iter().filter(|run| run.left_out.is_none()).count()
 }
 
+/// What takes from the answer, a sentence each.
+pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
+    let p = format::quantile_label(doc.rule.quantile);
+    let runs = || doc.baseline.runs.iter().chain(&doc.candidate.runs).filter(|run| run.left_out.is_none());
+    let mut doubts = Vec::new();
+    let mut degraded = runs().filter(|run| run.validity == ValidityStatus::Degraded);
+    if let Some(first) = degraded.next() {
+        let others = degraded.count();
+        let are = if others == 0 { "is" } else { "are" };
+        let more = if others == 0 { "" } else { "; the others' reports say why" };
+        let why = first.degraded_by.as_deref().unwrap_or("see its report").trim_end_matches('.');
+        let all = format::plural(runs().count() as u64, "run", "runs");
+        doubts.push(format!("{} of {all} {are} degraded: {why} ({}{more}).", others + 1, first.folder));
+    }
+    let is_few = doc.lines.iter().any(|line| line.decides && line.few_samples);
+    if let Some(least) = runs().filter_map(|run| run.samples_above).min().filter(|_| is_few) {
+        doubts.push(format!(
+            "{p} rests on {} above it in a run: a few slow ones decide. Measure for longer, or take a lower percentile.",
+            format::plural(least, "arrival", "arrivals")
+        ));
+    }
+    doubts
+}
+
 /// What must be known beside the answer, a sentence each.
 pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
     let p = format::quantile_label(doc.rule.quantile);
@@ -163,6 +188,13 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
             );
         }
         notes.push(note + ".");
+    }
+    if !doc.unsupported.is_empty() {
+        let names: Vec<String> = doc.unsupported.iter().map(|&q| format::quantile_label(q)).collect();
+        notes.push(format!(
+            "Not in the table: {}; in some run fewer than 10 arrivals lie above.",
+            names.join(", ")
+        ));
     }
     if doc.one_after_the_other {
         notes.push(

@@ -39,15 +39,34 @@ pub(crate) fn shape(doc: &RunDocument) -> Option<Shape> {
 fn spike(spike: &Spike) -> Shape {
     let rates = format!("from {} to {}", format::rate(spike.base_per_s), format::rate(spike.peak_per_s));
     let jump = format!("the spike {rates} for {}", moment(spike.to_ns.saturating_sub(spike.from_ns)));
-    let finding = match spike.recovery.after_ns {
-        None => format!("After {jump} it was not as before within {}.", moment(spike.recovery.watched_ns)),
-        Some(after) if after <= spike.recovery.resolution_ns && spike.above_ns == 0 => {
+    let within = moment(spike.recovery.watched_ns);
+    let lost = plural(spike.lost, "arrival", "arrivals");
+    let finding = match (spike.recovery.after_ns, fails_before(&spike.before)) {
+        // A level of failures is none to come back to.
+        (_, Some(share)) => format!(
+            "It lost {lost} from the begin of {jump} on, and up to {share} failed before it already: there is no level \
+             to come back to."
+        ),
+        (None, _) if spike.lost > 0 => {
+            format!(
+                "It lost {lost} from the begin of {jump} on, and was not as before within {within} after it."
+            )
+        }
+        (Some(after), _) if spike.lost > 0 => format!(
+            "It lost {lost} from the begin of {jump} on, and was as before {}.",
+            match after <= spike.recovery.resolution_ns {
+                true => "as soon as it ended".to_string(),
+                false => format!("{} after it", duration(after)),
+            }
+        ),
+        (None, _) => format!("After {jump} it was not as before within {within}."),
+        (Some(after), _) if after <= spike.recovery.resolution_ns && spike.above_ns == 0 => {
             format!("It carried {jump}: nothing had to recover.")
         }
-        Some(after) if after <= spike.recovery.resolution_ns => {
+        (Some(after), _) if after <= spike.recovery.resolution_ns => {
             format!("It was as before as soon as {jump} ended.")
         }
-        Some(after) => format!("It was as before {} after {jump}.", duration(after)),
+        (Some(after), _) => format!("It was as before {} after {jump}.", duration(after)),
     };
     let limit = limit(&spike.limit);
     let too_slow = match (spike.above_from_ns, spike.above_to_ns) {
@@ -57,16 +76,21 @@ fn spike(spike: &Spike) -> Shape {
         }
         _ => line("too slow", "never", limit),
     };
-    let lines = vec![
+    let mut lines = vec![
         recovery(&spike.recovery, "from the spike's end"),
         too_slow,
         backlog(spike.unanswered_max, spike.unanswered_max_at_ns),
         line("lost", count(spike.lost), "failed or timed out from its begin on"),
         before(&spike.before),
     ];
+    // What was lost comes first: no recovery brings it back.
+    if spike.lost > 0 {
+        lines[..4].rotate_right(1);
+    }
     let piled = plural(spike.unanswered_max, "arrival was", "arrivals were");
     let picture = Title {
         finding: match spike.recovery.after_ns {
+            _ if spike.lost > 0 => format!("{lost} lost; at most {piled} without an answer"),
             Some(0) => format!("At most {piled} without an answer; as before at once"),
             Some(after) => format!("At most {piled} without an answer; as before after {}", duration(after)),
             None => format!("At most {piled} without an answer; not as before to the end"),
@@ -115,7 +139,12 @@ fn failure(stress: &Stress) -> String {
         FailureMode::Stalls => {
             format!("{at} stalls: for {} hardly anything is answered.", moment(broken.stalled_ns))
         }
-        FailureMode::Queues => format!("{at} queues: next to nothing is lost, and everybody waits."),
+        FailureMode::Queues => match fails_before(&stress.before) {
+            None => format!("{at} queues: next to nothing is lost, and everybody waits."),
+            Some(_) => {
+                format!("{at} queues: everybody waits. {lost} are lost, which is no more than before.")
+            }
+        },
         FailureMode::Sheds => format!("{at} sheds cleanly: {lost} are turned away, the rest is served."),
         FailureMode::TimesOut => format!("{at} times out: {lost} of the arrivals are lost."),
         FailureMode::Errors => format!("{at} answers with errors: {lost} of the arrivals are lost."),
@@ -174,8 +203,60 @@ fn recovery(recovery: &RecoveryTime, from: &str) -> Line {
     }
 }
 
+/// The share of arrivals that failed before anything grew, where it is more than chance leaves behind.
+fn fails_before(before: &LevelBefore) -> Option<String> {
+    (before.failed_share > 0.01).then(|| format::percent(before.failed_share))
+}
+
 fn before(before: &LevelBefore) -> Line {
     let open = plural(before.unanswered, "arrival", "arrivals");
-    let meant = format!("median; p99 {}, {open} without an answer", duration(before.p99_ns));
+    let mut meant = format!("median; p99 {}, {open} without an answer", duration(before.p99_ns));
+    if let Some(share) = fails_before(before) {
+        meant += &format!(", up to {share} failed");
+    }
     line("before", duration(before.p50_ns), meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn told(change: impl Fn(&mut Spike)) -> Shape {
+        let Some(ShapeResult::Spike(mut found)) = fixture::spike().shape else { panic!("a spike") };
+        (found.recovery.after_ns, found.above_ns) = (Some(0), 0);
+        change(&mut found);
+        spike(&found)
+    }
+
+    #[test]
+    fn a_spike_that_lost_arrivals_was_not_carried() {
+        assert!(told(|_| ()).finding.starts_with("It carried the spike"));
+        let lost = told(|spike| spike.lost = 4_000);
+        let finding = format::plain(&lost.finding);
+        assert!(finding.starts_with("It lost 4 000 arrivals") && !finding.contains("carried"), "{finding}");
+        assert_eq!((lost.lines[0].what, lost.lines[1].what), ("lost", "recovery"));
+        assert!(format::plain(&lost.picture.finding).starts_with("4 000 arrivals lost"));
+        let never = told(|spike| (spike.lost, spike.recovery.after_ns) = (1, None));
+        assert!(never.finding.starts_with("It lost 1 arrival") && never.finding.contains("not as before"));
+    }
+
+    #[test]
+    fn a_base_that_fails_is_no_level_to_come_back_to() {
+        let fails = told(|spike| (spike.lost, spike.before.failed_share) = (20_000, 1.0));
+        let finding = format::plain(&fails.finding);
+        assert!(finding.contains("up to 100 % failed before it already"), "{finding}");
+        assert!(!finding.contains("carried") && !finding.contains("was as before"), "{finding}");
+        // None lost afterwards, but the level is one of failures.
+        let healed = told(|spike| spike.before.failed_share = 0.5);
+        assert!(!healed.finding.contains("carried"), "{}", healed.finding);
+    }
+
+    #[test]
+    fn a_queue_that_loses_as_before_does_not_lose_next_to_nothing() {
+        let Some(ShapeResult::Stress(mut found)) = fixture::stress().shape else { panic!("stress") };
+        (found.mode, found.before.failed_share) = (FailureMode::Queues, 0.4);
+        let finding = stress(&found).finding;
+        assert!(!finding.contains("next to nothing") && finding.contains("no more than before"), "{finding}");
+    }
 }

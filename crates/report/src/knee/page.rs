@@ -119,7 +119,7 @@ fn trials(out: &mut String, doc: &KneeDocument) {
     }
     out.push_str(
         "</tbody></table></div><p class=\"foot\">1/(µ−λ) is the mean response time of the simplest queue whose capacity \
-         µ is the most that was delivered; a target with many workers lies above it at low load. In flight: mean, by \
+         µ is the most that was delivered, empty unless the target was overloaded; a target with many workers lies above it at low load. In flight: mean, by \
          Little's law.</p></div></section>",
     );
 }

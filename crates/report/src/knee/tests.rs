@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use unblink_artifact::knee::{KneeRefusal, KneeStatus, RefusalCode};
+use unblink_artifact::knee::{KneeAnswer, KneeRefusal, KneeStatus, RefusalCode};
 
 fn text(doc: &KneeDocument) -> String {
     terminal(doc, &Style { width: 80, color: false })
@@ -32,6 +32,22 @@ fn a_search_without_an_answer_says_why() {
     doc.refused = None;
     doc.status = KneeStatus::Interrupted;
     assert!(text(&doc).starts_with("INTERRUPTED"));
+}
+
+#[test]
+fn a_highest_rate_that_gave_way_is_named() {
+    let mut doc = fixture::knee();
+    doc.trials.retain(|trial| trial.rate_milli_per_s <= 800_000);
+    for (number, per_s, verdict) in [(20, 800, TrialVerdict::Undecided), (21, 784, TrialVerdict::Met)] {
+        let mut held = doc.trials[0].clone();
+        (held.number, held.purpose, held.verdict) = (number, Purpose::Confirm, verdict);
+        held.rate_milli_per_s = per_s * 1_000;
+        doc.trials.push(held);
+    }
+    doc.answer = Some(KneeAnswer { rate_per_s: 784.0, missed_from_per_s: Some(800.0), trial: 21 });
+    let found = text(&doc);
+    assert!(found.starts_with("784/s  Up to 784/s"), "{found}");
+    assert!(found.contains("800/s was good at first, and did not hold for longer."), "{found}");
 }
 
 #[test]

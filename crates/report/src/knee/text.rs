@@ -39,7 +39,11 @@ pub(super) fn render(doc: &KneeDocument, style: &Style) -> String {
 }
 
 fn table(screen: &mut Screen, doc: &KneeDocument) {
-    screen.heading("Trials", "by rate; mean beside 1/(µ − λ), the simplest queue of this capacity");
+    let about = match doc.capacity_per_s {
+        Some(_) => "by rate; mean beside 1/(µ − λ), the simplest queue of this capacity",
+        None => "by rate; without overload nobody knows µ of 1/(µ − λ)",
+    };
+    screen.heading("Trials", about);
     let label = format::quantile_label(doc.header.question.quantile);
     let header = ["rate/s", "ok/s", &label, "95 % interval", "mean", "1/(µ−λ)", "for", "is"];
     let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];

@@ -44,6 +44,7 @@ fn beyond(doc: &KneeDocument, missed_per_s: f64) -> String {
             format::moment(trial.measured_ns),
             value_and_interval(trial)
         ),
+        Some((TrialVerdict::Met, _)) => format!("{at} was good at first, and did not hold for longer."),
         _ => format!("At {at} it is not."),
     }
 }

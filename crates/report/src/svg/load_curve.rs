@@ -17,9 +17,13 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
             (None, Some(last)) => format!("The target keeps up with {}", format::rate(last)),
             (None, None) => "The target keeps up with no rate that was tried".into(),
         },
-        plotted:
-            "Answered as expected over offered, per second. Shaded: 70–80\u{a0}% of the last stationary rate."
-                .into(),
+        plotted: match doc.safe_band_per_s {
+            Some(_) => {
+                "Answered as expected over offered, per second. Shaded: 70–80\u{a0}% of the last stationary rate."
+            }
+            None => "Answered as expected over offered, per second.",
+        }
+        .into(),
     };
     let label = format::quantile_label(doc.header.question.quantile);
     let latency = Title {
@@ -35,14 +39,11 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
     };
     let verdicts =
         [("ok", "good"), ("backlog", "undecided"), ("failed", "not good"), ("truth", "all that is offered")];
-    let times = [
-        ("response", "the percentile"),
-        ("service", "mean"),
-        ("truth", "1/(µ−λ), mean of the simplest queue"),
-    ];
+    let mut times = vec![("response", "the percentile"), ("service", "mean")];
+    times.extend(doc.capacity_per_s.map(|_| ("truth", "1/(µ−λ), mean of the simplest queue")));
     vec![
         half("throughput", "knee", throughput, verdicts.to_vec(), |canvas| draw_throughput(canvas, doc)),
-        half("latency", "knee", latency, times.to_vec(), |canvas| draw_latency(canvas, doc)),
+        half("latency", "knee", latency, times, |canvas| draw_latency(canvas, doc)),
     ]
 }
 

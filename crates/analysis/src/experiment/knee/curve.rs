@@ -1,6 +1,6 @@
 //! Throughput and latency over offered load, and what follows from them.
 
-use super::super::criterion::Verdict;
+use super::super::criterion::{Miss, Verdict};
 use super::super::trial::{Purpose, Step};
 use super::usl::{self, Usl};
 use super::{LATENCY_SHARE, SAFE_BAND};
@@ -38,7 +38,8 @@ pub struct Collapse {
 pub struct Curve {
     /// Where it bends.
     pub knees: Knees,
-    /// The most that was delivered per second: μ of the simplest model.
+    /// The most that was delivered per second: μ of the simplest model. `None` unless the target was overloaded in some
+    /// trial: without that the most is what was offered.
     pub capacity_per_s: Option<f64>,
     /// Delivered work falls beyond the knee.
     pub collapse: Option<Collapse>,
@@ -56,10 +57,15 @@ impl Curve {
         let falls_behind = usable.iter().filter(|s| !s.outcome.is_stationary()).map(|s| s.trial.rate).min();
         let keeps_up = usable.iter().filter(|s| s.outcome.is_stationary()).map(|s| s.trial.rate);
         let last_stationary = keeps_up.filter(|&rate| falls_behind.is_none_or(|bad| rate < bad)).max();
+        let is_growing =
+            |s: &&Step| s.outcome.is_growing || s.outcome.verdict == Verdict::Missed(Miss::Growing);
+        // One that fails at any rate, however low, need not be overloaded.
+        let is_overloaded =
+            usable.iter().any(is_growing) || (falls_behind.is_some() && last_stationary.is_some());
         let best = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
         Curve {
             knees: Knees { kneedle_per_s: kneedle(&points), last_stationary },
-            capacity_per_s: best.map(|(_, delivered)| delivered),
+            capacity_per_s: best.filter(|_| is_overloaded).map(|(_, delivered)| delivered),
             collapse: best.and_then(|best| collapse(&points, best)),
             usl: usl::fit(&scalability(&usable)),
         }

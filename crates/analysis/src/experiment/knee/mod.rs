@@ -95,7 +95,7 @@ pub enum Doom {
 pub struct Found {
     /// Confirmed by a longer hold.
     pub rate: Rate,
-    /// The lowest rate that was not good; `None`: the highest that may be tried was good.
+    /// The lowest rate above that was not good, or did not hold; `None`: the highest that may be tried did.
     pub missed_from: Option<Rate>,
 }
 
@@ -135,7 +135,9 @@ impl Knee {
         }
         let Search::Border { bad, .. } = self.search() else { return None };
         let held = self.of(&[Purpose::Confirm]).find(|s| s.outcome.verdict == Verdict::Met)?;
-        Some(Found { rate: held.trial.rate, missed_from: bad })
+        let rate = held.trial.rate;
+        let gave_way = self.of(&[Purpose::Confirm]).map(|step| step.trial.rate).filter(|&tried| tried > rate);
+        Some(Found { rate, missed_from: bad.or(gave_way.min()) })
     }
 
     /// Throughput and latency over offered load, and what follows from them.

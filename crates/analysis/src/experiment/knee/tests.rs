@@ -102,6 +102,34 @@ fn the_highest_rate_may_be_good() {
     assert_eq!(rates(&knee, Purpose::Repeat), [0; 0]);
 }
 
+/// The highest rate was good once and did not hold: the border lies below it, not above.
+#[test]
+fn the_highest_rate_may_give_way() {
+    let settings = Settings { max: Rate::per_second(1_000), ..settings() };
+    let knee = search(settings, |trial| match trial.purpose {
+        Purpose::Confirm => up_to(990)(trial),
+        _ => Verdict::Met,
+    });
+    let found = knee.found().unwrap();
+    assert!(found.rate < Rate::per_second(1_000), "{found:?}");
+    assert_eq!(found.missed_from, Some(Rate::per_second(1_000)));
+}
+
+#[test]
+fn capacity_is_not_known_without_overload() {
+    let met = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| Verdict::Met);
+    assert_eq!((met.curve().capacity_per_s, met.curve().theory_ns(500.0)), (None, None));
+    let slow = search(settings(), up_to(1_000));
+    assert_eq!(slow.curve().capacity_per_s, None, "too slow is not overloaded");
+    let fails = search(settings(), |_| Verdict::Missed(Miss::Delivered));
+    assert_eq!(fails.curve().capacity_per_s, None, "it fails at any rate");
+    let overloaded = search(settings(), |trial| match trial.rate <= Rate::per_second(1_000) {
+        true => Verdict::Met,
+        false => Verdict::Missed(Miss::Growing),
+    });
+    assert!(overloaded.curve().capacity_per_s.is_some());
+}
+
 #[test]
 fn what_is_not_confirmed_goes_down() {
     let strict = |trial: &Trial| match trial.purpose {
