@@ -45,7 +45,7 @@ fn a_highest_rate_that_gave_way_is_named() {
         doc.trials.push(held);
     }
     doc.answer = Some(KneeAnswer { rate_per_s: 784.0, missed_from_per_s: Some(800.0), trial: 21 });
-    let found = text(&doc);
+    let found = terminal(&doc, &Style { width: 200, color: false });
     assert!(found.starts_with("784/s  Up to 784/s"), "{found}");
     assert!(found.contains("800/s was good at first, and did not hold for longer."), "{found}");
 }
