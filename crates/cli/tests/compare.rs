@@ -114,7 +114,7 @@ fn a_copy_is_no_run_of_its_own() {
     simulate(&place, "b", 11..12, "service=5ms", &LOAD);
     let copy = |from: &str, to: &str| {
         for file in place.list(from) {
-            place.file(&format!("{to}/{file}"), &place.text(&format!("{from}/{file}")));
+            place.file(&format!("{to}/{file}"), &place.text(format!("{from}/{file}")));
         }
     };
     copy("a/1", "b/12");
