@@ -78,7 +78,7 @@ fn too_little_gives_no_verdict() {
     // 1,200 arrivals a run: one lies above p99.9.
     let unsupported: Vec<f64> = serde_json::from_value(found["unsupported"].clone()).expect("percentiles");
     assert_eq!(unsupported, [0.999, 0.9999]);
-    assert_eq!(found["baseline"]["runs"][0]["samples_above"], 12);
+    assert!((10..15).contains(&found["baseline"]["runs"][0]["samples_above"].as_u64().expect("known")));
     let text = place.call(&["compare", "a", "b"]).stdout;
     assert!(text.contains("NO VERDICT\n5 + 4 runs") && text.contains("candidate, b/15: invalid: "), "{text}");
 
@@ -114,7 +114,7 @@ fn a_copy_is_no_run_of_its_own() {
     simulate(&place, "b", 11..12, "service=5ms", &LOAD);
     let copy = |from: &str, to: &str| {
         for file in place.list(from) {
-            place.file(&format!("{to}/{file}"), &place.text(format!("{from}/{file}")));
+            place.file(&format!("{to}/{file}"), place.text(&format!("{from}/{file}")));
         }
     };
     copy("a/1", "b/12");
