@@ -90,5 +90,10 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     if !shares.is_empty() {
         sentences.push(format!("Pages slower than a single request's {}.", shares.join(" · ")));
     }
+    sentences.push(
+        "A page's requests are taken as independent and spread over the whole run; sent together they meet one \
+         event together, and fewer pages feel it."
+            .to_owned(),
+    );
     sentences
 }
