@@ -86,6 +86,21 @@ pub fn trend_schema() -> serde_json::Value {
     schema_of::<TrendDocument>(TREND_SCHEMA_FILE)
 }
 
+/// Every committed schema: (file name, schema).
+pub fn files() -> [(&'static str, serde_json::Value); 9] {
+    [
+        (RUN_SCHEMA_FILE, json_schema()),
+        (COMPARE_SCHEMA_FILE, compare_schema()),
+        (KNEE_SCHEMA_FILE, knee_schema()),
+        (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
+        (LAB_CELL_SCHEMA_FILE, lab_cell_schema()),
+        (LAB_SCHEMA_FILE, lab_schema()),
+        (AUDIT_SCHEMA_FILE, audit_schema()),
+        (HISTORY_SCHEMA_FILE, history_schema()),
+        (TREND_SCHEMA_FILE, trend_schema()),
+    ]
+}
+
 /// A schema as text, as it is committed.
 pub fn schema_text(schema: &serde_json::Value) -> String {
     let mut text = serde_json::to_string_pretty(schema).expect("a JSON value has string keys");

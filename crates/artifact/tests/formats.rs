@@ -14,14 +14,7 @@ use unblink_core::record::Series;
 
 #[test]
 fn the_committed_schemas_are_the_generated_ones() {
-    for (name, value) in [
-        (schema::RUN_SCHEMA_FILE, json_schema()),
-        (schema::COMPARE_SCHEMA_FILE, schema::compare_schema()),
-        (schema::KNEE_SCHEMA_FILE, schema::knee_schema()),
-        (schema::PLAN_CHECK_SCHEMA_FILE, schema::plan_check_schema()),
-        (schema::HISTORY_SCHEMA_FILE, schema::history_schema()),
-        (schema::TREND_SCHEMA_FILE, schema::trend_schema()),
-    ] {
+    for (name, value) in schema::files() {
         let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/schema/{}"), name);
         let committed = std::fs::read_to_string(path).unwrap_or_default();
         assert!(

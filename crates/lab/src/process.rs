@@ -35,6 +35,24 @@ pub(crate) fn run_to_end(command: &mut Command, patience: Duration) -> std::io::
 
 /// Waits for its end, so long; then ends it.
 pub(crate) fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let status = ended_within(child, patience)?;
+    if status.is_none() {
+        end(child)?;
+    }
+    Ok(status)
+}
+
+/// Asks it to end, as Ctrl-C does, and kills it when it does not.
+pub(crate) fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
+    let _ = kill_process(Pid::from_child(child), Signal::INT);
+    if let Some(status) = ended_within(child, GRACE)? {
+        return Ok(status);
+    }
+    child.kill()?;
+    child.wait()
+}
+
+fn ended_within(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
     let clock = Clock::start();
     while clock.now_ns() < patience.as_nanos() as u64 {
         if let Some(status) = child.try_wait()? {
@@ -42,22 +60,7 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Opt
         }
         std::thread::sleep(STEP);
     }
-    end(child)?;
     Ok(None)
-}
-
-/// Asks it to end, as Ctrl-C does, and kills it when it does not.
-pub(crate) fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
-    let _ = kill_process(Pid::from_child(child), Signal::INT);
-    let clock = Clock::start();
-    while clock.now_ns() < GRACE.as_nanos() as u64 {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        std::thread::sleep(STEP);
-    }
-    child.kill()?;
-    child.wait()
 }
 
 /// A file without a name: its writer never waits for a reader, as one of a pipe would.

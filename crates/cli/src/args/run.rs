@@ -92,3 +92,30 @@ pub(crate) struct RunArgs {
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
+
+impl RunArgs {
+    /// A run within an experiment: the experiment keeps it, judges it, and says how long it lasts.
+    pub(crate) fn of_experiment(
+        urls: Vec<String>,
+        load: LoadArgs,
+        target: TargetArgs,
+        quiet: bool,
+    ) -> RunArgs {
+        RunArgs {
+            urls,
+            planned: Vec::new(),
+            targets: None,
+            load,
+            watch_pid: None,
+            watch_path: None,
+            precision: PrecisionArgs::none(),
+            target,
+            objectives: SloArgs::default(),
+            abort_on: Vec::new(),
+            output: None,
+            exports: Exports::default(),
+            keep: KeepArgs::default(),
+            quiet,
+        }
+    }
+}

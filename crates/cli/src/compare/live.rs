@@ -1,13 +1,9 @@
 //! Runs of two targets in turn: baseline, candidate, candidate, baseline, and so on, so that a machine that slowly
 //! changes does the same to both.
 
-use crate::args::Exports;
 use crate::args::compare::CompareArgs;
-use crate::args::history::KeepArgs;
 use crate::args::load::LoadArgs;
-use crate::args::objectives::SloArgs;
 use crate::args::run::RunArgs;
-use crate::args::steady::PrecisionArgs;
 use crate::{output, run, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -86,22 +82,7 @@ pub(super) fn dealt_out(all: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 /// The flags of one run. Each has arrivals of its own, or no two Poisson runs would differ in them.
 fn run_args(args: &CompareArgs, url: &str, number: u64) -> RunArgs {
     let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
-    RunArgs {
-        watch_pid: None,
-        watch_path: None,
-        urls: vec![url.to_string()],
-        planned: Vec::new(),
-        targets: None,
-        load,
-        precision: PrecisionArgs::none(),
-        target: args.target.clone(),
-        objectives: SloArgs::default(),
-        abort_on: Vec::new(),
-        output: None,
-        exports: Exports::default(),
-        keep: KeepArgs::default(),
-        quiet: args.quiet,
-    }
+    RunArgs::of_experiment(vec![url.to_string()], load, args.target.clone(), args.quiet)
 }
 
 /// How many runs of a side are there that count. Those of another load or target are refused.

@@ -60,20 +60,14 @@ fn set(args: &BaselineSetArgs) -> Result<u8> {
 
 fn show(args: &BaselineShowArgs) -> Result<u8> {
     let mut store = existing(&args.store)?;
-    let runs = of_baseline(&mut store, &args.name)?;
-    if runs.is_empty() {
-        bail!("there is no baseline {:?}: unblink baseline set RUN… --name {0} makes one", args.name);
-    }
+    let runs = known_baseline(&mut store, &args.name)?;
     list(HistoryDocument::new(store.place(), runs, false), args.json)
 }
 
 /// Folders of a baseline's runs, for a comparison.
 pub(crate) fn baseline_folders(name: &str, store: &StoreArgs) -> Result<Vec<PathBuf>> {
     let mut store = existing(store)?;
-    let runs = of_baseline(&mut store, name)?;
-    if runs.is_empty() {
-        bail!("there is no baseline {name:?}: unblink baseline set RUN… --name {name} makes one");
-    }
+    let runs = known_baseline(&mut store, name)?;
     if let Some(gone) = runs.iter().find(|run| !Path::new(&run.folder).join(RUN_FILE).is_file()) {
         bail!(
             "the folder {} of run {} in the baseline {name:?} is gone, and a comparison reads whole records: set the \
@@ -84,6 +78,15 @@ pub(crate) fn baseline_folders(name: &str, store: &StoreArgs) -> Result<Vec<Path
     }
     // In the order in which they were measured.
     Ok(runs.iter().rev().map(|run| PathBuf::from(&run.folder)).collect())
+}
+
+/// The runs of a baseline that has been set.
+fn known_baseline(store: &mut Store, name: &str) -> Result<Vec<IndexedRun>> {
+    let runs = of_baseline(store, name)?;
+    if runs.is_empty() {
+        bail!("there is no baseline {name:?}: unblink baseline set RUN… --name {name} makes one");
+    }
+    Ok(runs)
 }
 
 fn of_baseline(store: &mut Store, name: &str) -> Result<Vec<IndexedRun>> {

@@ -1,13 +1,10 @@
 //! Trials against a real target, each with a run folder of its own.
 
 use super::{criterion, rest};
-use crate::args::Exports;
-use crate::args::history::KeepArgs;
 use crate::args::knee::KneeArgs;
 use crate::args::load::LoadArgs;
-use crate::args::objectives::SloArgs;
 use crate::args::run::RunArgs;
-use crate::args::steady::{PrecisionArgs, Warmup};
+use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use crate::output;
 use crate::run::{Prepared, Watched, execute_watched, prepare};
@@ -157,35 +154,21 @@ fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
 }
 
 fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, measure: Nanos) -> RunArgs {
-    RunArgs {
-        watch_pid: None,
-        watch_path: None,
-        urls: args.urls.clone(),
-        planned: Vec::new(),
-        targets: None,
-        load: LoadArgs {
-            rate: Some(Shape::Hold(rate)),
-            closed: None,
-            think: None,
-            shape: None,
-            peak_for: None,
-            duration: Some(measure),
-            requests: None,
-            warmup: Warmup::Time(settle),
-            arrivals: args.arrivals,
-            seed: args.seed,
-            max_rate: args.max,
-            connections: args.connections,
-            timeout: args.timeout,
-            drain: None,
-        },
-        precision: PrecisionArgs { precision: None, precision_of: None, max_duration: None },
-        target: args.target.clone(),
-        objectives: SloArgs::default(),
-        abort_on: Vec::new(),
-        output: None,
-        exports: Exports::default(),
-        keep: KeepArgs::default(),
-        quiet: args.quiet,
-    }
+    let load = LoadArgs {
+        rate: Some(Shape::Hold(rate)),
+        closed: None,
+        think: None,
+        shape: None,
+        peak_for: None,
+        duration: Some(measure),
+        requests: None,
+        warmup: Warmup::Time(settle),
+        arrivals: args.arrivals,
+        seed: args.seed,
+        max_rate: args.max,
+        connections: args.connections,
+        timeout: args.timeout,
+        drain: None,
+    };
+    RunArgs::of_experiment(args.urls.clone(), load, args.target.clone(), args.quiet)
 }
