@@ -3,10 +3,11 @@
 //! A relative epoll timeout wakes 0.1 % late (a second wakes 1.1 ms late), so long waits use a timer with
 //! an absolute deadline, short ones the timeout, and the last stretch is spun: each round polls the
 //! sockets too, so that answers are not kept waiting. How long that stretch is follows from how late
-//! wake-ups have been; [`Pacing`] says how much of it is worth its cost.
+//! wake-ups have been; [`Pacing`] says how much of it is worth its cost. Where answers come thick and fast,
+//! going to sleep between them costs both sides more than polling does: see [`Linger`].
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
-use crate::pacing::{Pacing, SpinWindow};
+use crate::pacing::{Linger, Pacing, SpinWindow};
 use crate::priority::{Priority, RealTime};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -38,6 +39,7 @@ pub(crate) struct Pacer {
     real_time: RealTime,
     /// The kernel has `epoll_pwait2` (Linux 5.11), and nothing stands between it and us.
     has_fine_timeouts: bool,
+    linger: Linger,
     events: Vec<epoll::Event>,
     /// Time spent waiting since it was last asked for.
     waited: Nanos,
@@ -62,6 +64,7 @@ impl Pacer {
             spin: SpinWindow::new(pacing),
             real_time: RealTime::not_asked_for(),
             has_fine_timeouts: true,
+            linger: Linger::new(pacing),
             events: Vec::with_capacity(EVENTS_MAX),
             waited: Nanos::ZERO,
         })
@@ -123,9 +126,15 @@ impl Pacer {
                 // A signal, or the timer of an earlier wait, may end this one before its time: then the
                 // loop sleeps again.
                 let until = wake - spin;
+                if self.linger.pays() {
+                    now = self.poll_until(until.min(now + Linger::LENGTH));
+                    self.linger.polled(!self.events.is_empty());
+                    continue;
+                }
                 self.sleep(now, until);
                 let after = self.watch.now_after_wait(wake);
                 self.real_time.note(after, after.since(now));
+                self.linger.slept(after.since(now), !self.events.is_empty());
                 if self.events.is_empty() && after >= until {
                     self.spin.learn(after.since(until));
                 }
@@ -137,6 +146,18 @@ impl Pacer {
             }
         }
         now
+    }
+
+    /// Until a socket is ready, or until then.
+    fn poll_until(&mut self, end: Instant) -> Instant {
+        loop {
+            self.poll(Patience::None);
+            let now = self.watch.now();
+            self.real_time.note(now, Nanos::ZERO);
+            if now >= end || !self.events.is_empty() {
+                return now;
+            }
+        }
     }
 
     fn sleep(&mut self, now: Instant, until: Instant) {

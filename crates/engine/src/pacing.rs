@@ -81,9 +81,73 @@ impl SpinWindow {
     }
 }
 
+/// Whether to poll the sockets for a moment before going to sleep. When a stalled server comes back, its answers
+/// follow each other within microseconds; a worker that sleeps between two of them costs the server's send an
+/// interrupt to the other processor, and sets the scheduler looking for a place for it, over and over. As with an
+/// adaptive lock: it is worth polling as long as the last sleeps would have been shorter than going to sleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linger {
+    allowed: bool,
+    /// Sleeps in a row that a socket ended at once.
+    brief: u32,
+}
+
+impl Linger {
+    /// The longest that it polls in vain; what sleeping and waking cost in a virtual machine.
+    pub(crate) const LENGTH: Nanos = Nanos::from_micros(20);
+    /// One brief sleep is chance: an answer of a quick server.
+    const BRIEF_SLEEPS: u32 = 2;
+
+    pub(crate) fn new(pacing: Pacing) -> Linger {
+        Linger { allowed: pacing != Pacing::Frugal, brief: 0 }
+    }
+
+    /// Whether to poll first.
+    #[inline]
+    pub(crate) fn pays(&self) -> bool {
+        self.brief >= Self::BRIEF_SLEEPS
+    }
+
+    /// A sleep of this length is over; a socket ended it, or the time.
+    pub(crate) fn slept(&mut self, length: Nanos, by_socket: bool) {
+        let is_brief = self.allowed && by_socket && length < Self::LENGTH;
+        self.brief = if is_brief { self.brief.saturating_add(1) } else { 0 };
+    }
+
+    /// A moment of polling is over. In vain: then the next wait sleeps.
+    pub(crate) fn polled(&mut self, by_socket: bool) {
+        if !by_socket {
+            self.brief = 0;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_lingers_after_brief_sleeps_until_it_polls_in_vain() {
+        let mut linger = Linger::new(Pacing::Balanced);
+        linger.slept(Nanos::from_micros(3), true);
+        assert!(!linger.pays(), "one brief sleep is chance");
+        linger.slept(Nanos::from_micros(3), true);
+        assert!(linger.pays());
+        linger.polled(true);
+        assert!(linger.pays());
+        linger.polled(false);
+        assert!(!linger.pays());
+    }
+
+    #[test]
+    fn long_sleeps_those_that_the_time_ends_and_frugal_never_linger() {
+        let cases = [(Pacing::Balanced, 50, true), (Pacing::Precise, 3, false), (Pacing::Frugal, 3, true)];
+        for (pacing, micros, by_socket) in cases {
+            let mut linger = Linger::new(pacing);
+            (0..5).for_each(|_| linger.slept(Nanos::from_micros(micros), by_socket));
+            assert!(!linger.pays(), "{pacing:?}");
+        }
+    }
 
     /// Lateness that is spread evenly from 0 to `top`, in an order without a pattern.
     fn settle(pacing: Pacing, top: u64) -> u64 {
