@@ -99,7 +99,19 @@ fn time(found: &regex::Captures<'_>, unit: Option<Unit>) -> Option<u64> {
         Some(name) => Unit::named(name.as_str())?,
         None => unit?,
     };
-    unit.to_ns(found.name("value")?.as_str().parse().ok()?)
+    unit.to_ns(number(found.name("value")?.as_str())?)
+}
+
+/// A number, its thousands apart by commas or not; a comma anywhere else is no number that is known.
+fn number(text: &str) -> Option<f64> {
+    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
+    let mut groups = whole.split(',');
+    let first = groups.next()?;
+    let is_grouped = |mut rest: std::str::Split<'_, char>| rest.all(|group| group.len() == 3);
+    if whole.contains(',') && (first.is_empty() || first.len() > 3 || !is_grouped(groups)) {
+        return None;
+    }
+    text.replace(',', "").parse().ok()
 }
 
 fn count(found: &regex::Captures<'_>) -> Option<u64> {
@@ -145,6 +157,13 @@ mod tests {
         let reported = table().read(text).expect("figures");
         let points: Vec<_> = reported.points.iter().map(|p| (p.q, p.value_ns)).collect();
         assert_eq!(points, [(0.5, 10_500), (0.999, 60_000_000_000)]);
+    }
+
+    #[test]
+    fn commas_are_thousands_or_nothing() {
+        use super::number;
+        assert_eq!((number("1,942"), number("12,345,678.5")), (Some(1942.0), Some(12_345_678.5)));
+        assert_eq!([number("1,5"), number(",500"), number("1,2345"), number("1234,567")], [None; 4]);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::process::{Ended, run_to_end};
 /// No tool takes this long to say who it is; another of the same name might.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A shell's status where a program is not there: a script of ours that misses its Java says so.
+const NOT_THERE: i32 = 127;
+
 /// Where to look.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -59,10 +62,13 @@ impl Places {
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::null());
         let name = program.display();
-        let Ended { stdout, stderr, .. } = run_to_end(&mut command, PATIENCE)
+        let Ended { status, stdout, stderr } = run_to_end(&mut command, PATIENCE)
             .map_err(|error| format!("{name} can't be started: {error}"))?;
         let Some(pattern) = &definition.version.pattern else { return Ok(None) };
         let said = format!("{}\n{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        if status.and_then(|status| status.code()) == Some(NOT_THERE) {
+            return Err(said.trim().to_owned());
+        }
         match pattern.captures(&said).and_then(|found| found.name("version")) {
             // Of what the lab installed the version is known; some programs forget their own when they are built so.
             Some(version) if version.is_empty() || version.as_str() == "unspecified" => Ok(definition

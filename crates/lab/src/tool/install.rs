@@ -1,9 +1,11 @@
 //! How a tool comes from its registry into a folder of the lab's own: commands, one after the other.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Definition, Install, Registry};
+use super::{Definition, Install, Registry, maven};
 
 /// What is done to install a tool, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub enum Step {
     Folder(PathBuf),
     /// A file is written.
     File(PathBuf, String),
+    /// A file is written that can be run.
+    Script(PathBuf, String),
     /// A program is run.
     Run {
         /// Its name or path.
@@ -35,7 +39,7 @@ impl Step {
     pub fn describe(&self) -> String {
         match self {
             Step::Folder(path) => format!("mkdir -p {}", path.display()),
-            Step::File(path, _) => format!("write {}", path.display()),
+            Step::File(path, _) | Step::Script(path, _) => format!("write {}", path.display()),
             Step::Run { program, words, .. } => {
                 format!("{} {}", program.display(), words.join(" ")).trim_end().to_owned()
             }
@@ -49,6 +53,9 @@ impl Step {
         match self {
             Step::Folder(path) => std::fs::create_dir_all(path).map_err(fail),
             Step::File(path, text) => std::fs::write(path, text).map_err(fail),
+            Step::Script(path, text) => std::fs::write(path, text)
+                .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(0o755)))
+                .map_err(fail),
             Step::Link { to, at } => {
                 let _ = std::fs::remove_file(at);
                 std::os::unix::fs::symlink(to, at).map_err(fail)
@@ -57,7 +64,7 @@ impl Step {
                 let mut command = Command::new(program);
                 command.args(words).current_dir(folder).stdout(out);
                 let status = command.status().map_err(|error| match error.kind() {
-                    std::io::ErrorKind::NotFound => format!("{} is needed and not here", program.display()),
+                    std::io::ErrorKind::NotFound => is_missing(program),
                     _ => fail(error),
                 })?;
                 if status.success() {
@@ -70,10 +77,28 @@ impl Step {
     }
 }
 
+/// What a program that is needed comes from.
+fn is_missing(program: &Path) -> String {
+    const PACKAGES: [(&str, &str); 7] = [
+        ("cargo", "cargo"),
+        ("go", "golang"),
+        ("jar", "default-jdk-headless"),
+        ("javac", "default-jdk-headless"),
+        ("mvn", "maven"),
+        ("npm", "npm"),
+        ("python3", "python3-venv"),
+    ];
+    let name = program.display();
+    match PACKAGES.iter().find(|(of, _)| program == Path::new(of)) {
+        Some((_, package)) => format!("{name} is needed and not here: apt-get install {package}"),
+        None => format!("{name} is needed and not here"),
+    }
+}
+
 /// The steps that bring `definition` into `folder`; `None` when no registry has it.
 pub fn steps(definition: &Definition, folder: &Path) -> Option<Vec<Step>> {
     let install = definition.install.as_ref()?;
-    let Install { from, package, version, main } = install;
+    let Install { from, package, version, main, java } = install;
     let (bin, own) = (folder.join("bin"), folder.join(&definition.program));
     let link = |to: PathBuf| Step::Link { to, at: bin.join(&definition.program) };
     let run = |program: &Path, folder: &Path, words: &[&str]| Step::Run {
@@ -125,6 +150,10 @@ pub fn steps(definition: &Definition, folder: &Path) -> Option<Vec<Step>> {
             steps.push(run(Path::new("npm"), &own, &words));
             steps.push(link(own.join("node_modules/.bin").join(&definition.program)));
         }
+        Registry::Maven => {
+            let launcher = bin.join(&definition.program);
+            steps.extend(maven::steps(install, java.as_ref()?, &definition.program, &own, launcher));
+        }
     }
     Some(steps)
 }
@@ -143,10 +172,15 @@ mod tests {
                 continue;
             }
             let version = install.version.unwrap_or_else(|| panic!("{} is not pinned", definition.name));
-            assert!(steps.iter().any(|step| step.describe().contains(&version)), "{}", definition.name);
+            let names_it = |step: &Step| match step {
+                Step::File(_, text) => text.contains(&version),
+                step => step.describe().contains(&version),
+            };
+            assert!(steps.iter().any(names_it), "{}", definition.name);
             for step in &steps {
                 let place = match step {
-                    Step::Folder(path) | Step::File(path, _) | Step::Link { at: path, .. } => path,
+                    Step::Folder(path) | Step::File(path, _) | Step::Script(path, _) => path,
+                    Step::Link { at: path, .. } => path,
                     Step::Run { folder, .. } => folder,
                 };
                 assert!(place.starts_with("/lab"), "{step:?}");
@@ -162,5 +196,6 @@ mod tests {
             run("no-such-program").carry_out(Stdio::null()),
             Err("no-such-program is needed and not here".to_owned())
         );
+        assert_eq!(is_missing(Path::new("mvn")), "mvn is needed and not here: apt-get install maven");
     }
 }

@@ -2,6 +2,7 @@
 
 mod find;
 mod install;
+mod maven;
 mod template;
 
 pub use find::{Found, Places};
@@ -72,6 +73,26 @@ pub struct Install {
     pub version: Option<String>,
     /// Of a Go program that can't be installed by its path: the package that a main of ours calls.
     pub main: Option<String>,
+    /// Of a Java program: how it is put together and started.
+    pub java: Option<Java>,
+}
+
+/// A Java program: jars from Maven Central, beside them a class of ours where the tool has no command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Java {
+    /// More artefacts of the same version, as `group:artifact`.
+    #[serde(default)]
+    pub with: Vec<String>,
+    /// Artefacts whose jar is unpacked beside the others, by their name.
+    #[serde(default)]
+    pub unpack: Vec<String>,
+    /// Sources that are compiled, by file name.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+    /// What stands between the class path and the tool's own words: options and the main class. `$home` is the
+    /// program's folder.
+    pub words: Vec<String>,
 }
 
 /// A registry.
@@ -88,6 +109,8 @@ pub enum Registry {
     Pip,
     /// npm.
     Npm,
+    /// Maven Central.
+    Maven,
 }
 
 /// A definition that can't be used.
@@ -111,6 +134,13 @@ pub enum DefinitionError {
     },
 }
 
+/// Modes of one program have its `[install]` and `[version]` in a file of their own.
+macro_rules! with_install {
+    ($mode:literal, $install:literal) => {
+        concat!(include_str!(concat!("../../tools/", $mode)), include_str!(concat!("../../tools/", $install)))
+    };
+}
+
 /// The definitions that come with the program, in the order of tables.
 const BUILT_IN: &[(&str, &str)] = &[
     ("unblink-open", include_str!("../../tools/unblink-open.toml")),
@@ -123,6 +153,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("fortio", include_str!("../../tools/fortio.toml")),
     ("bombardier-rate", include_str!("../../tools/bombardier-rate.toml")),
     ("artillery", include_str!("../../tools/artillery.toml")),
+    ("hyperfoil", include_str!("../../tools/hyperfoil.toml")),
+    ("gatling-open", with_install!("gatling-open.toml", "gatling.install.toml")),
+    ("jmeter-precise", with_install!("jmeter-precise.toml", "jmeter.install.toml")),
+    ("jmeter-open", with_install!("jmeter-open.toml", "jmeter.install.toml")),
     ("wrk", include_str!("../../tools/wrk.toml")),
     ("ab", include_str!("../../tools/ab.toml")),
     ("hey", include_str!("../../tools/hey.toml")),
@@ -132,6 +166,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("k6-constant-vus", include_str!("../../tools/k6-constant-vus.toml")),
     ("oha", include_str!("../../tools/oha.toml")),
     ("locust", include_str!("../../tools/locust.toml")),
+    ("gatling-closed", with_install!("gatling-closed.toml", "gatling.install.toml")),
+    ("jmeter-threads", with_install!("jmeter-threads.toml", "jmeter.install.toml")),
 ];
 
 impl Definition {
@@ -205,6 +241,14 @@ impl Definition {
             && !pattern.capture_names().flatten().any(|name| name == "version")
         {
             return Err(format!("the version's pattern {pattern} has no group (?<version>…)"));
+        }
+        if let Some(Install { from: Registry::Maven, java: None, .. }) = &self.install {
+            return Err("from Maven comes a Java program: [install.java] says how it is started".to_owned());
+        }
+        if let Some(java) = self.install.as_ref().and_then(|install| install.java.as_ref())
+            && let Some(name) = java.sources.keys().find(|name| !is_inside(name))
+        {
+            return Err(format!("the source {name:?} must be a file name without /"));
         }
         Ok(())
     }
