@@ -182,6 +182,23 @@ pub struct LabLog {
     pub lost: u64,
     /// The log is blind while the server is frozen or does not accept: it sees those requests afterwards.
     pub is_blind: bool,
+    /// The same over time, for drawing: stretches of equal length on the clock of events, those without a request left
+    /// out.
+    #[serde(default)]
+    pub over_time: Vec<LabMoment>,
+}
+
+/// What the server took over the requests that came in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabMoment {
+    /// When it begins, after the first request.
+    pub from_ns: u64,
+    /// Requests that came in it.
+    pub requests: u64,
+    /// Their median.
+    pub p50_ns: u64,
+    /// The slowest of them.
+    pub max_ns: u64,
 }
 
 /// How requests came, as the server saw it.

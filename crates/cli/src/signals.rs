@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use unblink_engine::run::Controls;
@@ -38,6 +39,23 @@ pub(crate) fn listen() -> Result<Interruptions> {
         .spawn(move || signals.forever().for_each(|_| heard.interrupt()))
         .context("can't listen for Ctrl-C")?;
     Ok(interruptions)
+}
+
+/// Set by the first interruption; the second quits at once.
+pub(crate) fn flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+        // In this order: the first finds it unset.
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            crate::exit::INTERRUPTED.into(),
+            stop.clone(),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+        .context("can't listen for Ctrl-C")?;
+    }
+    Ok(stop)
 }
 
 /// By the process's own status: a mask in which bit n − 1 is signal n.

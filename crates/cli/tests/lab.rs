@@ -110,6 +110,94 @@ fn another_tool_is_a_file() {
     assert!(median >= 10_000_000, "{median}");
 }
 
+/// A folder of the user's own with a script and its definition: text for people, read by a pattern.
+#[test]
+fn a_folder_of_tools_is_enough() {
+    let place = Place::new();
+    let program = script(
+        &place,
+        "tools/pace",
+        "[ \"$1\" = -v ] && { echo 'pace 0.3'; exit; }\n\
+         $UNBLINK run \"$(cat target)\" -R \"$1\" -d \"$2s\" --no-preflight --no-store -q --json -o run > run.json\n\
+         tr -d ' \\n' < run.json | grep -o '\"q\":0.5,\"value\":[0-9]*' | head -1 |\n\
+         sed 's/.*:/median latency: /; s/$/ ns/'\n\
+         echo '1,000 requests sent'",
+    );
+    let definition = r#"
+name = "pace"
+program = "PROGRAM"
+about = "a script"
+model = "open"
+command = ["{rate}", "{duration_s}"]
+hint = "it lies beside its definition"
+
+[files]
+target = "{url}"
+
+[version]
+command = ["-v"]
+pattern = 'pace (?<version>\S+)'
+
+[output]
+format = "pattern"
+percentile = '^(?<median>median) latency: (?<value>\d+) (?<unit>ns)$'
+samples = '^(?<count>[\d,]+) requests sent$'
+"#;
+    place.file("tools/pace.toml", definition.replace("PROGRAM", &program));
+    place.file("tools/notes.txt", "no definition");
+    let args = ["lab", "run", "healthy", "--tool", "tools", "--tools", "pace", "--length", "1s", "--json"];
+    // A pattern that does not say which percentile it is can't be used.
+    place.call(&args).refused(&["pace.toml", "(?<q>"]);
+    let with_q = definition.replace("(?<median>median) latency", "p(?<q>\\d+)").replace("PROGRAM", &program);
+    place.file("tools/pace.toml", with_q);
+    let sed = std::fs::read_to_string(&program).expect("a script").replace("median latency: ", "p50: ");
+    std::fs::write(&program, sed).expect("it is written");
+    let said = place.call(&args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    let cell = &lab["cells"][0];
+    assert_eq!((&cell["tool"]["name"], &cell["tool"]["version"]), (&"pace".into(), &"0.3".into()));
+    assert_eq!(cell["reported"]["samples"], 1000);
+    let median = percentile(&lab["rows"][0], 0.5)["reported_ns"].as_u64().expect("a figure");
+    assert!(median >= 10_000_000, "{median}");
+    let empty = ["lab", "tools", "--tool", "empty"];
+    std::fs::create_dir(place.path().join("empty")).expect("a folder");
+    place.call(&empty).refused(&["empty", ".toml"]);
+}
+
+/// What was finished is shown; server and tool are gone, and the same command goes on.
+#[test]
+fn a_lab_that_is_stopped_leaves_nothing_behind() {
+    let place = Place::new();
+    place.call(&["lab", "run", "healthy", "--tools", "unblink-open", "--length", "2s", "-o", "lab"]);
+    // The cell of before is taken as it is; the second one is stopped.
+    let args = ["lab", "run", "healthy", "--tools", "unblink", "--length", "2s", "-o", "lab", "--json"];
+    let child = place.start(&args);
+    let run = place.path().join("lab/healthy/unblink-closed/1/run/intervals.jsonl");
+    assert!((0..4_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        run.exists()
+    }));
+    child.signal(rustix::process::Signal::TERM);
+    let said = child.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert!(said.stderr.contains("stopped after 1 of 2 cells"), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    assert_eq!(
+        (lab["cells"].as_array().map(Vec::len), &lab["rows"][0]["tool"]),
+        (Some(1), &"unblink-open".into())
+    );
+    assert!(!place.list("lab/healthy/unblink-closed/1").contains(&"cell.json".to_string()));
+    // Whoever still ran would have this folder in its command.
+    let folder = place.path().to_str().expect("a path").to_string();
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let left: Vec<String> = processes
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok())
+        .filter(|command| command.contains(&folder))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn a_tool_that_fails_is_named_and_gets_no_figures() {
     let place = Place::new();

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabPercentile, LabReported, LabTool};
 
 use crate::case::{Case, Truth};
-use crate::process::{Processors, Side, end, run_to_end, wait};
+use crate::process::{Processors, Side, end, kill, run_to_end, wait};
 use crate::read::{COMPARED, value_at};
 use crate::tool::{Definition, Found, Values};
 use crate::{offered, read_truth};
@@ -59,6 +60,9 @@ pub enum CellError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// It was stopped before its end: server and tool are ended, and there is nothing to say.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// What a cell is made of.
@@ -80,6 +84,8 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// Counted from 1.
     pub run: u32,
+    /// Ends it before its time.
+    pub stop: &'a AtomicBool,
 }
 
 impl Job<'_> {
@@ -155,7 +161,10 @@ impl Job<'_> {
             |source| CellError::Start { program: self.found.program.display().to_string(), source };
         let mut child = self.processors.spawn(Side::Tool, command).map_err(start_error)?;
         let patience = self.case.duration + Duration::from_nanos(self.case.timeout_ns()) + OVERTIME;
-        let status = wait(&mut child, patience).map_err(start_error)?;
+        let status = wait(&mut child, patience, self.stop).map_err(start_error)?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(CellError::Stopped);
+        }
         let Some(status) = status else {
             return Ok(Err(format!("it had not ended {} s after it began", patience.as_secs())));
         };
@@ -289,7 +298,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Nothing is left behind, whatever went wrong.
-        let _ = self.child.kill();
+        let _ = kill(&self.child);
         let _ = self.child.wait();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unblink_artifact::lab::{LabLog, LabOffered, LabPoint};
+use unblink_artifact::lab::{LabLog, LabMoment, LabOffered, LabPoint};
 
 use crate::case::{Case, shares};
 use crate::{TruthRow, oracle};
@@ -10,6 +10,8 @@ use crate::{TruthRow, oracle};
 const S: u64 = 1_000_000_000;
 /// Windows in which requests are counted for their dispersion.
 const WINDOW_NS: u64 = 10_000_000;
+/// Stretches into which a run is divided for drawing: an event of a second in a minute is two of them.
+const STRETCHES: u64 = 120;
 
 /// The rows of the run that was meant: those on the last start of the clock. Probes came on one before.
 pub(crate) fn of_the_run(rows: Vec<TruthRow>) -> Vec<TruthRow> {
@@ -36,7 +38,26 @@ pub(crate) fn log(rows: &[TruthRow], case: &Case, late_p99_ns: u64, lost: u64) -
         late_p99_ns,
         lost,
         is_blind: case.scenario.is_blind(),
+        over_time: over_time(rows, case),
     }
+}
+
+/// What the server took over time, by when a request came.
+fn over_time(rows: &[TruthRow], case: &Case) -> Vec<LabMoment> {
+    let stretch_ns = (case.duration.as_nanos() as u64 / STRETCHES).max(1);
+    let mut stretches: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for row in rows {
+        if let Some(ns) = row.arrived_on_clock_ns() {
+            stretches.entry(ns / stretch_ns).or_default().push(row.response_ns());
+        }
+    }
+    let moment = |(i, mut took_ns): (u64, Vec<u64>)| {
+        took_ns.sort_unstable();
+        let at = |q| oracle::percentile(&took_ns, q).unwrap_or(0);
+        let requests = took_ns.len() as u64;
+        LabMoment { from_ns: i * stretch_ns, requests, p50_ns: at(0.5), max_ns: at(1.0) }
+    };
+    stretches.into_iter().map(moment).collect()
 }
 
 /// How the requests came.
@@ -190,6 +211,19 @@ pub(crate) mod tests {
         let burst = (0..3_000).chain((0..200).map(|k| 3_100 + k / 2)).chain(3_200..6_000);
         let offered = offered(&rows(burst.map(|k| (k, 10))), &case());
         assert_eq!((offered.omitted, offered.catch_up), (0, Some(2.0)));
+    }
+
+    #[test]
+    fn time_is_divided_by_arrival() {
+        let came = rows((0..3_000).chain(3_100..6_000).map(|k| (k, if k == 70 { 90 } else { 10 })));
+        let moments = over_time(&came, &case());
+        // 50 ms each; two of them saw nothing.
+        assert_eq!(moments.len(), 118);
+        assert_eq!(
+            moments[1],
+            LabMoment { from_ns: 50 * MS, requests: 50, p50_ns: 10 * MS, max_ns: 90 * MS }
+        );
+        assert_eq!(moments[60].from_ns, 3_100 * MS);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::timing::Clock;
@@ -28,33 +30,48 @@ pub(crate) struct Ended {
 pub(crate) fn run_to_end(command: &mut Command, patience: Duration) -> std::io::Result<Ended> {
     let (mut stdout, mut stderr) = (scratch()?, scratch()?);
     command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-    let mut child = command.spawn()?;
-    let status = wait(&mut child, patience)?;
+    let mut child = command.process_group(0).spawn()?;
+    let status = wait(&mut child, patience, &AtomicBool::new(false))?;
     Ok(Ended { status, stdout: read_all(&mut stdout)?, stderr: read_all(&mut stderr)? })
 }
 
-/// Waits for its end, so long; then ends it.
-pub(crate) fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let status = ended_within(child, patience)?;
+/// Waits for its end, so long and while nobody `stop`s it; then ends it.
+pub(crate) fn wait(
+    child: &mut Child,
+    patience: Duration,
+    stop: &AtomicBool,
+) -> std::io::Result<Option<ExitStatus>> {
+    let status = ended_within(child, patience, stop)?;
     if status.is_none() {
         end(child)?;
     }
     Ok(status)
 }
 
-/// Asks it to end, as Ctrl-C does, and kills it when it does not.
+/// Asks it and all that it started to end, as Ctrl-C does, and kills them when it does not.
 pub(crate) fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
-    let _ = kill_process(Pid::from_child(child), Signal::INT);
-    if let Some(status) = ended_within(child, GRACE)? {
-        return Ok(status);
-    }
-    child.kill()?;
-    child.wait()
+    let _ = kill_process_group(Pid::from_child(child), Signal::INT);
+    let status = ended_within(child, GRACE, &AtomicBool::new(false))?;
+    kill(child)?;
+    status.map_or_else(|| child.wait(), Ok)
 }
 
-fn ended_within(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
+/// At once, with all that it started.
+pub(crate) fn kill(child: &Child) -> std::io::Result<()> {
+    match kill_process_group(Pid::from_child(child), Signal::KILL) {
+        // Nobody is left.
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn ended_within(
+    child: &mut Child,
+    patience: Duration,
+    stop: &AtomicBool,
+) -> std::io::Result<Option<ExitStatus>> {
     let clock = Clock::start();
-    while clock.now_ns() < patience.as_nanos() as u64 {
+    while clock.now_ns() < patience.as_nanos() as u64 && !stop.load(Ordering::Relaxed) {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -109,9 +126,9 @@ impl Processors {
     }
 
     /// Starts a program on its side's processors, all its threads included: they inherit them from a thread of
-    /// ours that exists for this alone.
+    /// ours that exists for this alone. It is a process group of its own, so that it ends with all that it starts.
     pub(crate) fn spawn(&self, side: Side, mut command: Command) -> std::io::Result<Child> {
-        command.stdin(Stdio::null());
+        command.stdin(Stdio::null()).process_group(0);
         let Some((server, tool)) = &self.apart else { return command.spawn() };
         let set = if side == Side::Server { *server } else { *tool };
         let thread = std::thread::Builder::new().name("lab-spawn".to_owned());
@@ -137,6 +154,25 @@ mod tests {
         let ended = run_to_end(&mut command, Duration::from_millis(300)).expect("it starts");
         assert!(ended.status.is_none());
         assert_eq!(ended.stdout, b"begun\n");
+    }
+
+    #[test]
+    fn what_it_started_ends_with_it() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & echo $!; wait"]).stdout(Stdio::piped());
+        let mut child = Processors { apart: None }.spawn(Side::Tool, command).expect("it starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("a pipe");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+        let status = wait(&mut child, Duration::from_secs(60), &AtomicBool::new(true)).expect("it waits");
+        assert!(status.is_none());
+        // Whoever is killed stands there until it is reaped, but runs no more.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", line.trim())).unwrap_or_default();
+        let is_gone = |_: &u32| {
+            std::thread::sleep(STEP);
+            state().is_empty() || state().contains(") Z ")
+        };
+        assert!((0..1_000).any(|i| is_gone(&i)), "{}", state());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What real tools printed, read by the definitions that come with the program. The outputs were recorded from
-//! runs of 3 s (wrk2: 12 s) against the stall of 200 ms at 1 s; versions stand in the files' names.
+//! runs of 3 s (wrk2: 12 s) against the stall of 200 ms at 1 s, those of Java from runs of 10 s, its cold start included;
+//! versions stand in the files' names. Long ones are cut to their first rows.
 
 use std::path::Path;
 
@@ -71,6 +72,27 @@ const CASES: &[Case] = &[
         Some(0),
     ),
     ("unblink-open", "unblink-0.1.0.json", &[], Some(600), Some(0)),
+    (
+        "jmeter-threads",
+        "jmeter-5.6.3.csv",
+        &[(0.5, 21 * MS), (0.99, 129 * MS), (1.0, 131 * MS)],
+        Some(120),
+        Some(0),
+    ),
+    (
+        "gatling-open",
+        "gatling-3.15.0.txt",
+        &[(0.5, 69 * MS), (0.9, 1_514 * MS), (0.99, 1_785 * MS), (1.0, 2_053 * MS)],
+        Some(10_000),
+        Some(0),
+    ),
+    (
+        "hyperfoil",
+        "hyperfoil-0.25.2.txt",
+        &[(0.5, 10_158_079), (0.99, 77_070_335), (1.0, 176_160_767)],
+        Some(10_004),
+        Some(0),
+    ),
 ];
 
 #[test]
@@ -139,6 +161,9 @@ fn a_changed_output_is_no_figure() {
             ("response_time", "latency"),
             "nothing at /response_time/quantiles",
         ),
+        ("jmeter-threads", "jmeter-5.6.3.csv", (",elapsed,", ",took,"), "it has no column \"elapsed\""),
+        ("gatling-open", "gatling-3.15.0.txt", ("1,785 ", "1.785,0 "), "is not understood, no time"),
+        ("hyperfoil", "hyperfoil-0.25.2.txt", ("percentile 99.0 ns", "percentile 99.0 cycles"), "no time"),
     ] {
         let original = text(file);
         assert!(original.contains(changed.0), "{file}");

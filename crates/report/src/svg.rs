@@ -6,6 +6,7 @@ mod bars;
 pub(crate) mod canvas;
 mod heat;
 pub(crate) mod lab;
+pub(crate) mod lab_time;
 mod lines;
 pub(crate) mod load_curve;
 mod panels;
@@ -353,6 +354,7 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
         "p50" | "p99" => format!(r#"<path class="over {class}" d="M0 6L22 6"/>"#),
         "truth-band" => r#"<path class="truth-band" d="M0 3H22V9H0Z"/>"#.into(),
         _ if class.starts_with("field") => format!(r#"<rect class="{class}" width="22" height="12"/>"#),
+        "event" => r#"<rect class="event" width="22" height="12"/>"#.into(),
         "band response" => r#"<rect class="band response" y="1" width="22" height="10"/>"#.into(),
         "failed" => r#"<path class="line failure" d="M0 6L22 6"/>"#.into(),
         "failure" => r#"<rect class="failure" y="1" width="22" height="10"/>"#.into(),

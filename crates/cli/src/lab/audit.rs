@@ -2,7 +2,7 @@
 
 use super::{run, tools};
 use crate::args::lab::audit::AuditArgs;
-use crate::{environment, exit, output};
+use crate::{environment, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use toml::Value;
@@ -22,10 +22,14 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
     let places = tools::places(&args.definitions)?;
     let found = places.find(&definition).map_err(|reason| anyhow::anyhow!("{reason}"))?;
     let processors = Processors::divide();
-    let (folder, is_kept) = match &args.output {
-        Some(folder) => (folder.clone(), true),
-        None => (std::env::temp_dir().join(format!("unblink-audit-{}", std::process::id())), false),
+    let folder = match &args.output {
+        Some(folder) => Cells { folder: folder.clone(), is_kept: true },
+        None => {
+            let name = format!("unblink-audit-{}", std::process::id());
+            Cells { folder: std::env::temp_dir().join(name), is_kept: false }
+        }
     };
+    let stop = signals::flag()?;
     let mut cells = Vec::new();
     for case in &cases {
         let job = Job {
@@ -35,16 +39,19 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
             found: &found,
             own: &places.own,
             processors: &processors,
-            folder: &folder.join(&case.scenario.name),
+            folder: &folder.folder.join(&case.scenario.name),
             run: 1,
+            stop: &stop,
         };
         // An audit never takes what is there for what it is to see.
-        cells.push(run::cell(&job, true)?);
-        run::say(&cells[cells.len() - 1], cells.len(), cases.len());
+        let Some(cell) = run::cell(&job, true)? else {
+            output::note(format_args!("stopped: an audit that is not whole says nothing"));
+            return Ok(exit::INTERRUPTED);
+        };
+        run::say(&cell, cells.len() + 1, cases.len());
+        cells.push(cell);
     }
-    if !is_kept {
-        let _ = std::fs::remove_dir_all(&folder);
-    }
+    drop(folder);
     let document = document(args, &definition, unblink_lab::audit(&cells), cells);
     if args.json {
         output::print(&(output::to_json(&document)? + "\n"))?;
@@ -52,6 +59,20 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
         output::print(&lab::audit(&document, &output::style()))?;
     }
     Ok(code(&document))
+}
+
+/// Where the cells are; thrown away in the end, whatever it is, unless somebody wants them.
+struct Cells {
+    folder: PathBuf,
+    is_kept: bool,
+}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
 }
 
 fn code(document: &AuditDocument) -> u8 {

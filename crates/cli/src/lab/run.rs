@@ -2,14 +2,16 @@
 
 use super::tools;
 use crate::args::lab::run::RunArgs;
-use crate::{clock, environment, exit, output};
+use crate::{clock, environment, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use unblink_artifact::lab::{LAB_SCHEMA, LabCell, LabDocument, LabSkipped};
 use unblink_core::time::Nanos;
 use unblink_engine::limits;
-use unblink_lab::{CELL_FILE, Case, Definition, Found, Job, Places, Processors, Scenario, rows};
+use unblink_lab::{CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, rows};
 use unblink_report::lab;
 
 /// The short profile.
@@ -25,7 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let definitions = tools::chosen(tools::definitions(&args.definitions)?, &args.tools)?;
     let (present, skipped) = who_is_here(definitions, &places);
     let folder = args.output.clone().unwrap_or_else(|| format!("unblink-lab-{}s", length.as_secs()).into());
-    let lab = Lab { args, places, processors: Processors::divide(), folder };
+    let lab = Lab { args, places, processors: Processors::divide(), folder, stop: signals::flag()? };
     for LabSkipped { tool, reason, .. } in &skipped {
         output::note(format_args!("{tool}: left out, {reason}"));
     }
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         bail!("none of these tools is here: unblink lab tools says how to install them");
     }
     let cells = lab.all(&cases, &present)?;
+    if cells.is_empty() {
+        return Ok(exit::INTERRUPTED);
+    }
     let document = lab.document(cells, skipped)?;
     std::fs::write(lab.folder.join("lab.json"), output::to_json(&document)?)
         .with_context(|| format!("can't write into {:?}", lab.folder))?;
@@ -46,7 +51,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         output::print(&lab::terminal(&document, &output::style()))?;
         output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", lab.folder.display()))?;
     }
-    Ok(if document.rows.iter().any(|row| row.problem.is_some()) { exit::INVALID } else { exit::OK })
+    Ok(match document.rows.iter().any(|row| row.problem.is_some()) {
+        _ if lab.stop.load(Ordering::Relaxed) => exit::INTERRUPTED,
+        true => exit::INVALID,
+        false => exit::OK,
+    })
 }
 
 /// A length that every tool knows.
@@ -89,9 +98,11 @@ struct Lab<'a> {
     places: Places,
     processors: Processors,
     folder: PathBuf,
+    stop: Arc<AtomicBool>,
 }
 
 impl Lab<'_> {
+    /// All cells, or those that were finished when somebody stopped it.
     fn all(&self, cases: &[Case], present: &[(Definition, Found)]) -> Result<Vec<LabCell>> {
         let count = cases.len() * present.len() * self.args.runs as usize;
         let mut cells = Vec::with_capacity(count);
@@ -109,8 +120,15 @@ impl Lab<'_> {
                         processors: &self.processors,
                         folder: &folder.join(run.to_string()),
                         run,
+                        stop: &self.stop,
                     };
-                    let cell = cell(&job, self.args.again)?;
+                    let Some(cell) = cell(&job, self.args.again)? else {
+                        output::note(format_args!(
+                            "stopped after {} of {count} cells; the same command goes on",
+                            cells.len()
+                        ));
+                        return Ok(cells);
+                    };
                     say(&cell, cells.len() + 1, count);
                     cells.push(cell);
                 }
@@ -134,20 +152,26 @@ impl Lab<'_> {
     }
 }
 
-/// The cell as it is on disk, if it is the same one; else it is run.
-pub(super) fn cell(job: &Job<'_>, again: bool) -> Result<LabCell> {
+/// The cell as it is on disk, if it is the same one; else it is run. `None`: it was stopped.
+pub(super) fn cell(job: &Job<'_>, again: bool) -> Result<Option<LabCell>> {
     let path = job.folder.join(CELL_FILE);
     if !again && let Some(known) = known(job, &path) {
-        return Ok(known);
+        return Ok(Some(known));
+    }
+    if job.stop.load(Ordering::Relaxed) {
+        return Ok(None);
     }
     // Of a cell that is half there nothing is to be mistaken for this run's.
     if job.folder.exists() {
         std::fs::remove_dir_all(job.folder).with_context(|| format!("can't empty {:?}", job.folder))?;
     }
     output::note(format_args!("{}: {} …", job.case.scenario.name, job.definition.name));
-    let cell = job.run(clock::now())?;
+    let cell = match job.run(clock::now()) {
+        Err(CellError::Stopped) => return Ok(None),
+        cell => cell?,
+    };
     std::fs::write(&path, output::to_json(&cell)?).with_context(|| format!("can't write {path:?}"))?;
-    Ok(cell)
+    Ok(Some(cell))
 }
 
 fn known(job: &Job<'_>, path: &Path) -> Option<LabCell> {

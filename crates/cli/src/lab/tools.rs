@@ -49,12 +49,32 @@ fn line(definition: &Definition, places: &Places) -> ToolLine {
 /// Ours, with the user's own in place of those of the same name, and the rest of the user's behind them.
 pub(super) fn definitions(args: &DefinitionArgs) -> Result<Vec<Definition>> {
     let mut all = Definition::built_in()?;
-    for path in &args.files {
-        let own = Definition::load(path)?;
+    for path in files(&args.files)? {
+        let own = Definition::load(&path)?;
         match all.iter_mut().find(|definition| definition.name == own.name) {
             Some(ours) => *ours = own,
             None => all.push(own),
         }
+    }
+    Ok(all)
+}
+
+/// The files, and in the place of a folder those in it that end in `.toml`, by name.
+fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let entries = path.read_dir().with_context(|| format!("can't read the folder {path:?}"))?;
+        let mut inside: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        inside.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+        if inside.is_empty() {
+            bail!("there is no tool's definition in {path:?}: their names end in .toml");
+        }
+        inside.sort();
+        all.append(&mut inside);
     }
     Ok(all)
 }

@@ -160,6 +160,14 @@ impl Output {
         }
     }
 
+    /// Refuses what could never be read.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Output::Pattern(format) => format.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads `text`.
     pub fn read(&self, text: &str) -> Result<LabReported, ReadError> {
         let mut reported = match self {

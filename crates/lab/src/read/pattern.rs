@@ -31,6 +31,27 @@ pub struct PatternFormat {
     errors: Option<Regex>,
 }
 
+impl PatternFormat {
+    /// Every pattern has the groups that it is read by.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let has = |pattern: &Regex, group: &str| pattern.capture_names().flatten().any(|name| name == group);
+        let needs = |pattern: Option<&Regex>, groups: &[&str]| {
+            let pattern = pattern.into_iter();
+            let missing = pattern.flat_map(|pattern| {
+                groups.iter().filter(|group| !has(pattern, group)).map(move |group| (pattern, *group))
+            });
+            missing.map(|(pattern, group)| format!("the pattern {pattern} has no group (?<{group}>…)")).next()
+        };
+        let times = if self.unit.is_some() { &["value"][..] } else { &["value", "unit"] };
+        let missing = needs(Some(&self.percentile), &["q"])
+            .or_else(|| needs(Some(&self.percentile), times))
+            .or_else(|| needs(self.max.as_ref(), times))
+            .or_else(|| needs(self.samples.as_ref(), &["count"]))
+            .or_else(|| needs(self.errors.as_ref(), &["count"]));
+        missing.map_or(Ok(()), Err)
+    }
+}
+
 pub(super) fn read(text: &str, format: &PatternFormat) -> Result<LabReported, ReadError> {
     let mut points = Vec::new();
     let (mut is_within, mut is_over) = (format.section.is_none(), false);

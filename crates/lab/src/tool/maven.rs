@@ -91,7 +91,10 @@ mod tests {
         let Step::File(_, pom) = &steps[1] else { panic!("{steps:?}") };
         assert!(pom.contains("<artifactId>gatling-app</artifactId><version>3.15.0</version>"), "{pom}");
         let described: Vec<String> = steps.iter().map(Step::describe).collect();
-        assert!(described.contains(&"javac -cp lib/* -d classes GatlingLoad.java".to_owned()), "{described:?}");
+        assert!(
+            described.contains(&"javac -cp lib/* -d classes GatlingLoad.java".to_owned()),
+            "{described:?}"
+        );
         let Some(Step::Script(_, script)) = steps.last() else { panic!("{steps:?}") };
         assert!(script.contains("home='/it'\\''s/gatling'\n"), "{script}");
         assert!(script.ends_with("\"GatlingLoad\" \"$@\"\n"), "{script}");

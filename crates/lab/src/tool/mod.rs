@@ -237,6 +237,7 @@ impl Definition {
         if !texts.any(|text| ["{url}", "{port}"].iter().any(|place| text.contains(place))) {
             return Err("neither the command nor a file holds {url}: it would load nothing".to_owned());
         }
+        self.output.check()?;
         if let Some(pattern) = &self.version.pattern
             && !pattern.capture_names().flatten().any(|name| name == "version")
         {

@@ -7,6 +7,7 @@ use crate::html::{self, Page};
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
 use std::fmt::Write;
+use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{LabCell, LabDocument, LabRow};
 
 /// The page.
@@ -32,8 +33,10 @@ pub(super) fn render(doc: &LabDocument) -> String {
     html::figure(out, &matrix(doc), "lab", 2);
     for name in words::scenarios(doc) {
         html::figure(out, &spectrum(doc, name), name, 2);
+        over_time(doc, name).iter().for_each(|(_, picture)| html::figure(out, picture, name, 3));
         table(out, doc, name);
     }
+    pairs(doc).iter().for_each(|(stem, picture)| html::figure(out, picture, stem, 3));
     out.push_str("</section>");
     let e = &doc.environment;
     let made = format!(
@@ -49,9 +52,78 @@ pub(super) fn render(doc: &LabDocument) -> String {
 
 /// (file stem, picture) of everything that is drawn.
 pub(super) fn pictures(doc: &LabDocument) -> Vec<(String, Picture)> {
-    let spectra =
-        words::scenarios(doc).into_iter().map(|name| (format!("spectrum-{name}"), spectrum(doc, name)));
-    std::iter::once(("matrix".to_string(), matrix(doc))).chain(spectra).collect()
+    let of_scenario = |name: &str| {
+        let spectrum = (format!("spectrum-{name}"), spectrum(doc, name));
+        std::iter::once(spectrum).chain(over_time(doc, name)).collect::<Vec<_>>()
+    };
+    let scenarios = words::scenarios(doc).into_iter().flat_map(of_scenario);
+    std::iter::once(("matrix".to_string(), matrix(doc))).chain(scenarios).chain(pairs(doc)).collect()
+}
+
+/// One run of each tool in a scenario: the first with figures.
+fn shown<'a>(doc: &'a LabDocument, name: &str) -> Vec<&'a LabCell> {
+    let mut cells: Vec<&LabCell> = Vec::new();
+    for cell in doc.cells.iter().filter(|cell| cell.scenario.name == name) {
+        if cell.reported.is_some() && !cells.iter().any(|known| known.tool.name == cell.tool.name) {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// Programs that have both an open and a closed mode, each with one of both.
+fn both_ways<'a>(cells: &[&'a LabCell]) -> Vec<[&'a LabCell; 2]> {
+    let program = |cell: &LabCell| cell.tool.command.first().cloned();
+    let opens = cells.iter().filter(|cell| cell.tool.model == LoadModel::Open);
+    let mut pairs: Vec<[&LabCell; 2]> = Vec::new();
+    for open in opens.filter(|open| program(open).is_some()) {
+        let closed =
+            cells.iter().find(|cell| cell.tool.model == LoadModel::Closed && program(cell) == program(open));
+        if let Some(closed) = closed.filter(|closed| !pairs.iter().any(|pair| pair[1].tool == closed.tool)) {
+            pairs.push([open, closed]);
+        }
+    }
+    pairs
+}
+
+/// What the server saw of an open load and of a closed one.
+fn over_time(doc: &LabDocument, name: &str) -> Vec<(String, Picture)> {
+    let cells = shown(doc, name);
+    let Some(pair) = both_ways(&cells).into_iter().next() else { return Vec::new() };
+    let who = format!("{} and {}", pair[0].tool.name, pair[1].tool.name);
+    let latency = Title {
+        finding: "Who comes while it is slow".into(),
+        plotted: format!("{who}: the slowest of the requests that came at that moment."),
+    };
+    let completions =
+        Title { finding: "What the server got done".into(), plotted: format!("{who}: requests that ended.") };
+    vec![
+        (format!("latency-{name}"), svg::lab_time::latency(&format!("{name}-"), latency, &pair)),
+        (format!("completions-{name}"), svg::lab_time::completions(&format!("{name}-"), completions, &pair)),
+    ]
+}
+
+/// The scenario that shows best what asking late does to a report.
+const PAIRED: &str = "stall";
+
+/// The same program asked both ways.
+fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
+    let cells = shown(doc, PAIRED);
+    let picture = |pair: [&LabCell; 2]| {
+        let p99 = |cell: &LabCell| {
+            let line = cell.percentiles.iter().find(|line| line.q == DECIDING);
+            line.map_or("–".into(), words::reported)
+        };
+        let program = pair[0].tool.command.first().cloned().unwrap_or_default();
+        let title = Title {
+            finding: format!("{program}: the same stall, asked two ways"),
+            plotted: format!("p99 {} when open, {} when closed.", p99(pair[0]), p99(pair[1])),
+        };
+        let stem = format!("pair-{program}");
+        let picture = svg::lab::pair(&format!("{stem}-"), title, &pair);
+        (stem, picture)
+    };
+    both_ways(&cells).into_iter().map(picture).collect()
 }
 
 fn matrix(doc: &LabDocument) -> Picture {
@@ -69,14 +141,9 @@ fn matrix_title(doc: &LabDocument) -> Title {
     }
 }
 
-/// One run of each tool in a scenario: the first with figures.
+/// What all tools say in a scenario.
 fn spectrum(doc: &LabDocument, name: &str) -> Picture {
-    let mut cells: Vec<&LabCell> = Vec::new();
-    for cell in doc.cells.iter().filter(|cell| cell.scenario.name == name) {
-        if cell.reported.is_some() && !cells.iter().any(|known| known.tool.name == cell.tool.name) {
-            cells.push(cell);
-        }
-    }
+    let cells = shown(doc, name);
     let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
     let what = cells.first().map_or(String::new(), |cell| cell.scenario.description.clone());
     let title = Title { finding: format!("{name}: {}", words::finding(&rows)), plotted: format!("{what}.") };

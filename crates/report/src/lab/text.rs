@@ -89,7 +89,7 @@ fn table(screen: &mut Screen, rows: &[&LabRow]) {
         lines.push(cells);
     }
     use Align::{Left, Right};
-    screen.table(&[Left, Left, Right, Right, Right, Right, Right], &lines);
+    screen.table_of_names(&[Left, Left, Right, Right, Right, Right, Right], &lines);
 }
 
 pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {
@@ -115,7 +115,7 @@ pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {
             (Paint::Plain, scenario.reported.clone()),
         ]);
     }
-    screen.table(&[Align::Left; 4], &rows);
+    screen.table_of_names(&[Align::Left; 4], &rows);
     screen.finish()
 }
 
@@ -157,7 +157,7 @@ pub(super) fn tools(lines: &[ToolLine], style: &Style) -> String {
             (paint, place),
         ]);
     }
-    screen.table(&[Align::Left; 4], &rows);
+    screen.table_of_names(&[Align::Left; 4], &rows);
     for line in lines.iter().filter(|line| line.program.is_none()) {
         let says = line.install.as_ref().filter(|install| install.chars().count() > INSTALL_MAX);
         if let Some(says) = says.or(line.missing.as_ref().filter(|_| line.install.is_none())) {

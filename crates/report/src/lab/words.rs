@@ -38,9 +38,16 @@ pub(super) fn truth(line: &LabPercentile) -> String {
     }
 }
 
-/// `−98 %`, `right`, `+28 %`.
+/// Too high by no more than the server's own lateness explains.
+const UNCLEAR: &str = "unclear";
+
+/// `−98 %`, `right`, `+28 %`, `unclear`.
 pub(crate) fn error(line: &LabPercentile) -> String {
-    let Some((error, is_right)) = line.error.zip(line.is_right) else { return "–".into() };
+    let (error, is_right) = match (line.error, line.is_right) {
+        (Some(error), Some(is_right)) => (error, is_right),
+        (Some(_), None) => return UNCLEAR.into(),
+        (None, _) => return "–".into(),
+    };
     let percent = (error * 100.0).round();
     match percent {
         _ if is_right => "right".into(),
@@ -68,10 +75,17 @@ pub(super) fn lateness(doc: &LabDocument) -> Option<String> {
     let without_event = || doc.cells.iter().filter(|cell| cell.scenario.events.is_empty());
     let late: Vec<u64> =
         without_event().map(|cell| cell.log.late_p99_ns).filter(|&ns| ns > LATE_NS).collect();
-    let worst = late.iter().max()?;
+    let Some(worst) = late.iter().max() else {
+        let is_unclear = |row: &LabRow| row.at(DECIDING).is_some_and(|line| error(line) == UNCLEAR);
+        return doc.rows.iter().any(is_unclear).then(|| {
+            "Unclear: a report that is too high by no more than three times the server's own lateness at p99. The \
+             machine was not quiet; measure again."
+                .into()
+        });
+    };
     Some(format!(
         "The machine was not quiet: in {} of {} cells without an event the server itself was late by more than {} at \
-         p99, by {} at worst. Reports that are too high by no more than that are not judged; measure again.",
+         p99, by {} at worst. Reports that are too high by no more than three times that are unclear; measure again.",
         late.len(),
         without_event().count(),
         format::duration(LATE_NS),

@@ -3,7 +3,7 @@
 use super::axis::{Plot, Scale, duration_tick, value_axis};
 use super::canvas::{Anchor, Canvas, Size, polyline};
 use super::spectrum::{tail, x_axis};
-use super::{Picture, lab_words as words};
+use super::{Picture, half, lab_words as words};
 use crate::facts::Title;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{LabBand, LabCell, LabPercentile, LabRow};
@@ -31,6 +31,16 @@ pub(crate) fn spectrum(scope: &str, title: Title, cells: &[&LabCell]) -> Picture
         ("service", "claims a closed one"),
     ];
     Picture { stem: "lab-spectrum", title, legend, full: true, lines: None, sizes: sizes.into() }
+}
+
+/// The same of two modes of one program.
+pub(crate) fn pair(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
+    let legend = vec![
+        ("truth-band", "what users feel, exactly"),
+        ("response", "claims an open load"),
+        ("service", "claims a closed one"),
+    ];
+    half("lab-pair", scope, title, legend, |canvas| draw(canvas, cells))
 }
 
 /// The points of a cell that its tool resolves.
@@ -79,7 +89,7 @@ fn draw(canvas: &mut Canvas, cells: &[&LabCell]) {
     names(canvas, &plot, ends);
 }
 
-fn class(model: LoadModel) -> &'static str {
+pub(super) fn class(model: LoadModel) -> &'static str {
     match model {
         LoadModel::Open => "response",
         LoadModel::Closed => "service",

@@ -3,6 +3,9 @@
 use super::Style;
 use crate::format;
 
+/// A table's first column is cut where the terminal is narrow, but not below this.
+const NAME_MIN: usize = 12;
+
 /// What a stretch of text means; its colour follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paint {
@@ -139,6 +142,15 @@ impl Screen {
     /// Rows with aligned columns, two spaces apart, indented by two. Where the table is too wide, its first
     /// column gives way, then the rightmost columns go on in lines below.
     pub(crate) fn table(&mut self, align: &[Align], rows: &[Vec<Span>]) {
+        self.table_with(align, rows, NAME_MIN);
+    }
+
+    /// The same, and the first column is never cut: its names are to be typed or copied.
+    pub(crate) fn table_of_names(&mut self, align: &[Align], rows: &[Vec<Span>]) {
+        self.table_with(align, rows, usize::MAX);
+    }
+
+    fn table_with(&mut self, align: &[Align], rows: &[Vec<Span>], first_min: usize) {
         let mut widths = vec![0usize; align.len()];
         for row in rows {
             for (width, (_, text)) in widths.iter_mut().zip(row) {
@@ -148,7 +160,7 @@ impl Screen {
         let total: usize = widths.iter().map(|width| width + 2).sum();
         if let Some(first) = widths.first_mut() {
             let excess = total.saturating_sub(self.width);
-            *first = first.saturating_sub(excess).max((*first).min(12));
+            *first = first.saturating_sub(excess).max((*first).min(first_min));
         }
         for row in rows {
             let (mut spans, mut length) = (Vec::new(), 0);

@@ -17,7 +17,8 @@ EXAMPLES
   unblink lab audit --like wrk2 -- ./my-wrk2 -R{rate} -d{duration_s}s --latency {url}
 
 EXIT STATUS
-  0 every question was answered with yes   1 one was not   2 wrong usage   3 there is nothing to answer them from";
+  0 every question was answered with yes   1 one was not   2 wrong usage   3 there is nothing to answer them from   \
+130 stopped";
 
 /// Put one load tool, or any script, through the scenarios and say in plain words what it gets wrong.
 #[derive(Args, Debug)]

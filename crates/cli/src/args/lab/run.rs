@@ -18,7 +18,7 @@ EXAMPLES
   unblink lab run stall --tool my-tool.toml
 
 EXIT STATUS
-  0 every cell was run   2 wrong usage   3 a tool gave no figures";
+  0 every cell was run   2 wrong usage   3 a tool gave no figures   130 stopped; what was finished is shown";
 
 /// Run load tools against scenarios and hold what they report beside the exact truth.
 #[derive(Args, Debug)]
@@ -63,8 +63,8 @@ pub(crate) struct RunArgs {
 /// Where definitions and programs come from.
 #[derive(Args, Debug)]
 pub(crate) struct DefinitionArgs {
-    /// A tool's definition in TOML; one that has the name of one of ours replaces it (repeatable)
-    #[arg(long = "tool", value_name = "FILE")]
+    /// A tool's definition in TOML, or a folder of them; one that has the name of one of ours replaces it (repeatable)
+    #[arg(long = "tool", value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
 
     /// Where the lab installs tools [default: unblink/tools in $XDG_DATA_HOME or ~/.local/share]
@@ -94,7 +94,8 @@ pub(crate) struct ToolsArgs {
 
 const INSTALL_HELP: &str = "\
 Tools of a distribution (apt) go where it puts them, and only root may do that: others are told the command. The rest \
-goes into the folder, in the versions whose output the lab knows.
+goes into the folder, in the versions whose output the lab knows. UNBLINK_MAVEN_REPOSITORY names another repository than \
+Maven Central.
 
 EXAMPLES
   unblink lab install vegeta k6 oha
@@ -103,7 +104,7 @@ EXAMPLES
 EXIT STATUS
   0 all are here   1 one could not be installed   2 wrong usage";
 
-/// Install load tools from apt, the Go module proxy, crates.io, PyPI and npm.
+/// Install load tools from apt, the Go module proxy, crates.io, PyPI, npm and Maven Central.
 #[derive(Args, Debug)]
 #[command(after_help = INSTALL_HELP)]
 pub(crate) struct InstallArgs {
