@@ -1,5 +1,6 @@
 //! `unblink lab`: what load tools report of a server whose truth is known.
 
+mod markdown;
 mod page;
 mod text;
 pub(crate) mod words;
@@ -35,6 +36,11 @@ pub fn terminal(doc: &LabDocument, style: &Style) -> String {
 /// All scenarios as one self-contained page.
 pub fn html(doc: &LabDocument) -> String {
     page::render(doc)
+}
+
+/// All scenarios as Markdown that shows the pictures beside it.
+pub fn markdown(doc: &LabDocument) -> String {
+    markdown::render(doc)
 }
 
 /// Every picture of the page as a stand-alone SVG: (file stem, text).

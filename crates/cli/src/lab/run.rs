@@ -42,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     std::fs::write(lab.folder.join("lab.json"), output::to_json(&document)?)
         .with_context(|| format!("can't write into {:?}", lab.folder))?;
     output::write_beside(&lab.folder.join("report.html"), &lab::html(&document));
+    output::write_beside(&lab.folder.join("results.md"), &lab::markdown(&document));
     for (name, picture) in lab::svg(&document) {
         output::write_beside(&lab.folder.join(format!("{name}.svg")), &picture);
     }

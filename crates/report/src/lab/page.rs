@@ -150,7 +150,8 @@ fn spectrum(doc: &LabDocument, name: &str) -> Picture {
     svg::lab::spectrum(name, title, &cells)
 }
 
-fn about(doc: &LabDocument) -> String {
+/// How much of what was run, and how.
+pub(super) fn about(doc: &LabDocument) -> String {
     let Some(cell) = doc.cells.first() else { return "Nothing was run.".into() };
     let tools = words::distinct(doc.rows.iter().map(|row| row.tool.as_str())).len();
     let apart = if doc.apart { "with processors of their own" } else { "on one processor with the server" };
@@ -177,10 +178,7 @@ fn table(out: &mut String, doc: &LabDocument, name: &str) {
         let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::reported));
         let error = row.at(DECIDING).map_or("–".into(), words::error);
         let cell = doc.cells.iter().find(|c| c.scenario.name == name && c.tool.name == row.tool);
-        let event = cell.map(|cell| &cell.offered).filter(|offered| offered.planned_in_events > 0);
-        let event = event.map_or("–".into(), |o| {
-            format!("{} of {}", format::count(o.seen_in_events), format::count(o.planned_in_events))
-        });
+        let event = words::in_the_event(cell);
         line(out, &row.tool, words::model(row.model), &cells, &error, &format::count(row.requests), &event);
         if let Some(problem) = &row.problem {
             let _ =

@@ -56,6 +56,14 @@ pub(crate) fn error(line: &LabPercentile) -> String {
     }
 }
 
+/// `3 of 1 000`: requests that came during the event, and that should have.
+pub(super) fn in_the_event(cell: Option<&LabCell>) -> String {
+    let offered = cell.map(|cell| &cell.offered).filter(|offered| offered.planned_in_events > 0);
+    offered.map_or("–".into(), |offered| {
+        format!("{} of {}", format::count(offered.seen_in_events), format::count(offered.planned_in_events))
+    })
+}
+
 /// Percentiles of the tables.
 pub(super) const SHOWN: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 

@@ -99,11 +99,11 @@ pub(super) fn class(model: LoadModel) -> &'static str {
 /// The name of each line beside its end, moved apart where they would cover each other.
 fn names(canvas: &mut Canvas, plot: &Plot, mut ends: Vec<((f64, f64), &'static str, &str)>) {
     ends.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
-    let step = NAME_HEIGHT.min((plot.height() + 20.0) / ends.len().max(1) as f64);
+    let step = NAME_HEIGHT.min((plot.height() + 10.0) / ends.len().max(1) as f64);
     let mut places: Vec<f64> = Vec::with_capacity(ends.len());
     for (i, (at, ..)) in ends.iter().enumerate() {
-        // As low as it must be below the last one, as high as those below it need.
-        let lowest = plot.bottom + 6.0 - (ends.len() - 1 - i) as f64 * step;
+        // As low as it must be below the last one, as high as those below it need; none beside the axis's labels.
+        let lowest = plot.bottom - 2.0 - (ends.len() - 1 - i) as f64 * step;
         let free = places.last().map_or(plot.top - 6.0, |above| above + step);
         places.push(at.1.max(free).min(lowest.max(free)));
     }
@@ -171,7 +171,7 @@ pub(crate) fn matrix(title: Title, rows: &[LabRow], quantile: f64) -> Picture {
         ("field good", "right"),
         ("field low-3", "too low: it hides"),
         ("field high-3", "too high"),
-        ("field none", "does not say"),
+        ("field none", "does not say, or unclear"),
     ];
     Picture { stem: "lab-matrix", title, legend, full: true, lines: None, sizes: sizes.into() }
 }

@@ -57,7 +57,7 @@ fn at(moment: &LabMoment, x: &Scale, y: &Scale) -> (f64, f64) {
 pub(crate) fn completions(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
     half("lab-completions", scope, title, LEGEND.into(), |canvas| {
         let plot = Plot::of(canvas, 62.0);
-        let highest = |cell: &&LabCell| cell.offered.completions_per_s.iter().max().copied();
+        let highest = |cell: &&LabCell| per_s(cell).iter().max().copied();
         let all: Vec<u64> = cells.iter().filter_map(highest).collect();
         let (Some(&low), Some(&high)) = (all.iter().min(), all.iter().max()) else {
             plot.message(canvas, "Nothing was answered.");
@@ -72,7 +72,7 @@ pub(crate) fn completions(scope: &str, title: Title, cells: &[&LabCell]) -> Pict
         value_axis(canvas, &plot, &y, "answers per second", |v| format::count(v.round() as u64));
         time_axis(canvas, &plot, &x, "since the first request");
         for cell in cells {
-            let steps = cell.offered.completions_per_s.iter().enumerate().flat_map(|(second, &count)| {
+            let steps = per_s(cell).iter().enumerate().flat_map(|(second, &count)| {
                 let y = y.at(count as f64);
                 [second, second + 1].map(|second| Some((x.at(second as f64 * S), y)))
             });
@@ -81,10 +81,19 @@ pub(crate) fn completions(scope: &str, title: Title, cells: &[&LabCell]) -> Pict
     })
 }
 
+/// Answers of the run, and of what was still under way after it, if that was more than the last few.
+fn per_s(cell: &LabCell) -> &[u64] {
+    let all = &cell.offered.completions_per_s;
+    let seconds = (cell.scenario.duration_ns as f64 / S).ceil() as usize;
+    let few = cell.scenario.rate_per_s / 20;
+    let drained = all.iter().skip(seconds).rposition(|&count| count > few).map_or(0, |last| last + 1);
+    &all[..all.len().min(seconds + drained)]
+}
+
 /// The run, and what was still under way after it.
 fn x_scale(plot: &Plot, cells: &[&LabCell]) -> Scale {
     let end = |cell: &&LabCell| {
-        let answered = cell.offered.completions_per_s.len() as f64 * S;
+        let answered = per_s(cell).len() as f64 * S;
         answered.max(cell.scenario.duration_ns as f64)
     };
     Scale::linear((0.0, cells.iter().map(end).fold(S, f64::max)), (plot.left, plot.right))
