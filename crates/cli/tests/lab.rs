@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use support::{Place, Said};
+use support::{Place, Said, Started};
 
 /// JSON that keeps its schema.
 #[track_caller]
@@ -172,7 +172,7 @@ fn a_lab_that_is_stopped_leaves_nothing_behind() {
     place.call(&["lab", "run", "healthy", "--tools", "unblink-open", "--length", "2s", "-o", "lab"]);
     // The cell of before is taken as it is; the second one is stopped.
     let args = ["lab", "run", "healthy", "--tools", "unblink", "--length", "2s", "-o", "lab", "--json"];
-    let child = place.start(&args);
+    let child = Started::spawn(&mut place.command(&args));
     let run = place.path().join("lab/healthy/unblink-closed/1/run/intervals.jsonl");
     assert!((0..4_000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));
