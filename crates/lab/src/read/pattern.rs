@@ -125,11 +125,13 @@ fn time(found: &regex::Captures<'_>, unit: Option<Unit>) -> Option<u64> {
 
 /// A number, its thousands apart by commas or not; a comma anywhere else is no number that is known.
 fn number(text: &str) -> Option<f64> {
-    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut groups = whole.split(',');
     let first = groups.next()?;
     let is_grouped = |mut rest: std::str::Split<'_, char>| rest.all(|group| group.len() == 3);
-    if whole.contains(',') && (first.is_empty() || first.len() > 3 || !is_grouped(groups)) {
+    if fraction.contains(',')
+        || whole.contains(',') && (first.is_empty() || first.len() > 3 || !is_grouped(groups))
+    {
         return None;
     }
     text.replace(',', "").parse().ok()
@@ -184,7 +186,7 @@ mod tests {
     fn commas_are_thousands_or_nothing() {
         use super::number;
         assert_eq!((number("1,942"), number("12,345,678.5")), (Some(1942.0), Some(12_345_678.5)));
-        assert_eq!([number("1,5"), number(",500"), number("1,2345"), number("1234,567")], [None; 4]);
+        assert_eq!([number("1,5"), number(",500"), number("1,2345"), number("1.785,0")], [None; 4]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::Definition;
 use crate::process::{Ended, run_to_end};
 
-/// No tool takes this long to say who it is; another of the same name might.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// No tool takes this long to say who it is, on a busy machine either; another of the same name might.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A shell's status where a program is not there: a script of ours that misses its Java says so.
 const NOT_THERE: i32 = 127;
@@ -66,6 +66,9 @@ impl Places {
             .map_err(|error| format!("{name} can't be started: {error}"))?;
         let Some(pattern) = &definition.version.pattern else { return Ok(None) };
         let said = format!("{}\n{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        if status.is_none() {
+            return Err(format!("{name} did not say its version within {} s", PATIENCE.as_secs()));
+        }
         if status.and_then(|status| status.code()) == Some(NOT_THERE) {
             return Err(said.trim().to_owned());
         }
