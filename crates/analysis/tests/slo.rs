@@ -125,6 +125,74 @@ fn censored_values_miss_a_low_limit_for_sure_and_never_meet_a_high_one() {
     assert!(world.judge_in("p99 < 10s", |_| ()).is_lower_bound);
 }
 
+/// The lower end of the interval lies among the censored as the figure does, so that it is no response time that was
+/// known: "above 100 ms" would say nothing about a limit of 4 s, and yet the verdict is clear.
+#[test]
+fn the_bound_that_is_shown_is_the_one_that_decides() {
+    let with_cut = |share_cut: usize| {
+        let mut world = World::new(60, uniform);
+        world.history = History::default();
+        for second in 0..60 {
+            let (mut track, mut cut): (Track<u64>, Track<u64>) = Default::default();
+            uniform(second).into_iter().for_each(|ms| track.record(Nanos::from_millis(ms)));
+            (0..share_cut).for_each(|_| cut.record(Nanos::from_secs(5)));
+            world.history.add(Nanos::from_secs(second), Nanos::from_secs(1), 0, &track, &cut);
+            world.censored.add(&cut);
+            world.counts.arrivals += share_cut as u64;
+        }
+        world
+    };
+    let clear = with_cut(30).judge_in("p99 < 4s", |_| ());
+    assert_eq!((clear.verdict, clear.reason), (Verdict::Fail, Reason::Interval), "{clear:?}");
+    assert_eq!((clear.low, clear.value), (Some(5e9), Some(5e9)));
+    for cut in [8, 9, 10, 11, 12, 14, 30] {
+        for limit in ["50ms", "98ms", "99ms", "4s", "10s"] {
+            let slo = Slo::parse(&format!("p99 < {limit}")).expect("valid");
+            let judgement = with_cut(cut).judge_in(&slo.to_string(), |_| ());
+            let holds = |end: Option<f64>| end.is_none_or(|end| slo.objective.holds(end));
+            match judgement.verdict {
+                Verdict::Fail => assert!(!holds(judgement.low), "{cut} {limit}: {judgement:?}"),
+                Verdict::Pass => assert!(judgement.high.is_some() && holds(judgement.high), "{judgement:?}"),
+                Verdict::Inconclusive => assert!(holds(judgement.low), "{cut} {limit}: {judgement:?}"),
+            }
+        }
+    }
+}
+
+/// `seconds` of a load of 56 s, each with 100 response times of 10 ms, in windows of 10 s.
+fn windows_of(seconds: std::ops::Range<u64>, part_of: impl Fn(u64) -> Part) -> WindowCounts {
+    let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
+    let mut watch = WindowWatch::new(slo.objective, &slo.windows.expect("windows"), Nanos::ZERO);
+    for second in seconds {
+        let (start, load_to) = (Nanos::from_secs(second), Nanos::from_secs(56));
+        watch.add(start, Nanos::from_secs(1), load_to, &part_of(second));
+    }
+    watch.counts()
+}
+
+#[test]
+fn part_of_a_window_is_none() {
+    let good = |_| Part { samples: 100, ended: 100, due: 100, ..Part::default() };
+    let five = WindowCounts { good: 5, ..WindowCounts::default() };
+    assert_eq!(windows_of(0..56, good), five, "the last 6 s belong to the window before");
+    let late = |s| Part { beyond: if s == 55 { 100 } else { 0 }, ..good(s) };
+    assert_eq!(windows_of(0..56, late), WindowCounts { good: 4, bad: 1, ..five }, "and count there");
+    assert_eq!(windows_of(0..20, good), WindowCounts { good: 2, ..five });
+    let cut = WindowCounts { good: 2, unknown: 1, cut_short: 1, ..five };
+    assert_eq!(windows_of(0..23, good), cut, "the run was ended");
+}
+
+#[test]
+fn windows_that_hold_only_failures_say_so() {
+    let counts = windows_of(0..56, |_| Part { ended: 100, errors: 100, due: 100, ..Part::default() });
+    assert_eq!(counts, WindowCounts { unknown: 5, unanswered: 5, ..WindowCounts::default() });
+    let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
+    let judgement =
+        Judgement { windows: Some(counts), ..World::new(1, uniform).judge_in("max < 1s", |_| ()) };
+    let message = Judgement { reason: Reason::Windows, ..judgement }.message(&slo);
+    assert_eq!(message, "It held in 0 of 5 windows, 5 could not be told (5 without an answer).");
+}
+
 #[test]
 fn too_few_samples_meet_nothing_but_can_miss() {
     // 100 samples a run: an upper bound of p99 takes 368.
@@ -243,7 +311,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
     let counts = watch.counts();
     assert_eq!(
         counts,
-        WindowCounts { good: 9, bad: 1, unknown: 0 },
+        WindowCounts { good: 9, bad: 1, ..WindowCounts::default() },
         "warm-up left out, the drain in the last"
     );
     let run = World::new(1, uniform).judge_in("max < 1s", |_| ());
@@ -260,9 +328,10 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
     };
     let verdict = |counts| judge::judge_windows(&windows, counts, 1, &facts).verdict;
     assert_eq!(verdict(counts), Verdict::Pass);
-    assert_eq!(verdict(WindowCounts { good: 8, bad: 2, unknown: 0 }), Verdict::Fail);
-    assert_eq!(verdict(WindowCounts { good: 8, bad: 1, unknown: 1 }), Verdict::Inconclusive);
-    assert_eq!(verdict(WindowCounts { good: 18, bad: 1, unknown: 1 }), Verdict::Pass);
+    let of = |good, bad, unknown| WindowCounts { good, bad, unknown, ..WindowCounts::default() };
+    assert_eq!(verdict(of(8, 2, 0)), Verdict::Fail);
+    assert_eq!(verdict(of(8, 1, 1)), Verdict::Inconclusive);
+    assert_eq!(verdict(of(18, 1, 1)), Verdict::Pass);
     assert_eq!(verdict(WindowCounts::default()), Verdict::Inconclusive);
 }
 

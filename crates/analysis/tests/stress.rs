@@ -91,6 +91,45 @@ fn a_queue_of_the_abandoned_stalls() {
     assert!(found.recovery.is_some());
 }
 
+/// With more than 40 under way each takes thirty times as long, 1.5 s on average (exponential): half of the arrivals
+/// are answered within the timeout of 1 s, and the other half is not.
+#[test]
+fn a_server_that_slows_down_beyond_patience_times_out() {
+    let crowding = Crowding { times: 30.0, above: 40, until_idle: None };
+    let service = Service::Exponential { mean: Nanos::from_millis(50) };
+    let found = under_stress(ServerSpec { crowding: Some(crowding), ..ServerSpec::new(service) }, 1, 20);
+    assert_eq!(found.mode, Mode::TimesOut, "{found:?}");
+    let broken = found.broken.expect("broken");
+    assert_eq!(broken.failed, 0);
+    let share = broken.timed_out as f64 / broken.ended as f64;
+    assert!((0.4..0.6).contains(&share), "exp(−1/1.5) = 51 %: {share}");
+}
+
+/// A rate of 4/s: there are few arrivals, and still it is judged.
+#[test]
+fn a_low_rate_is_judged_too() {
+    let shape = [(4, 4, 10), (4, 60, 10), (60, 60, 5), (60, 4, 10), (4, 4, 20)];
+    let slow = ServerSpec { slots: Some(1), ..ServerSpec::new(Service::Constant(Nanos::from_millis(50))) };
+    let recorded = run(slow, &shape, Process::Even, 60);
+    let stretches: [_; 5] = recorded.stretches.clone().try_into().expect("five stretches");
+    let found = stress(&recorded.seen(), &stretches, None).expect("judged");
+    assert_eq!(found.mode, Mode::Queues);
+    assert!(found.recovery.is_some(), "{found:?}");
+}
+
+/// Errors in bursts: the level before is what failed of all, not of the worst step.
+#[test]
+fn what_failed_before_is_a_share_of_all() {
+    let down = Windows {
+        every: Some(Nanos::from_secs(2)),
+        count: Some(2),
+        ..Windows::once(Nanos::from_millis(2_000), Nanos::from_millis(400))
+    };
+    let found = under_stress(ServerSpec { down: vec![down], ..saturation() }, 60, 20);
+    // 0.8 s of the 3.75 s that count.
+    assert!((0.1..0.3).contains(&found.before.failed_share), "{:?}", found.before);
+}
+
 /// Twice as slow while crowded until it is empty: it collapses, and stays so at a rate that it carried before.
 #[test]
 fn collapse_is_seen_in_what_is_delivered() {

@@ -58,6 +58,12 @@ pub struct Fanout {
     pub p99_censored: bool,
     /// Fewer than ten requests lie above the one that decides `p99_ns`.
     pub p99_few_samples: bool,
+    /// One event decides `p50_ns`, which a page's requests would meet together: they are not independent.
+    #[serde(default)]
+    pub p50_one_event: bool,
+    /// One event decides `p99_ns`.
+    #[serde(default)]
+    pub p99_one_event: bool,
 }
 
 /// Pages against a percentile of one request.
@@ -69,4 +75,7 @@ pub struct SlowerPages {
     pub value_ns: u64,
     /// Share of pages with at least one slower request, 0 to 1.
     pub share: f64,
+    /// One event decides the percentile: its slower requests are neighbours, and most pages meet none of them or several.
+    #[serde(default)]
+    pub one_event: bool,
 }

@@ -121,12 +121,15 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
                 }
             };
             let rate = |r: Rate| format::rate_asked(r.as_per_s());
+            let rates = |rates: Vec<Rate>| {
+                format::rates_asked(&rates.into_iter().map(|r| r.as_per_s()).collect::<Vec<_>>())
+            };
             let named = args.shape.and_then(|name| named::summary(name, phases));
             let shape = match phases.as_slice() {
                 _ if named.is_some() => named.unwrap_or_default(),
                 [hold] if hold.from == hold.to => rate(hold.from),
-                [ramp] => format!("{} to {}", rate(ramp.from), rate(ramp.to)),
-                steps => steps.iter().map(|p| rate(p.from)).collect::<Vec<_>>().join(", "),
+                [ramp] => rates(vec![ramp.from, ramp.to]).join(" to "),
+                steps => rates(steps.iter().map(|p| p.from).collect()).join(", "),
             };
             load.summary = format!("open, {shape}, {name} arrivals, {until}");
             load.process = Some(name.into());

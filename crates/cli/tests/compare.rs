@@ -65,28 +65,71 @@ fn too_little_gives_no_verdict() {
     let place = Place::new();
     simulate(&place, "a", 1..6, "service=5ms", &LOAD);
     simulate(&place, "b", 11..15, "service=9ms", &LOAD);
-    // The fifth run of the candidate can't be believed.
-    simulate(&place, "b", 15..16, "service=9ms error=1/1", &LOAD);
     let said = place.call(&["compare", "a", "b", "--json"]);
     let found = document(&said);
     assert_eq!(
         (said.code(), &found["outcome"], &found["reason"]),
         (Some(3), &"no_verdict".into(), &"too_few_runs".into())
     );
-    let why = found["candidate"]["runs"][4]["left_out"].as_str().expect("left out");
-    assert!(why.starts_with("invalid: "), "{why}");
     // 1,200 arrivals a run: one lies above p99.9.
     let unsupported: Vec<f64> = serde_json::from_value(found["unsupported"].clone()).expect("percentiles");
     assert_eq!(unsupported, [0.999, 0.9999]);
     assert!((10..15).contains(&found["baseline"]["runs"][0]["samples_above"].as_u64().expect("known")));
     let text = place.call(&["compare", "a", "b"]).stdout;
-    assert!(text.contains("NO VERDICT\n5 + 4 runs") && text.contains("candidate, b/15: invalid: "), "{text}");
+    assert!(text.contains("NO VERDICT\n5 + 4 runs"), "{text}");
+    // A run in which the baseline fails can't be believed: no candidate is measured by it.
+    simulate(&place, "c", 21..26, "service=9ms error=1/1", &LOAD);
+    let failing = place.call(&["compare", "c", "a", "--json"]);
+    let found = document(&failing);
+    assert_eq!((failing.code(), &found["reason"]), (Some(3), &"too_few_runs".into()));
+    let why = found["baseline"]["runs"][4]["left_out"].as_str().expect("left out");
+    assert!(why.starts_with("invalid: "), "{why}");
+    let both = place.call(&["compare", "c", "c/21", "--json"]);
+    assert_eq!(both.code(), Some(2), "the same run: {both:?}");
 
     let one = place.call(&["compare", "a/1", "b/11", "--json"]);
     let found = document(&one);
     assert_eq!((one.code(), &found["reason"]), (Some(0), &"within_run_only".into()));
     let floor = place.call(&["compare", "--a-a", "a", "--json"]);
     assert_eq!((floor.code(), &document(&floor)["a_a"]), (Some(3), &true.into()), "3 + 2 are too few");
+}
+
+/// The worst regressions have no latency to compare: what the baseline carried, the candidate does not.
+#[test]
+fn a_candidate_that_fails_is_worse() {
+    let place = Place::new();
+    simulate(&place, "a", 1..6, "service=4ms", &LOAD);
+    // 200/s need 1,600 ms of work each second of its one place: it saturates.
+    let worlds =
+        [("errs", "service=4ms error=1/1"), ("saturates", "service=8ms slots=1"), ("mostly", "service=5ms")];
+    for (n, (name, server)) in worlds.into_iter().enumerate() {
+        let first = 11 + 10 * n as u64;
+        simulate(&place, name, first..first + 4, server, &LOAD);
+        simulate(&place, name, first + 4..first + 5, "service=8ms slots=1", &LOAD);
+        let said = place.call(&["compare", "a", name, "--json"]);
+        let found = document(&said);
+        assert_eq!((said.code(), &found["outcome"]), (Some(1), &"regression".into()), "{name}: {said:?}");
+        assert!((found["p_value"].as_f64().expect("a test") - 2.0 / 252.0).abs() < 1e-12, "{name}");
+        assert!(found["candidate"]["runs"][4]["target_failed"].is_string(), "{name}: {found}");
+        assert!(found["baseline"]["runs"][4]["target_failed"].is_null());
+    }
+    let text = place.call(&["compare", "a", "saturates"]).stdout;
+    assert!(text.contains("REGRESSION\nThe candidate fails in 5 of 5 runs"), "{text}");
+    // One failure beside runs that are not slower may be chance.
+    simulate(&place, "once", 51..55, "service=4ms", &LOAD);
+    simulate(&place, "once", 55..56, "service=8ms slots=1", &LOAD);
+    let said = place.call(&["compare", "a", "once", "--json"]);
+    assert_eq!((said.code(), &document(&said)["reason"]), (Some(3), &"candidate_fails".into()), "{said:?}");
+}
+
+#[test]
+fn a_rate_that_changes_is_a_doubt() {
+    let place = Place::new();
+    let load = ["-R", "100..300", "-d", "6s"];
+    simulate(&place, "a", 1..2, "service=5ms", &load);
+    simulate(&place, "b", 11..12, "service=5ms", &load);
+    let text = place.call(&["compare", "a", "b"]).stdout.replace('\n', " ");
+    assert!(text.contains("The rate changes in each run"), "{text}");
 }
 
 #[test]
@@ -100,7 +143,20 @@ fn what_can_not_be_compared_is_refused() {
     place.call(&["compare", "a", "empty"]).refused(&["holds no run"]);
     place.call(&["compare", "a", "nowhere"]).refused(&["neither a URL"]);
     place.call(&["compare", "a", "http://127.0.0.1:1/"]).refused(&["one side is a URL"]);
-    place.call(&["compare", "a", "other", "-R", "10"]).refused(&["recorded already"]);
+    place.call(&["compare", "a", "other", "-R", "10"]).refused(&["recorded already", "--rate"]);
+    for flags in [
+        &["--warmup", "1s"][..],
+        &["--arrivals", "even"],
+        &["--timeout", "30s"],
+        &["-H", "A: b"],
+        &["--runs", "5"],
+    ] {
+        place
+            .call(&[&["compare", "a", "other"], flags].concat())
+            .refused(&["recorded already", "leave it out"]);
+    }
+    simulate(&place, "third", 1..2, "service=5ms", &["-R", "100/3s", "-d", "6s", "--arrivals", "poisson"]);
+    place.call(&["compare", "a", "third"]).refused(&["33.33/s"]);
     place.call(&["compare", "http://127.0.0.1:1/", "http://127.0.0.1:1/"]).refused(&["how much load?"]);
     let few =
         place.call(&["compare", "http://127.0.0.1:1/", "http://127.0.0.1:1/", "-R", "1", "--runs", "4"]);
@@ -174,6 +230,8 @@ fn an_interrupted_comparison_goes_on() {
     let said = first.wait();
     assert_eq!(said.code(), Some(130), "{said:?}");
     assert!(said.stderr.contains("--resume out"), "{said:?}");
+    let found = document(&said);
+    assert_eq!((&found["outcome"], &found["reason"]), (&"no_verdict".into(), &"interrupted".into()));
     place
         .call(&[&args[..5], &["-R", "30", "-d", "2s", "--resume", "out"]].concat())
         .refused(&["another load"]);

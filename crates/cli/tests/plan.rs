@@ -149,13 +149,57 @@ fn errors_point_into_the_file() {
         (
             "p.toml",
             "target = \"http://h/\"\n[load]\nthink = \"1s\"\nrate = 5\n",
-            &["p.toml", "--think is for users"],
+            &["p.toml:3:9", "--think is for users", "^^^"],
+        ),
+        ("q.toml", "target = \"http://h/\"\n[load]\nclosed = 3\nrate = 5\n", &["q.toml:4:8", "exclude", "^"]),
+        (
+            "r.toml",
+            "target = \"http://h/\"\n[load]\nrate = 5\n[objectives]\nslo = [\"p99 < 1s\", \"cart: p99 < 1s\"]\n",
+            &["r.toml:5:20", "no request is called \"cart\"", "^^^^"],
+        ),
+        (
+            "s.yaml",
+            "target: http://h/\nload: {rate: 5}\ntls: {insecure: Yes}\n",
+            &["s.yaml:3:17", "true or false"],
+        ),
+        (
+            "t.toml",
+            "target = \"http://h/\"\n[load]\nrate = \"10/m..60\"\n",
+            &["t.toml:3:8", "each rate its unit"],
         ),
     ] {
         place.file(name, text);
         place.call(&["plan", "check", name]).refused(parts);
     }
     place.call(&["run", "missing.toml"]).refused(&["missing.toml", "unblink init"]);
+    // So they do before a run, unless it is the user's own flag that is wrong.
+    place.call(&["run", "q.toml"]).refused(&["q.toml:4:8", "exclude"]);
+    place.file("good.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n");
+    let own = place.call(&["run", "good.toml", "--think", "1s"]);
+    assert!(own.code() == Some(2) && !own.stderr.contains("good.toml"), "{own:?}");
+}
+
+/// YAML has three spellings of true.
+#[test]
+fn yaml_may_say_true_with_a_capital() {
+    let place = Place::new();
+    place.file("a.yaml", "target: https://h/\nload: {rate: 5}\ntls: {insecure: True}\n");
+    let shown = place.call(&["plan", "show", "a.yaml"]);
+    assert!(shown.code() == Some(0) && shown.stdout.contains("insecure = true"), "{shown:?}");
+}
+
+#[test]
+fn what_a_plan_comes_to_fits_a_narrow_screen() {
+    let place = Place::new();
+    place.file(
+        "steps.toml",
+        "target = \"http://h/\"\n[load]\nrate = \"1,2,3/m\"\nduration = \"3m\"\nwarmup = \"10s\"\n",
+    );
+    let shown = finish(place.command(&["plan", "show", "steps.toml"]).env("COLUMNS", "60"));
+    let picture = shown.stdout.split("target =").next().unwrap_or_default();
+    assert!(picture.lines().all(|line| line.chars().count() <= 60), "{picture}");
+    let said = picture.replace('\n', " ");
+    assert!(said.contains("1/min, 2/min, 3/min") && said.contains(": 6 arrivals"), "{picture}");
 }
 
 #[test]

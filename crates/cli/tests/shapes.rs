@@ -220,3 +220,30 @@ fn what_can_not_be_watched() {
     refused(&["--shape", "soak", "-d", "60s", "--watch-pid", "4194304"], &["is there such a process"]);
     refused(&["--shape", "soak", "-d", "60s", "--watch-path", "nowhere"], &["nowhere"]);
 }
+
+/// Where nothing can be said, that is said.
+#[test]
+fn too_few_arrivals_give_no_verdict_and_say_so() {
+    let place = Place::new();
+    let args =
+        ["sim", "--shape", "spike", "-R", "30/m..10", "-d", "30s", "--server", "service=10ms", "-o", "out"];
+    let said = place.call(&args);
+    assert!(said.stdout.contains("No verdict: at 0.5/s too few arrivals"), "{said:?}");
+    let page = place.text("out/report.html");
+    assert!(page.contains("No verdict: at 0.5/s") && page.contains("all rates mixed"));
+}
+
+/// 5/s before and after: five arrivals to a step are enough to judge by.
+#[test]
+fn a_spike_at_a_low_rate_is_judged() {
+    let place = Place::new();
+    let world = ["--server", "slots=1 service=50ms", "-d", "60s", "--peak-for", "5s"];
+    let run = simulated(&place, &[&["--shape", "spike", "-R", "2..40"], &world[..]].concat());
+    let spike = shape(&run);
+    // 20/s are carried: 100 pile up and melt at 18/s.
+    let after = seconds(&spike["recovery"]["after_ns"]);
+    let resolution = seconds(&spike["recovery"]["resolution_ns"]);
+    assert!((after - 100.0 / 18.0).abs() <= resolution, "{spike}");
+    let page = place.text("out/report.html");
+    assert!(!page.contains("No event stands out") && page.contains("p99 before"));
+}

@@ -224,6 +224,19 @@ fn pages_wait_for_their_slowest_request() {
     // 1 − 0.5^(1/100) = 0.69 % and 1 − 0.99^(1/100) = 0.010 % of the requests.
     let (p50, p99) = (run.number("/fanout/p50_ns") / 1e6, run.number("/fanout/p99_ns") / 1e6);
     assert!((p50 - 595.0).abs() < 3.0 && (p99 - 1004.0).abs() < 2.0, "{p50} {p99}");
+    // The stall is one event: the requests of a page meet it together, or not at all.
+    assert_eq!(
+        (run.at("/fanout/p50_one_event"), run.at("/fanout/p99_one_event")),
+        (&true.into(), &true.into())
+    );
+    let place = Place::new();
+    let text =
+        place.call(&["sim", "--scenario", "stall", "--fanout", "100", "-o", "out"]).stdout.replace('\n', " ");
+    assert!(text.contains("can't be told") && text.contains("One event at t = 30"), "{text}");
+    let steady =
+        ["sim", "-R", "100", "-d", "60s", "--server", "service=exp(5ms)", "--fanout", "2", "-o", "two"];
+    let text = place.call(&steady).stdout.replace('\n', " ");
+    assert!(text.contains("Half of the pages that need 2 requests take"), "{text}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub enum PreflightError {
         source: io::Error,
     },
     /// Not HTTP/1.1, or not well-formed.
-    #[error("{address} {}: {violation}{}{}", plaint(*violation), quoted(first_line), hint(*violation, first_line))]
+    #[error("{address} {}: {violation}{}{}", plaint(*violation), quoted(first_line), hint(*violation, first_line, *is_tls))]
     Protocol {
         /// The address tried.
         address: String,
@@ -44,6 +44,8 @@ pub enum PreflightError {
         violation: ProtocolError,
         /// The answer's first line.
         first_line: Option<String>,
+        /// It was asked over TLS.
+        is_tls: bool,
     },
     /// An answer that would count as failed, or a redirect.
     #[error("the target answers \"{first_line}\": {reason}")]
@@ -63,12 +65,15 @@ fn plaint(violation: ProtocolError) -> &'static str {
     }
 }
 
-fn hint(violation: ProtocolError, first_line: &Option<String>) -> &'static str {
+fn hint(violation: ProtocolError, first_line: &Option<String>, is_asked_by_tls: bool) -> &'static str {
     // The first byte of a TLS record that holds an alert or a handshake (RFC 8446 §5.1), escaped.
     let is_tls = first_line.as_ref().is_some_and(|l| l.starts_with("\\u{15}") || l.starts_with("\\u{16}"));
     match violation {
         ProtocolError::BodyTooLarge => " (--max-body-size allows more)",
         _ if is_tls => "; it seems to speak TLS: write https",
+        e if e.is_closed_early() && first_line.is_none() && !is_asked_by_tls => {
+            "; a server that speaks TLS may do so: if it is one, write https"
+        }
         _ => "",
     }
 }
@@ -145,14 +150,29 @@ fn exchange(
     timeout: Duration,
 ) -> Result<(), PreflightError> {
     let operation = &job.operations[number];
+    let is_patience =
+        |source: &io::Error| matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
     let broken = |source: io::Error| {
-        let patience = matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-        let source =
-            if patience { io::Error::new(io::ErrorKind::TimedOut, "the timeout passed") } else { source };
+        let source = if !is_patience(&source) {
+            source
+        } else if job.target.tls.is_some() {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the timeout passed; a server that does not speak TLS waits like this: if it is one, write http",
+            )
+        } else {
+            io::Error::new(io::ErrorKind::TimedOut, "the timeout passed")
+        };
         PreflightError::Exchange { address: address.to_string(), source }
     };
-    // A server may answer and close before it has read all: then reading tells more than writing.
+    // A server may answer and close before it has read all: then reading tells more than writing. But a handshake that
+    // has waited once does not wait again.
     let written = stream.write_all(&operation.request).and_then(|()| stream.flush());
+    if let Err(error) = &written
+        && is_patience(error)
+    {
+        return Err(broken(io::ErrorKind::TimedOut.into()));
+    }
     let mut parser = Parser::new(job.limits);
     parser.begin(operation.kind);
     let (mut matched, mut first_bytes) = (0, Vec::new());
@@ -183,7 +203,8 @@ fn exchange(
     let first_line = status_line(&first_bytes);
     match ended {
         Err(violation) => {
-            Err(PreflightError::Protocol { address: address.to_string(), violation, first_line })
+            let is_tls = job.target.tls.is_some();
+            Err(PreflightError::Protocol { address: address.to_string(), violation, first_line, is_tls })
         }
         Ok(response) => {
             let found = job.expect.contains.as_ref().is_none_or(|needle| matched == needle.len());

@@ -18,7 +18,7 @@ pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use outcome::{
     account_finding, answered_within, generator, is_censored, none_ok, not_sent, nothing, of_answered,
 };
-pub(crate) use shape::{Line, shape};
+pub(crate) use shape::{Line, shape, shape_figures};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use soak::name as soak_name;
 pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};

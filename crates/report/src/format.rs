@@ -101,6 +101,23 @@ pub fn rate_asked(per_s: f64) -> String {
     format!("{}/s", thousands(&trim(&format!("{per_s:.3}"))))
 }
 
+/// Rates that somebody has asked for at once: in one unit, where all of them are whole in it.
+pub fn rates_asked(per_s: &[f64]) -> Vec<String> {
+    let plain: Vec<String> = per_s.iter().map(|&rate| rate_asked(rate)).collect();
+    let unit = |text: &String| text.rsplit('/').next().unwrap_or_default().to_string();
+    if plain.iter().all(|text| unit(text) == unit(&plain[0])) {
+        return plain;
+    }
+    let is_whole = |n: f64| (n - n.round()).abs() <= n.abs() * 1e-6;
+    for (name, seconds) in [("min", 60.0), ("h", 3_600.0)] {
+        if per_s.iter().all(|rate| is_whole(rate * seconds)) {
+            let one = |rate: &f64| format!("{}/{name}", thousands(&format!("{:.0}", rate * seconds)));
+            return per_s.iter().map(one).collect();
+        }
+    }
+    plain
+}
+
 /// A share from 0 to 1 as a percentage with at most three decimals. What is not nothing never reads `0 %`,
 /// and what is not all never reads `100 %`.
 pub fn percent(share: f64) -> String {
@@ -268,6 +285,15 @@ fn thousands(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_that_stand_together_have_one_unit() {
+        let said =
+            |per_min: [f64; 3]| rates_asked(&per_min.map(|n| n / 60.0)).join(", ").replace('\u{202f}', " ");
+        assert_eq!(said([1.0, 2.0, 3.0]), "1/min, 2/min, 3/min");
+        assert_eq!(said([60.0, 120.0, 180.0]), "1/s, 2/s, 3/s");
+        assert_eq!(said([10.0, 60.0, 60_000.0]), "10/min, 60/min, 60 000/min");
+    }
 
     #[test]
     fn durations_keep_three_digits_and_carry_into_the_next_unit() {

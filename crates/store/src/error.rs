@@ -40,14 +40,47 @@ pub enum Failure {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The database says no.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     Database(#[from] sqlx::Error),
     /// Its tables can't be brought up to date.
-    #[error(transparent)]
+    #[error("{}", plain_migration(.0))]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// It did not answer.
     #[error("no answer in {} s", crate::PATIENCE.as_secs())]
     Timeout,
+}
+
+/// What a database says, in words instead of the numbers of <https://sqlite.org/rescode.html>.
+fn plain(error: &sqlx::Error) -> String {
+    let Some(said) = error.as_database_error() else { return error.to_string() };
+    let code = said.code().and_then(|code| code.parse::<u32>().ok());
+    // Of an extended code, the lowest byte.
+    let meant = match code.map(|code| code & 0xff).filter(|_| is_sqlite(said)) {
+        Some(5 | 6) => "another process holds it and does not let go",
+        Some(8) => "it can only be read: the file or its folder is not writable",
+        Some(11) => "the file is damaged; unblink index DIR makes a new one from run folders",
+        Some(13) => "the disk is full",
+        Some(14) => "the file can't be opened: it must be a file, and its folder there and writable",
+        Some(26) => "the file is something else: it is no SQLite database",
+        _ => return said.message().to_string(),
+    };
+    meant.to_string()
+}
+
+fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
+    // PostgreSQL's have five characters, such as 08006.
+    error.code().is_some_and(|code| code.len() < 5)
+}
+
+fn plain_migration(error: &sqlx::migrate::MigrateError) -> String {
+    match error {
+        sqlx::migrate::MigrateError::Execute(error)
+        | sqlx::migrate::MigrateError::ExecuteMigration(error, _) => plain(error),
+        sqlx::migrate::MigrateError::VersionMissing(_) => {
+            "a newer unblink has made it: take that one".to_string()
+        }
+        other => other.to_string(),
+    }
 }
 
 impl Failure {

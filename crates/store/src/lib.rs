@@ -14,6 +14,7 @@ pub use filter::Filter;
 pub use location::Location;
 
 use error::Failure;
+use location::Access;
 use sqlx::any::{Any, AnyArguments};
 use sqlx::query::Query;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Row as _};
@@ -37,12 +38,34 @@ pub struct Store {
 impl Store {
     /// Opens the index, makes it where there is none, and brings its tables up to date.
     pub fn open(location: &Location) -> Result<Store, StoreError> {
+        location.make_folder().map_err(|error| Failure::from(error).at(location))?;
+        Store::open_for(location, Access::Write)
+    }
+
+    /// Opens what is there to be read, also where it can't be written: on a medium or in a folder of somebody else's.
+    pub fn open_to_read(location: &Location) -> Result<Store, StoreError> {
+        let opened = Store::open_for(location, Access::Write);
+        match (opened, location) {
+            (Err(failed), Location::File(_)) => {
+                let read = Store::open_for(location, Access::Read).and_then(Store::tried);
+                read.map_err(|_| failed)
+            }
+            (opened, _) => opened,
+        }
+    }
+
+    /// A file is opened before it is read.
+    fn tried(mut self) -> Result<Store, StoreError> {
+        self.runs(&Filter { limit: Some(1), ..Filter::default() })?;
+        Ok(self)
+    }
+
+    fn open_for(location: &Location, access: Access) -> Result<Store, StoreError> {
         sqlx::any::install_default_drivers();
         let wrong = |failure: Failure| failure.at(location);
-        location.make_folder().map_err(|error| wrong(error.into()))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| wrong(error.into()))?;
-        let opened = migrate::open(location);
+        let opened = migrate::open(location, access);
         let opened = runtime.block_on(async { tokio::time::timeout(PATIENCE, opened).await });
         let connection = opened.map_err(|_| wrong(Failure::Timeout)).and_then(|done| done.map_err(wrong))?;
         Ok(Store { runtime, connection: Some(connection), location: location.clone() })

@@ -46,15 +46,28 @@ impl Location {
     }
 
     /// As the driver wants it.
-    pub(crate) fn url(&self) -> String {
+    pub(crate) fn url(&self, access: Access) -> String {
+        // What can't be written can't be locked, so that nobody is expected to write it.
+        let mode = match access {
+            Access::Write => "mode=rwc",
+            Access::Read => "mode=ro&immutable=true",
+        };
         match self {
             Location::File(path) => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                format!("sqlite://{}?mode=rwc", percent_encoded(&path))
+                format!("sqlite://{}?{mode}", percent_encoded(&path))
             }
             Location::Server(url) => url.clone(),
         }
     }
+}
+
+/// What is to be done with a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    Write,
+    /// Of a file that can't be written.
+    Read,
 }
 
 impl fmt::Display for Location {

@@ -2,6 +2,7 @@
 
 use crate::Location;
 use crate::error::Failure;
+use crate::location::Access;
 use sqlx::AnyConnection;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{Connection as _, SqlSafeStr as _};
@@ -15,10 +16,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// that they are locked, or that they are there.
 const ATTEMPTS: u32 = 100;
 
-pub(crate) async fn open(location: &Location) -> Result<AnyConnection, Failure> {
+pub(crate) async fn open(location: &Location, access: Access) -> Result<AnyConnection, Failure> {
     let mut attempt = 1;
     loop {
-        match once(location).await {
+        match once(location, access).await {
             Ok(connection) => return Ok(connection),
             Err(failure) if attempt < ATTEMPTS && is_contention(&failure) => attempt += 1,
             Err(failure) => return Err(failure),
@@ -27,8 +28,11 @@ pub(crate) async fn open(location: &Location) -> Result<AnyConnection, Failure> 
     }
 }
 
-async fn once(location: &Location) -> Result<AnyConnection, Failure> {
-    let mut connection = AnyConnection::connect(&location.url()).await?;
+async fn once(location: &Location, access: Access) -> Result<AnyConnection, Failure> {
+    let mut connection = AnyConnection::connect(&location.url(access)).await?;
+    if access == Access::Read {
+        return Ok(connection);
+    }
     if matches!(location, Location::File(_)) {
         // Readers and a writer at the same time; a write that is reported survives a crash of the process, and one of
         // the machine costs the last writes at the most: the run folders have them.

@@ -70,6 +70,36 @@ fn ids(store: &mut Store, filter: &Filter) -> Vec<String> {
     runs.into_iter().map(|run| run.id).collect()
 }
 
+/// As on a medium that can't be written. Permissions would not do: they don't stop root.
+#[test]
+fn what_can_not_be_written_can_be_read() {
+    let place = Place::new();
+    place.open().put(&[run(1), run(2)]).unwrap();
+    let Location::File(path) = place.location() else { panic!("a file") };
+    // SQLite makes its log beside the file: where a folder has that name, nothing can be written.
+    let log = std::path::PathBuf::from(format!("{}-wal", path.display()));
+    let _ = std::fs::remove_file(&log);
+    std::fs::create_dir(&log).expect("a folder");
+    let failed = Store::open(&place.location()).err().map(|error| error.to_string());
+    assert!(failed.is_none_or(|said| !said.contains("code")), "no numbers");
+    let mut store = Store::open_to_read(&place.location()).expect("to read");
+    assert_eq!(ids(&mut store, &Filter::default()).len(), 2);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "not a database, and longer than the head of one".repeat(9)).expect("a file");
+    for (path, said) in [(text, "no SQLite database"), (folder.path().into(), "can't be opened")] {
+        let location = Location::File(path);
+        for error in [Store::open(&location).err(), Store::open_to_read(&location).err()] {
+            let error = error.expect("refused").to_string();
+            assert!(error.contains(said) && !error.contains("code"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn what_is_put_is_found_again_as_it_was() {
     let place = Place::new();

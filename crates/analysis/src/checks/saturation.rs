@@ -67,11 +67,13 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
             ("answered_per_s", answered as f64 / seconds),
             ("answered_per_s_best", best_per_s),
             ("unanswered_at_end", before as f64),
+            (crate::validity::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
         ],
     )
 }
 
 /// What the arrivals pile up before.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Narrowest {
     Target,
     Pool,

@@ -152,6 +152,8 @@ pub enum NoVerdict {
     CandidateUnknown,
     /// One side fails so much more that its percentile speaks for other arrivals.
     FailuresDiffer,
+    /// The candidate failed in some runs, which the baseline did in none, and chance may have dealt them out so.
+    CandidateFails,
 }
 
 /// One quantity of both sides.
@@ -192,16 +194,25 @@ pub struct Comparison {
 
 /// Compares two sets of valid runs, each with one at least.
 pub fn compare(baseline: &[Run], candidate: &[Run], rule: &Rule) -> Comparison {
+    compare_with_failed(baseline, candidate, 0, rule)
+}
+
+/// The same with `failed` runs more of the candidate, in which it did not carry a load that every run of the baseline
+/// did carry. How slow it was then nobody knows: slower than any run that is known. There is a candidate's run, valid
+/// or failed.
+pub fn compare_with_failed(baseline: &[Run], candidate: &[Run], failed: usize, rule: &Rule) -> Comparison {
     let place = QUANTILES.iter().position(|&q| q == rule.quantile).unwrap_or_default();
-    let (n, m) = (baseline.len(), candidate.len());
+    let (n, m) = (baseline.len(), candidate.len() + failed);
     let effect_min = rule.effect_min.ln_1p();
     let values = |runs: &[Run]| -> Vec<f64> {
         runs.iter().filter_map(|run| Some(run.figures[place].as_ref()?.value)).collect()
     };
-    let (base, cand) = (values(baseline), values(candidate));
-    let is_known = base.len() == n && cand.len() == m && !any_censored(baseline, place);
-    let noise_sd =
-        Some(noise(&base, &cand)).filter(|_| is_known && !any_censored(candidate, place) && n + m > 2);
+    let (base, mut cand) = (values(baseline), values(candidate));
+    let is_known = base.len() == n && cand.len() == candidate.len() && !any_censored(baseline, place);
+    let is_noise_known = is_known && failed == 0 && !any_censored(candidate, place) && n + m > 2;
+    let noise_sd = is_noise_known.then(|| noise(&base, &cand));
+    let slowest = base.iter().chain(&cand).copied().fold(f64::NEG_INFINITY, f64::max);
+    cand.extend(std::iter::repeat_n(slowest + effect_min, failed));
     let is_enough = n.min(m) >= RUNS_MIN && permutation::splits(n, m) <= SPLITS_MAX;
     let tails = (is_known && is_enough).then(|| permutation::test(&base, &cand));
     let found = match tails {
@@ -217,6 +228,8 @@ pub fn compare(baseline: &[Run], candidate: &[Run], rule: &Rule) -> Comparison {
         Some(NoVerdict::TooManyRuns)
     } else if !is_known {
         Some(NoVerdict::BaselineUnknown)
+    } else if failed > 0 && found != Verdict::Regression {
+        Some(NoVerdict::CandidateFails)
     } else if any_censored(candidate, place) && found != Verdict::Regression {
         // A bound can make the candidate slower than it is known to be, never faster.
         Some(NoVerdict::CandidateUnknown)
@@ -287,6 +300,7 @@ fn fails_more(baseline: &[Run], candidate: &[Run], q: f64) -> Option<Fails> {
 fn line(baseline: &[Run], candidate: &[Run], place: usize, quantity: Quantity) -> Line {
     let samples =
         |runs: &[Run]| runs.iter().map(|run| run.figures[place].clone()).collect::<Option<Vec<Sample>>>();
+    let samples = |runs: &[Run]| samples(runs).filter(|samples| !samples.is_empty());
     let (base, cand) = (samples(baseline), samples(candidate));
     let is_log = quantity != Quantity::Errors;
     let whole = |value: f64| if is_log { value.exp() } else { value };

@@ -237,7 +237,7 @@ impl Run<'_> {
         let mut exact_only = true;
         let by_ranks_low = steps.partition_point(|(_, share)| share * n < rank_low as f64 - 1e-6);
         let by_ranks_high = steps.partition_point(|(_, share)| share * n < rank_high as f64 - 1e-6);
-        let mut low = estimate.min(steps.len().saturating_sub(1));
+        let mut low = estimate;
         while low > 0 {
             let (value_ns, share) = steps[low - 1];
             if low <= by_ranks_low && is_other(share, value_ns) {
@@ -246,8 +246,17 @@ impl Run<'_> {
             low -= 1;
         }
         exact_only &= low == by_ranks_low;
-        let Some(&(low_value_ns, _)) = steps.get(low) else { return Answer::NotEnoughData };
-        let low_ns = bins::lowest_ns(bins::number(low_value_ns));
+        let low_ns = match steps.get(low) {
+            Some(&(value_ns, _)) => bins::lowest_ns(bins::number(value_ns)),
+            // The lower end lies among the censored, too: above the first of them that is not known.
+            None => {
+                let known = steps.last().map_or(0.0, |(_, share)| share * n);
+                let Some(bound) = self.whole.quantile(((known + 1e-6).floor() + 1.0) / n) else {
+                    return Answer::NotEnoughData;
+                };
+                bound.value_ns
+            }
+        };
         let mut high = estimate.max(by_ranks_high);
         while steps.get(high).is_some_and(|&(value_ns, share)| !(share > q && is_other(share, value_ns))) {
             high += 1;

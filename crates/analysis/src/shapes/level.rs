@@ -1,7 +1,7 @@
 //! The level before, and when a target is back at it.
 
 use super::Row;
-use super::steps::Step;
+use super::steps::{STEPS, Step};
 use crate::quantile::Survival;
 use unblink_core::time::Nanos;
 
@@ -18,8 +18,6 @@ const HOLDS: Nanos = Nanos::from_secs(2);
 const HOLDS_STEPS: usize = 10;
 /// Of the steps within that time so many are as before.
 const HOLDS_SHARE: f64 = 0.9;
-/// So few steps can't show that it holds.
-const STEPS_MIN: usize = 5;
 
 /// How a target does before anything grows.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,6 +31,8 @@ pub struct Before {
     /// The median of a step, but for one in twenty at the most.
     pub(super) median_ns: f64,
     /// The share of a step that failed, but for one in twenty at the most.
+    pub(super) usual_failed_share: f64,
+    /// The share of all that failed.
     pub failed_share: f64,
 }
 
@@ -48,19 +48,22 @@ impl Before {
     pub(super) fn of(response: &Survival, steps: &[Step], levels: Vec<u64>) -> Option<Before> {
         let known = |q| response.quantile(q).filter(|value| !value.censored).map(|value| value.value_ns);
         let medians = steps.iter().filter_map(|step| step.quantile_ns(0.5)).collect();
+        let failed: u64 = steps.iter().map(|step| step.failed).sum();
+        let ended = failed + steps.iter().map(Step::count).sum::<u64>();
         let levels = levels.into_iter().map(|level| level as f64).collect();
         Some(Before {
             p50_ns: known(0.5)?,
             p99_ns: known(0.99)?,
             level: usual(levels)? as u64,
             median_ns: usual(medians).filter(|ns| ns.is_finite())?,
-            failed_share: usual(steps.iter().map(Step::failed_share).collect())?,
+            failed_share: failed as f64 / ended.max(1) as f64,
+            usual_failed_share: usual(steps.iter().map(Step::failed_share).collect())?,
         })
     }
 
     fn is_as_before(&self, step: &Step) -> bool {
         let is_fast = step.quantile_ns(0.5).is_none_or(|ns| ns <= self.median_ns * SLACK);
-        is_fast && step.failed_share() <= self.failed_share + FAILED_SLACK
+        is_fast && step.failed_share() <= self.usual_failed_share + FAILED_SLACK
     }
 
     fn level_max(&self) -> f64 {
@@ -81,7 +84,7 @@ impl Before {
         let is_back = |i: usize| {
             let window = &good[i..good.len().min(i + holds)];
             let as_before = window.iter().filter(|good| **good).count();
-            good[i] && window.len() >= STEPS_MIN && as_before as f64 >= HOLDS_SHARE * window.len() as f64
+            good[i] && window.len() >= STEPS && as_before as f64 >= HOLDS_SHARE * window.len() as f64
         };
         (0..good.len()).find(|&i| is_back(i)).map(|i| steps[i].start)
     }

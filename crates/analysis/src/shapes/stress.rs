@@ -158,7 +158,7 @@ fn mode(broken: &Broken, before: &Before) -> Mode {
 /// The first moment from which on arrivals take too long, or are lost.
 fn broken_at(steps: &[Step], before: &Before, limit: &Limit) -> Option<Nanos> {
     let is_bad = |step: &Step| {
-        step.exceeds(limit.ns, limit.quantile) || step.lost_share() > before.failed_share + LOST_SHARE
+        step.exceeds(limit.ns, limit.quantile) || step.lost_share() > before.usual_failed_share + LOST_SHARE
     };
     let bad: Vec<bool> = steps.iter().map(is_bad).collect();
     let width = steps.first().map(|step| step.end - step.start)?;

@@ -1,6 +1,6 @@
 //! What an objective is judged by.
 
-use super::RatioHistory;
+use super::{Figure, RatioHistory, Unit};
 use crate::interval::{EndedBy, History};
 use unblink_core::record::Track;
 use unblink_core::time::Nanos;
@@ -54,6 +54,16 @@ pub struct Population<'a> {
     pub errors: &'a RatioHistory,
     /// Sum of response times in ns (the censored at their ages) of their number, over time.
     pub mean: &'a RatioHistory,
+}
+
+impl Population<'_> {
+    /// How many arrivals `figure` rests on: what failed has no response time.
+    pub fn samples(&self, figure: Figure) -> u64 {
+        match figure.unit() {
+            Unit::Time => self.completed.count() + self.censored.count() + self.open,
+            _ => self.counts.arrivals,
+        }
+    }
 }
 
 /// Whose arrivals are looked at.

@@ -141,9 +141,9 @@ pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> J
     judgement.with_needed(objective, run.ended.level()).if_believable(run)
 }
 
-/// In windows. `share` of them must be good whatever the undecided ones are.
+/// In windows. `share` of them must be good whatever the undecided ones are. `samples` is what the figure rests on.
 pub fn judge_windows(windows: &Windows, counts: WindowCounts, samples: u64, run: &Run) -> Judgement {
-    let all = counts.good + counts.bad + counts.unknown;
+    let all = counts.all();
     let mut judgement = Judgement { windows: Some(counts), ..Judgement::new(samples) };
     if all == 0 {
         return judgement.if_believable(run);
@@ -156,7 +156,7 @@ pub fn judge_windows(windows: &Windows, counts: WindowCounts, samples: u64, run:
     let (verdict, reason) = match (is_enough(low), is_enough(high)) {
         (true, _) => (Verdict::Pass, Reason::Windows),
         (_, false) => (Verdict::Fail, Reason::Windows),
-        _ => (Verdict::Inconclusive, Reason::FewSamples),
+        _ => (Verdict::Inconclusive, Reason::Windows),
     };
     judgement.decided(verdict, reason).if_believable(run)
 }
@@ -181,10 +181,10 @@ pub fn quantile(
         }
         Some(Answer::Above { low_ns }) => {
             judgement.low = Some(low_ns as f64);
-            let by_interval = judgement.by_interval(objective, Reason::Censored);
-            if by_interval.verdict != Verdict::Inconclusive {
-                return by_interval;
-            }
+            // What is shown decides: a limit between this end and the figure is not told, whatever ranks say.
+            let is_between = value.censored && !objective.holds(value.value_ns as f64);
+            let otherwise = if is_between { Reason::Straddles } else { Reason::Censored };
+            return judgement.by_interval(objective, otherwise);
         }
         _ => {}
     }
@@ -199,7 +199,6 @@ pub fn quantile(
     let is_within =
         high.and_then(at).is_some_and(|high| !high.censored && objective.holds(high.value_ns as f64));
     match (high, answer) {
-        (_, Some(Answer::Above { .. })) => judgement.decided(Verdict::Inconclusive, Reason::Censored),
         (None, _) => judgement.decided(Verdict::Inconclusive, Reason::FewSamples),
         (Some(_), _) if is_all_within => judgement.decided(Verdict::Pass, Reason::ThisRun),
         (Some(_), None) if is_within => judgement.decided(Verdict::Pass, Reason::ThisRun),

@@ -1,6 +1,6 @@
 //! A judgement in one sentence.
 
-use super::{Figure, Judgement, Reason, Slo, Unit};
+use super::{Figure, Judgement, Reason, Slo, Unit, WindowCounts};
 use crate::text;
 use unblink_core::time::Nanos;
 
@@ -13,7 +13,11 @@ impl Judgement {
             Reason::ThisRun if self.low.is_some() => format!("{found}."),
             Reason::ThisRun => format!("{found} in this run alone: it has no 95\u{a0}% interval."),
             Reason::NotBelievable => format!("{found}; no verdict, since the run is invalid."),
+            Reason::Straddles if self.high.is_none() && self.is_lower_bound => {
+                format!("{found}: the limit lies between these bounds.")
+            }
             Reason::Straddles => format!("{found}: the limit lies between."),
+            Reason::FewSamples if self.value.is_none() => format!("{found}."),
             Reason::FewSamples => {
                 let samples = text::plural(self.samples, "sample", "samples");
                 let needed = self.needed.map_or(String::new(), |needed| {
@@ -34,19 +38,9 @@ impl Judgement {
 
     fn found(&self, slo: &Slo) -> String {
         if let Some(windows) = &self.windows {
-            let all = windows.good + windows.bad + windows.unknown;
-            let unknown = match windows.unknown {
-                0 => String::new(),
-                n => format!(", {} could not be told", text::count(n)),
-            };
-            return format!(
-                "It held in {}{unknown}",
-                format_args!(
-                    "{} {}",
-                    text::of(windows.good, all),
-                    if all == 1 { "window" } else { "windows" }
-                )
-            );
+            let noun = if windows.all() == 1 { "window" } else { "windows" };
+            let held = text::of(windows.good, windows.all());
+            return format!("It held in {held} {noun}{}", not_told(windows));
         }
         let figure = slo.objective.figure;
         let show = |value: f64| match figure.unit() {
@@ -54,7 +48,12 @@ impl Judgement {
             Unit::Share => text::percent(value),
             Unit::Rate => text::rate(value),
         };
-        let Some(value) = self.value else { return "Nothing was recorded".to_string() };
+        let Some(value) = self.value else {
+            return match figure.unit() {
+                Unit::Time => "No response time was recorded: nothing was answered".to_string(),
+                _ => "Nothing was recorded".to_string(),
+            };
+        };
         let sign = if self.is_lower_bound { "> " } else { "" };
         let is = if figure == Figure::Errors { "are" } else { "is" };
         let value = format!("{figure} {is} {sign}{}", show(value));
@@ -65,4 +64,23 @@ impl Judgement {
             _ => value,
         }
     }
+}
+
+/// How many windows can't be told, each cause with its number.
+fn not_told(windows: &WindowCounts) -> String {
+    if windows.unknown == 0 {
+        return String::new();
+    }
+    let rest = windows.unknown - windows.unanswered - windows.cut_short;
+    let causes = [
+        (windows.unanswered, "without an answer"),
+        (windows.cut_short, "cut short by the end of the run"),
+        (rest, "with too few samples, or with some only known to take longer"),
+    ];
+    let causes: Vec<String> = causes
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, cause)| format!("{} {cause}", text::count(n)))
+        .collect();
+    format!(", {} could not be told ({})", text::count(windows.unknown), causes.join("; "))
 }

@@ -136,8 +136,19 @@ pub struct WindowCounts {
     pub good: u64,
     /// It did not.
     pub bad: u64,
-    /// Too little was recorded to tell, or what was is known only to take longer.
+    /// It can't be told: too little was recorded, or what was is known only to take longer, or as below.
     pub unknown: u64,
+    /// Of the unknown, those in which arrivals ended, and not one was answered.
+    pub unanswered: u64,
+    /// Of the unknown, those that were not over when the run ended.
+    pub cut_short: u64,
+}
+
+impl WindowCounts {
+    /// Windows.
+    pub fn all(&self) -> u64 {
+        self.good + self.bad + self.unknown
+    }
 }
 
 /// Cuts a run into windows and counts in which of them an objective holds.
@@ -147,13 +158,22 @@ pub struct WindowWatch {
     length: Nanos,
     from: Nanos,
     open: Option<(u64, Part)>,
+    /// Up to here the load has been seen.
+    seen_to: Nanos,
     counts: WindowCounts,
 }
 
 impl WindowWatch {
     /// Windows from `from`, the begin of the measured load after t = 0.
     pub fn new(objective: Objective, windows: &Windows, from: Nanos) -> WindowWatch {
-        WindowWatch { objective, length: windows.length, from, open: None, counts: WindowCounts::default() }
+        WindowWatch {
+            objective,
+            length: windows.length,
+            from,
+            open: None,
+            seen_to: from,
+            counts: WindowCounts::default(),
+        }
     }
 
     /// Takes in what was recorded from `start` for `length`: it belongs to the window in which its middle lies.
@@ -163,35 +183,46 @@ impl WindowWatch {
         if middle < self.from {
             return;
         }
-        // A window of less than half its length at the load's end is part of the one before.
-        let last = (load_to.0.saturating_sub(self.from.0) + self.length.0 / 2) / self.length.0;
-        let number = ((middle.0 - self.from.0) / self.length.0).min(last.saturating_sub(1));
+        // What is left at the load's end, shorter than a window, is part of the one before.
+        let whole = load_to.0.saturating_sub(self.from.0) / self.length.0;
+        let number = ((middle.0 - self.from.0) / self.length.0).min(whole.saturating_sub(1));
         match &mut self.open {
             Some((open, sum)) if *open == number => sum.add(part),
             _ => {
-                self.close();
+                self.close(false);
                 self.open = Some((number, *part));
             }
         }
+        // Intervals are a microsecond short of a second at times.
+        self.seen_to = (start + Nanos(length.0 + length.0 / 100)).min(load_to);
     }
 
     /// How the windows ended, the one that is open included.
     pub fn counts(&self) -> WindowCounts {
         let mut whole = self.clone();
-        whole.close();
+        let end = |number: u64| self.from.0.saturating_add((number + 1).saturating_mul(self.length.0));
+        whole.close(self.open.is_some_and(|(number, _)| self.seen_to.0 < end(number)));
         whole.counts
     }
 
-    fn close(&mut self) {
+    /// A part of a window shows nothing of a whole one.
+    fn close(&mut self, is_cut_short: bool) {
         let Some((_, part)) = self.open.take() else { return };
         // A window in which nothing fell due and nothing ended is none.
         if part.due == 0 && part.samples + part.stuck == 0 && part.ended == 0 {
             return;
         }
         match part.holds(&self.objective, self.length) {
+            _ if is_cut_short => {
+                self.counts.unknown += 1;
+                self.counts.cut_short += 1;
+            }
             Held::Yes => self.counts.good += 1,
             Held::No => self.counts.bad += 1,
-            Held::Unknown => self.counts.unknown += 1,
+            Held::Unknown => {
+                self.counts.unknown += 1;
+                self.counts.unanswered += u64::from(part.samples + part.stuck == 0);
+            }
         }
     }
 }

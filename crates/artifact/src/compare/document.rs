@@ -80,6 +80,10 @@ pub enum NoVerdictReason {
     CandidateUnknown,
     /// One side fails so much more that its percentile speaks for other arrivals.
     FailuresDiffer,
+    /// The candidate failed in some runs, and chance may have dealt them out so.
+    CandidateFails,
+    /// It was interrupted before every run was measured.
+    Interrupted,
 }
 
 /// What decides.
@@ -121,6 +125,10 @@ pub struct ComparedRun {
     pub validity: ValidityStatus,
     /// Why it is left out; `null` for a run that counts.
     pub left_out: Option<String>,
+    /// How the candidate failed under a load that the baseline carried in every run; `null` elsewhere. Such a run counts
+    /// as slower than any that is known, and enters no line.
+    #[serde(default)]
+    pub target_failed: Option<String>,
     /// What takes from its figures, the worst of it; `null` for a run that is not degraded.
     #[serde(default)]
     pub degraded_by: Option<String>,

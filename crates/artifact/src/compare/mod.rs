@@ -7,11 +7,12 @@ pub use document::{
     Side,
 };
 
-use crate::document::{Load, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
+use crate::document::{Finding, Load, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
 use crate::history::run_id;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
+use unblink_analysis::validity::{GENERATOR_IS_NARROWEST, is_targets_doing};
 
 /// Why runs can't be compared.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,8 @@ pub struct CompareSpec {
     pub effect_min: f64,
     /// Both sides are the same target.
     pub a_a: bool,
+    /// Not every run was measured: there is no verdict.
+    pub interrupted: bool,
     /// Which tool compares.
     pub tool: Tool,
     /// The command line, secrets masked.
@@ -106,6 +109,19 @@ pub fn left_out(document: &RunDocument) -> Option<String> {
     }
 }
 
+/// Did the target fail under this load, with a generator that did its part? A complete run is then invalid by the
+/// target's doing alone; says how it failed.
+pub fn target_failed(document: &RunDocument) -> Option<String> {
+    let mut invalidating = document.validity.findings.iter().filter(|f| f.severity == Severity::Invalidates);
+    let is_targets_doing = |finding: &Finding| {
+        let narrowest = finding.evidence.get(GENERATOR_IS_NARROWEST).copied();
+        is_targets_doing(&finding.code, narrowest.unwrap_or(0.0) > 0.0)
+    };
+    let is_complete = document.status == RunStatus::Complete;
+    let first = document.validity.findings.iter().find(|f| f.severity == Severity::Invalidates)?;
+    (is_complete && invalidating.all(is_targets_doing)).then(|| first.message.clone())
+}
+
 /// Reads every run and compares.
 pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
     let place = analysis::quantities().position(|q| q == analysis::Quantity::Percentile(spec.quantile));
@@ -133,8 +149,14 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         |side: &[ReadRun]| -> Vec<analysis::Run> { side.iter().filter_map(|r| r.run.clone()).collect() };
     let (base, cand) = (counting(&baseline), counting(&candidate));
     let rule = analysis::Rule { quantile: spec.quantile, effect_min: spec.effect_min };
-    let found = (!base.is_empty() && !cand.is_empty()).then(|| analysis::compare(&base, &cand, &rule));
+    // What the baseline fails in, too, the candidate is not to blame for.
+    let is_baseline_sound = !spec.a_a && !baseline.iter().any(|run| target_failed(&run.document).is_some());
+    let fails = |run: &&ReadRun| is_baseline_sound && target_failed(&run.document).is_some();
+    let failed = candidate.iter().filter(fails).count();
+    let found = (!base.is_empty() && cand.len() + failed > 0)
+        .then(|| analysis::compare_with_failed(&base, &cand, failed, &rule));
     let (outcome, mut reason) = match found.as_ref().map(|found| found.verdict) {
+        _ if spec.interrupted => (Outcome::NoVerdict, Some(NoVerdictReason::Interrupted)),
         Some(verdict) => said(verdict),
         None => (Outcome::NoVerdict, Some(NoVerdictReason::TooFewRuns)),
     };
@@ -166,7 +188,7 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         splits: found
             .as_ref()
             .and_then(|f| f.p_value)
-            .map(|_| analysis::permutation::splits(base.len(), cand.len())),
+            .map(|_| analysis::permutation::splits(base.len(), cand.len() + failed)),
         noise_sd: found.as_ref().and_then(|found| found.noise_sd),
         smallest_findable: found.as_ref().and_then(|found| found.smallest_findable),
         one_after_the_other: one_after_the_other(&baseline, &candidate),
@@ -178,8 +200,8 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
                 _ => None,
             })
             .collect(),
-        baseline: side(baseline, &base, spec.quantile),
-        candidate: side(candidate, &cand, spec.quantile),
+        baseline: side(baseline, &base, spec.quantile, false),
+        candidate: side(candidate, &cand, spec.quantile, is_baseline_sound),
     })
 }
 
@@ -218,6 +240,9 @@ fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
 pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
     let model = |load: &Load| format!("{:?}", load.model).to_lowercase();
     let time = |ns: u64| format!("{} s", ns as f64 / 1e9);
+    let at_most = |n: Option<u64>| n.map_or("none".to_string(), |n| n.to_string());
+    let precision =
+        |load: &Load| load.precision.as_ref().map_or("none".to_string(), |goal| format!("{goal:?}"));
     let warmup = |load: &Load| if load.warmup_auto { "auto".to_string() } else { time(load.warmup_ns) };
     let pacing =
         |load: &Load| load.pacing.clone().unwrap_or_else(|| "as it was before there was a choice".into());
@@ -225,8 +250,8 @@ pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
         (Some(users), _) => format!("{users} users thinking {}", time(load.think_ns.unwrap_or(0))),
         (None, phases) => {
             let phase = |p: &crate::document::LoadPhase| match p.from_per_s == p.to_per_s {
-                true => format!("{}/s", p.from_per_s),
-                false => format!("{}..{}/s", p.from_per_s, p.to_per_s),
+                true => format!("{}/s", short(p.from_per_s)),
+                false => format!("{}..{}/s", short(p.from_per_s), short(p.to_per_s)),
             };
             format!(
                 "{} {}",
@@ -242,10 +267,17 @@ pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
         ("has a warm-up of", warmup(x), warmup(y)),
         ("was paced", pacing(x), pacing(y)),
         ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
-        ("has a limit of requests of", format!("{:?}", x.requests_max), format!("{:?}", y.requests_max)),
-        ("ends at a precision of", format!("{:?}", x.precision), format!("{:?}", y.precision)),
+        ("has a limit of requests of", at_most(x.requests_max), at_most(y.requests_max)),
+        ("ends at a precision of", precision(x), precision(y)),
     ];
     in_words(pairs)
+}
+
+/// A rate or a time as it was meant: four digits, but never fewer than its whole part has.
+fn short(value: f64) -> f64 {
+    let digits = 3 - value.abs().max(1e-9).log10().floor() as i32;
+    let scale = 10f64.powi(digits.max(0));
+    (value * scale).round() / scale
 }
 
 fn in_words<const N: usize>(pairs: [(&str, String, String); N]) -> Option<String> {
@@ -271,6 +303,7 @@ fn said(verdict: Verdict) -> (Outcome, Option<NoVerdictReason>) {
         NoVerdict::BaselineUnknown => NoVerdictReason::BaselineUnknown,
         NoVerdict::CandidateUnknown => NoVerdictReason::CandidateUnknown,
         NoVerdict::FailuresDiffer => NoVerdictReason::FailuresDiffer,
+        NoVerdict::CandidateFails => NoVerdictReason::CandidateFails,
     };
     (Outcome::NoVerdict, Some(reason))
 }
@@ -286,26 +319,29 @@ fn one_after_the_other(baseline: &[ReadRun], candidate: &[ReadRun]) -> bool {
     is_real && base.len().min(cand.len()) > 1 && (before(&base, &cand) || before(&cand, &base))
 }
 
-fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], quantile: f64) -> Side {
+/// `may_fail`: runs in which the target failed count.
+fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], quantile: f64, may_fail: bool) -> Side {
     let spectrum = analysis::band(counting)
         .into_iter()
         .map(|p| BandPoint { q: p.q, low_ns: p.low_ns, middle_ns: p.middle_ns, high_ns: p.high_ns })
         .collect();
     let targets = runs.first().map(|run| run.document.targets.clone()).unwrap_or_default();
-    let mut runs: Vec<ComparedRun> = runs.iter().map(|run| compared_run(run, quantile)).collect();
+    let mut runs: Vec<ComparedRun> = runs.iter().map(|run| compared_run(run, quantile, may_fail)).collect();
     runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
     Side { targets, runs, spectrum }
 }
 
-fn compared_run(run: &ReadRun, quantile: f64) -> ComparedRun {
+fn compared_run(run: &ReadRun, quantile: f64, may_fail: bool) -> ComparedRun {
     let document = &run.document;
+    let target_failed = target_failed(document).filter(|_| may_fail);
     let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
     ComparedRun {
         folder: run.folder.display().to_string(),
         started_at: document.started_at.clone(),
         status: document.status,
         validity: document.validity.status,
-        left_out: left_out(document),
+        left_out: left_out(document).filter(|_| target_failed.is_none()),
+        target_failed,
         degraded_by: document
             .validity
             .findings

@@ -139,7 +139,7 @@ pub struct LevelBefore {
     pub p99_ns: u64,
     /// Arrivals that were due and without an answer at the end of a row, but for one row in twenty at the most.
     pub unanswered: u64,
-    /// The share of arrivals that failed in a step, but for one step in twenty at the most, 0 to 1.
+    /// The share of arrivals that failed, 0 to 1.
     #[serde(default)]
     pub failed_share: f64,
 }

@@ -105,7 +105,7 @@ pub struct WindowResult {
     pub good: u64,
     /// It did not.
     pub bad: u64,
-    /// Too little was recorded, or is known only to take longer.
+    /// Too little was recorded, or is known only to take longer, or the run ended before the window did.
     pub unknown: u64,
 }
 

@@ -205,9 +205,12 @@ impl Tally {
             failures: self.failures(),
             statuses: nonzero(counters.statuses.iter().copied(), |i| (i + STATUS_FIRST).to_string()),
             bytes_received: counters.bytes_received,
+            fanout: self
+                .header
+                .fanout
+                .and_then(|requests| self.fanout(requests, account.without_ending, &response_time.quantiles)),
             response_time,
             service_time,
-            fanout: self.header.fanout.and_then(|requests| self.fanout(requests, account.without_ending)),
             send_lag: self.known_distribution(Series::SendLag),
             generator_late: self.known_distribution(Series::GeneratorLate),
             failed_response_time: self.known_distribution(Series::Failed),

@@ -150,7 +150,8 @@ impl Tally {
             let population = self.population(asked, account);
             let judgement = match (&asked.windows, &asked.slo.windows) {
                 (Some(watch), Some(windows)) => {
-                    judge::judge_windows(windows, watch.counts(), population.counts.arrivals, &run)
+                    let samples = population.samples(asked.slo.objective.figure);
+                    judge::judge_windows(windows, watch.counts(), samples, &run)
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };

@@ -70,7 +70,8 @@ pub(crate) struct HistoryArgs {
     pub verdict: Option<String>,
 
     /// So many runs at the most
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 20, allow_hyphen_values = true,
+          value_parser = super::value::positive)]
     pub limit: u32,
 
     #[command(flatten)]

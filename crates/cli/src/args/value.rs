@@ -44,27 +44,39 @@ pub(crate) enum Expectation {
     Contains(Needle),
 }
 
-/// `5000`, `5k`, `50/s`, `30/m`, `100..5000`, `100,200,400`.
+/// `5000`, `5k`, `50/s`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
+/// each has its own.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
-    let (amounts, unit) = split_unit(text)?;
-    let one = |amount: &str| one_rate(amount, unit, text);
-    if let Some((from, to)) = amounts.split_once("..") {
-        return Ok(Shape::Ramp(one(from)?, one(to)?));
+    let two = text.split_once("..").map(|(from, to)| vec![from, to]);
+    let parts = two.clone().unwrap_or_else(|| text.split(',').collect());
+    // Whoever writes `1,000` means a thousand, not a step of 1/s and one of nothing.
+    if two.is_none() && parts.iter().skip(1).any(|step| step.starts_with('0') && step.len() > 1) {
+        return Err(format!(
+            "{text:?} is not a rate: commas separate steps; write 1000 or 1k for a thousand"
+        ));
     }
-    if amounts.contains(',') {
-        // Whoever writes `1,000` means a thousand, not a step of 1/s and one of nothing.
-        if amounts.split(',').skip(1).any(|step| step.starts_with('0') && step.len() > 1) {
-            return Err(format!(
-                "{text:?} is not a rate: commas separate steps; write 1000 or 1k for a thousand"
-            ));
+    let (last, first) = parts.split_last().ok_or("a rate is expected")?;
+    let own = first.iter().filter(|part| part.contains('/')).count();
+    let (last_amount, common) = split_unit(last)?;
+    if own > 0 && (own < first.len() || !last.contains('/')) {
+        return Err(format!(
+            "{text:?} is not clear: give each rate its unit, or one unit for all of them behind the last"
+        ));
+    }
+    let mut rates = Vec::with_capacity(parts.len());
+    for part in first {
+        let (amount, unit) = if own > 0 { split_unit(part)? } else { (*part, common) };
+        rates.push(one_rate(amount, unit, text)?);
+    }
+    rates.push(one_rate(last_amount, common, text)?);
+    match rates.as_slice() {
+        [from, to] if two.is_some() => Ok(Shape::Ramp(*from, *to)),
+        [rate] if rate.is_zero() => {
+            Err("the rate is 0: nothing would be sent (give a rate above 0, such as 50/s)".into())
         }
-        return Ok(Shape::Steps(amounts.split(',').map(one).collect::<Result<_, _>>()?));
+        [rate] => Ok(Shape::Hold(*rate)),
+        _ => Ok(Shape::Steps(rates)),
     }
-    let rate = one(amounts)?;
-    if rate.is_zero() {
-        return Err("the rate is 0: nothing would be sent (give a rate above 0, such as 50/s)".into());
-    }
-    Ok(Shape::Hold(rate))
 }
 
 /// A single rate above 0.
@@ -320,6 +332,10 @@ mod tests {
         assert_eq!(shape("100..5000"), Ok(Shape::Ramp(milli(100_000), milli(5_000_000))));
         assert_eq!(shape("0..60/m"), Ok(Shape::Ramp(milli(0), milli(1000))));
         assert_eq!(shape("1,2,3"), Ok(Shape::Steps(vec![milli(1000), milli(2000), milli(3000)])));
+        // A unit for each, or one for all.
+        assert_eq!(shape("10/m..60/m"), shape("10..60/m"));
+        assert_eq!(shape("30/m..10/s"), Ok(Shape::Ramp(milli(500), milli(10_000))));
+        assert_eq!(shape("1/s,2/s,180/m"), shape("1,2,3"));
         for bad in [
             "",
             "0",
@@ -341,6 +357,9 @@ mod tests {
             "99999999999999999999",
             "1.5e3",
             "0.3..x",
+            "10/m..60",
+            "1/s,2,3/s",
+            "1/s..2/x",
         ] {
             assert!(shape(bad).is_err(), "{bad}");
         }

@@ -1,13 +1,15 @@
 //! Runs of two targets in turn: baseline, candidate, candidate, baseline, and so on, so that a machine that slowly
 //! changes does the same to both.
 
+use super::Measured;
 use crate::args::compare::CompareArgs;
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::{output, run, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
-use unblink_artifact::compare::{left_out, load_difference, run_folders};
+use std::time::Duration;
+use unblink_artifact::compare::{left_out, load_difference, run_folders, target_failed};
 use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::read_folder;
 use unblink_report::format;
@@ -15,12 +17,8 @@ use unblink_report::format;
 /// Names of the sides and of their folders.
 const SIDES: [&str; 2] = ["baseline", "candidate"];
 
-/// Measures what is missing below `root`, and gives the folders of both sides; `None` when it was interrupted.
-pub(super) fn measure(
-    args: &CompareArgs,
-    urls: [&str; 2],
-    root: &Path,
-) -> Result<Option<(Vec<PathBuf>, Vec<PathBuf>)>> {
+/// Measures what is missing below `root`, and gives the folders of both sides.
+pub(super) fn measure(args: &CompareArgs, urls: [&str; 2], root: &Path) -> Result<Measured> {
     let sides = SIDES.map(|name| root.join(name));
     let plans = [0, 1].map(|side| run_args(args, urls[side], side as u64));
     let mut done = [0, 0];
@@ -37,12 +35,22 @@ pub(super) fn measure(
         }
     }
     let interruptions = signals::listen()?;
+    interruptions.defer();
+    let folders = |is_interrupted| Measured {
+        baseline: run_folders(&sides[0]).unwrap_or_default(),
+        candidate: run_folders(&sides[1]).unwrap_or_default(),
+        is_interrupted,
+    };
     let all = 2 * args.runs;
     let mut number = done[0].min(args.runs) + done[1].min(args.runs);
     for pair in 0..args.runs {
         let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
         for side in order.into_iter().filter(|&side| pair >= done[side]) {
             number += 1;
+            if !interruptions.wait(Duration::ZERO) {
+                say_how_to_go_on("before", number, all, root);
+                return Ok(folders(true));
+            }
             let place = next_number(&sides[side]);
             let folder = sides[side].join(place.to_string());
             let plan = run_args(args, urls[side], place * 2 + side as u64);
@@ -51,18 +59,21 @@ pub(super) fn measure(
             let (document, _) = run::execute(prepared, &folder, true, args.quiet, &interruptions)?;
             output::write_page(&folder, &document);
             if document.status == RunStatus::Interrupted {
-                let root = root.display();
-                output::note(format_args!(
-                    "interrupted in run {number} of {all}; to go on, give the same command with --resume {root}"
-                ));
-                return Ok(None);
+                say_how_to_go_on("in", number, all, root);
+                return Ok(folders(true));
             }
             let said = say(&document, args.percentile);
             output::note(format_args!("run {number} of {all}, {:<9}  {said}", SIDES[side]));
         }
     }
-    let [baseline, candidate] = sides;
-    Ok(Some((run_folders(&baseline)?, run_folders(&candidate)?)))
+    Ok(folders(false))
+}
+
+fn say_how_to_go_on(when: &str, number: u32, all: u32, root: &Path) {
+    output::note(format_args!(
+        "interrupted {when} run {number} of {all}; to go on, give the same command with --resume {}",
+        root.display()
+    ));
 }
 
 /// Folders of all runs below `root`, those that do not count, too.
@@ -103,7 +114,11 @@ fn finished(side: &Path, prepared: &run::Prepared) -> Result<u32> {
             bail!("{folder:?} has another target; give the same URLs, in the same order, as before");
         }
         let document = recorded.final_document;
-        count += u32::from(document.is_some_and(|document| left_out(&document).is_none()));
+        // What a candidate fails in counts, and a failing baseline is measured again.
+        let counts = |document: &RunDocument| {
+            left_out(document).is_none() || (side.ends_with(SIDES[1]) && target_failed(document).is_some())
+        };
+        count += u32::from(document.is_some_and(|document| counts(&document)));
     }
     Ok(count)
 }
@@ -119,7 +134,10 @@ fn next_number(side: &Path) -> u64 {
 
 fn say(document: &RunDocument, quantile: f64) -> String {
     if let Some(why) = left_out(document) {
-        return format!("left out: {}", format::plain(&why));
+        return match target_failed(document) {
+            Some(how) => format!("failed: {}", format::plain(&how)),
+            None => format!("left out: {}", format::plain(&why)),
+        };
     }
     let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
     let value = value.map_or("–".to_string(), |value| {

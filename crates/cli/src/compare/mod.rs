@@ -2,11 +2,17 @@
 
 mod live;
 
+use crate::args::Cli;
 use crate::args::compare::CompareArgs;
 use crate::args::history::StoreArgs;
+use crate::args::load::LoadArgs;
+use crate::args::target::TargetArgs;
 use crate::folder::Folder;
 use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
 
@@ -61,6 +67,14 @@ impl Place<'_> {
     }
 }
 
+/// Folders of the runs of both sides.
+struct Measured {
+    baseline: Vec<PathBuf>,
+    candidate: Vec<PathBuf>,
+    /// Not all of them.
+    is_interrupted: bool,
+}
+
 /// Two targets, measured in turn.
 fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
     let root = match (&args.resume, &args.output) {
@@ -68,35 +82,51 @@ fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
     let measured = live::measure(args, [base, candidate], &root)?;
-    let Some((baseline, candidate)) = measured else {
+    let is_interrupted = measured.is_interrupted;
+    // Before the first run of a side has begun, there is nothing to show.
+    if is_interrupted && (measured.baseline.is_empty() || measured.candidate.is_empty()) {
         history::keep(&args.keep, &live::recorded(&root));
         return Ok(exit::INTERRUPTED);
-    };
-    let document = compared(args, baseline, candidate)?;
+    }
+    let document = compared(args, measured)?;
     let code = present(args, &document, Some(&root))?;
     history::keep(&args.keep, &live::recorded(&root));
-    Ok(code)
+    Ok(if is_interrupted { exit::INTERRUPTED } else { code })
 }
 
 /// Runs that are there already.
 fn saved(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>) -> Result<u8> {
-    let load = &args.load;
-    let is_loaded =
-        load.rate.is_some() || load.closed.is_some() || load.duration.is_some() || load.requests.is_some();
-    if is_loaded || args.resume.is_some() {
-        bail!("these runs are recorded already: leave out -R, --closed, -d, -n and --resume");
+    let pointless = pointless_flags(std::env::args_os());
+    if !pointless.is_empty() {
+        bail!("these runs are recorded already, so nothing can obey {0}: leave it out", pointless.join(", "));
     }
-    let document = compared(args, baseline, candidate)?;
+    let document = compared(args, Measured { baseline, candidate, is_interrupted: false })?;
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).with_context(|| format!("can't create the folder {folder:?}"))?;
     }
     present(args, &document, args.output.as_deref())
 }
 
-fn compared(args: &CompareArgs, baseline: Vec<PathBuf>, candidate: Vec<PathBuf>) -> Result<CompareDocument> {
+/// The flags given that say how to measure.
+fn pointless_flags(argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    let matches = Cli::command().ignore_errors(true).try_get_matches_from(argv);
+    let Some((_, sub)) = matches.as_ref().ok().and_then(|matches| matches.subcommand()) else {
+        return Vec::new();
+    };
+    let measuring = TargetArgs::augment_args(LoadArgs::augment_args(clap::Command::new("measuring")));
+    let names = measuring.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
+    names
+        .chain(["runs", "resume", "quiet"].map(|name| (name, Some(name))))
+        .filter(|(id, _)| sub.value_source(id) == Some(ValueSource::CommandLine))
+        .map(|(id, long)| format!("--{}", long.unwrap_or(id)))
+        .collect()
+}
+
+fn compared(args: &CompareArgs, measured: Measured) -> Result<CompareDocument> {
     let document = compare::compare(&CompareSpec {
-        baseline,
-        candidate,
+        baseline: measured.baseline,
+        candidate: measured.candidate,
+        interrupted: measured.is_interrupted,
         quantile: args.percentile,
         effect_min: args.min_effect,
         a_a: args.a_a,

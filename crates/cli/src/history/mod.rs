@@ -104,9 +104,16 @@ fn open(args: &StoreArgs) -> Result<Opened> {
         bail!("UNBLINK_STORE is none: name a history with --store");
     };
     if !location.may_exist() {
+        // Whoever names one expects it to be there.
+        if args.store.is_some() {
+            bail!(
+                "there is no history in {location}: name the file of one, or take run folders in with unblink index DIR \
+                 --store {location}"
+            );
+        }
         return Ok(Opened::Nothing(location.to_string()));
     }
-    Ok(Opened::Store(Store::open(&location)?))
+    Ok(Opened::Store(Store::open_to_read(&location)?))
 }
 
 /// A history that is to hold something.

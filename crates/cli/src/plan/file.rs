@@ -156,9 +156,10 @@ impl Reader<'_> {
 
     fn values(&self, field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         match (field.kind, node.value) {
+            // YAML knows three spellings (version 1.2, section 10.3.2).
             (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
-                "true" => Ok(vec![Text { raw: text, at: node.at }]),
-                "false" => Ok(Vec::new()),
+                "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
+                "false" | "False" | "FALSE" => Ok(Vec::new()),
                 _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
             },
             (Kind::Many, Value::List(items)) => items.into_iter().map(|item| self.text_of(item)).collect(),

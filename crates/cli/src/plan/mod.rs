@@ -1,6 +1,7 @@
 //! Plan files: what is on the command line, written down.
 
 pub(crate) mod arguments;
+mod blame;
 mod fields;
 pub(crate) mod file;
 mod init;
@@ -43,7 +44,14 @@ pub(crate) fn command_line() -> Result<Cli> {
             let mut rest = argv;
             rest.remove(place + 2);
             let (all, requests) = arguments::joined(&cli, &rest, command, &plan)?;
-            Ok(with_requests(crate::parse(all), requests))
+            let cli = with_requests(crate::parse(all), requests);
+            // Read twice, so that what is wrong with the plan is shown in the plan. Standard input is there once.
+            let is_stdin = |text: &file::Text| text.raw == "-";
+            if !rest.iter().any(|arg| arg == "-") && !plan.given.iter().any(|g| g.values.iter().any(is_stdin))
+            {
+                planned(&cli).map_err(|error| blame::pointed_if_named(&plan, &rest, error))?;
+            }
+            Ok(cli)
         }
     }
 }
@@ -133,7 +141,13 @@ fn show(args: &ShowArgs) -> Result<u8> {
         Some(Form::Json) => output::to_json(&fields)? + "\n",
         Some(Form::Yaml) => write::yaml(&fields),
         Some(Form::Toml) => write::toml(&fields),
-        None => format!("{}\n{}{}", format::plain(&checked.summary), checked.picture, resolved(&plan)),
+        None => {
+            let width = usize::from(output::style().width);
+            let arrivals =
+                checked.arrivals.map(|n| format!(": {}", format::plural(n, "arrival", "arrivals")));
+            let summary = format!("{}{}", checked.summary, arrivals.unwrap_or_default());
+            format!("{}{}{}", wrapped(&format::plain(&summary), width), checked.picture, resolved(&plan))
+        }
     };
     output::print(&text)?;
     Ok(exit::OK)
@@ -147,9 +161,20 @@ fn read_to_look_at(path: &Path) -> Result<PlanFile> {
     Ok(PlanFile { to_look_at: true, ..file::read(path)? })
 }
 
+/// What a command line comes to, without anything being sent.
+fn planned(cli: &Cli) -> Result<(unblink_core::plan::Plan, String)> {
+    match &cli.command {
+        Command::Run(args) => run::planned(args),
+        Command::Sim(args) => sim::planned(args),
+        _ => bail!("a plan is for run and sim"),
+    }
+}
+
 /// What a plan comes to.
 struct Checked {
     summary: String,
+    /// Of the measured part, where a schedule says how many.
+    arrivals: Option<u64>,
     picture: String,
 }
 
@@ -172,22 +197,37 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
             let text = error.to_string();
             let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
             let said = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string();
-            anyhow!("{}: {said}", plan.source.name)
+            blame::pointed(plan, anyhow!("{said}"))
         })?;
         let cli = with_requests(cli, requests);
-        let (core, summary) = match &cli.command {
-            Command::Run(args) => run::planned(args),
-            Command::Sim(args) => sim::planned(args),
-            _ => bail!("a plan is for run and sim"),
-        }
-        .with_context(|| plan.source.name.clone())?;
+        let (core, summary) = planned(&cli).map_err(|error| blame::pointed(plan, error))?;
         let picture = match core.schedule() {
-            Some(schedule) => picture::draw(schedule, core.spec().warmup),
+            Some(schedule) => picture::draw(schedule, core.spec().warmup, output::style().width.into()),
             None => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
         };
-        checked.get_or_insert(Checked { summary, picture });
+        let arrivals =
+            core.scheduled(core.spec().warmup, core.load_length()).map(|scheduled| scheduled.measured);
+        checked.get_or_insert(Checked { summary, arrivals, picture });
     }
     checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
+}
+
+/// In lines of at most `width` columns, where words permit.
+fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out + "\n"
 }
 
 /// Every field, those that the plan leaves out as comments with what they are then.

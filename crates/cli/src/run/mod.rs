@@ -31,11 +31,15 @@ use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
 use unblink_engine::priority::Priority;
 use unblink_engine::run::Summary;
+use unblink_report::format;
 
 /// Pre-flight requests at the most: a long target file is not gone through twice.
 const PREFLIGHTS_MAX: usize = 32;
 /// A pre-flight request that takes longer than this is given up, whatever the timeout.
 const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// For so long nothing is said of an answer that does not come.
+const PREFLIGHT_QUIET: Duration = Duration::from_secs(1);
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
@@ -205,7 +209,9 @@ fn priority(priority: Priority) -> Option<WorkerPriority> {
 pub(crate) fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PREFLIGHT_PATIENCE);
     for (number, target) in targets.iter().enumerate().take(PREFLIGHTS_MAX) {
-        preflight(job, number, patience).with_context(|| {
+        let asked = || preflight(job, number, patience);
+        let what = format!("{} {}", target.method, target.url);
+        told_if_slow(asked, &what, patience).with_context(|| {
             format!(
                 "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {} {}",
                 target.method, target.url
@@ -213,4 +219,22 @@ pub(crate) fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Does `work`, and says what it waits for where that takes a while.
+fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(PREFLIGHT_QUIET) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let patience = format::plain(&format::moment(patience.as_nanos() as u64));
+                output::note(format_args!(
+                    "waiting for the answer to the request before the run, for up to {patience}: {what}"
+                ));
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }

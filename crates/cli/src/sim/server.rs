@@ -223,7 +223,8 @@ mod tests {
         for (text, parts) in [
             ("slots=1 sevice=1ms", &["word 2", "\"sevice=1ms\"", "service=TIME"][..]),
             ("slots=1", &["service=10ms"]),
-            ("service=1", &[]),
+            ("service=1", &["without a unit", "1ms or 1s"]),
+            ("service=exp(1)", &["without a unit"]),
             ("service=fast", &["word 1", "not a time"]),
             ("service=exp(1ms", &["bracket"]),
             ("service=normal(1ms)", &["exp(MEAN)"]),

@@ -50,6 +50,10 @@ impl<'a> Word<'a> {
     }
 
     pub(super) fn time_of(&self, text: &str) -> Result<Nanos> {
+        // Seconds or milliseconds? A world that is a thousand times slower than meant looks like an overload.
+        if text.parse::<f64>().is_ok_and(|number| number.is_finite() && number > 0.0) {
+            bail!(self.wrong(format!("{text:?} is a time without a unit: write {text}ms or {text}s")));
+        }
         let time = value::duration(text).map_err(|why| self.wrong(why))?;
         // A year keeps every sum far from overflow.
         match time.0 > 31_536_000_000_000_000 {

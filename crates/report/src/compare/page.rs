@@ -122,7 +122,11 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
             "<tr{out_class}><th scope=\"row\" class=\"name\">{}{}</th><td class=\"began\">{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             html::breakable(&run.folder),
-            if run.left_out.is_some() { " (left out)" } else { "" },
+            match (&run.left_out, &run.target_failed) {
+                (Some(_), _) => " (left out)",
+                (None, Some(_)) => " (failed)",
+                (None, None) => "",
+            },
             escape(&began(&run.started_at)),
             escape(&value),
             escape(&format::rate(run.achieved_per_s)),

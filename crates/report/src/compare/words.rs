@@ -11,6 +11,7 @@ use unblink_artifact::document::ValidityStatus;
 pub(super) fn verdict(doc: &CompareDocument) -> &'static str {
     match (doc.outcome, doc.reason) {
         (Outcome::NoVerdict, Some(NoVerdictReason::WithinRunOnly)) => "WITHIN-RUN EVIDENCE ONLY",
+        (Outcome::NoVerdict, Some(NoVerdictReason::Interrupted)) => "INTERRUPTED",
         (Outcome::NoVerdict, _) => "NO VERDICT",
         _ if doc.a_a && is_alarm(doc) => "FALSE ALARM",
         _ if doc.a_a => "NOISE FLOOR",
@@ -73,6 +74,7 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
             ),
             None => "Runs of the same target do not differ more than by chance.".into(),
         },
+        (Outcome::Regression, _) if failed(&doc.candidate) > 0 => fails(doc),
         (Outcome::Regression, None) => format!("{p} is slower{}.", values(line)),
         (Outcome::Regression, Some(change)) => format!("{}.", moved(change)),
         (Outcome::Improvement, Some(change)) => format!("{}.", moved(change)),
@@ -131,8 +133,28 @@ fn why(doc: &CompareDocument, p: &str) -> String {
             "One side fails more, and what failed enters no percentile: {p} speaks for other arrivals on each side. See \
              the errors first."
         ),
+        Some(NoVerdictReason::CandidateFails) => format!(
+            "{} But so few may fall to one side by chance, and its other runs are not slower. Repeat the runs.",
+            fails(doc)
+        ),
+        Some(NoVerdictReason::Interrupted) => "Not every run was measured: there is no verdict.".into(),
         None => "Nothing can be said.".into(),
     }
+}
+
+/// Runs of a side in which its target failed where the other one did not.
+fn failed(side: &Side) -> usize {
+    side.runs.iter().filter(|run| run.target_failed.is_some()).count()
+}
+
+/// In how many runs, and how.
+fn fails(doc: &CompareDocument) -> String {
+    let how = doc.candidate.runs.iter().find_map(|run| run.target_failed.as_deref()).unwrap_or_default();
+    format!(
+        "The candidate fails in {} of {} under the load that every run of the baseline carried. {how}",
+        failed(&doc.candidate),
+        format::plural(counting(&doc.candidate) as u64, "run", "runs"),
+    )
 }
 
 /// Runs of a side that count.
@@ -145,6 +167,13 @@ pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
     let p = format::quantile_label(doc.rule.quantile);
     let runs = || doc.baseline.runs.iter().chain(&doc.candidate.runs).filter(|run| run.left_out.is_none());
     let mut doubts = Vec::new();
+    if doc.load.phases.iter().any(|phase| (phase.from_per_s, phase.to_per_s) != first_rates(doc)) {
+        doubts.push(format!(
+            "The rate changes in each run ({}): {p} mixes all of its rates, and says neither which of them the target \
+             carries nor how it recovers. Hold one rate, or read the reports of the runs.",
+            format::plain(&doc.load.summary)
+        ));
+    }
     let mut degraded = runs().filter(|run| run.validity == ValidityStatus::Degraded);
     if let Some(first) = degraded.next() {
         let others = degraded.count();
@@ -162,6 +191,11 @@ pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// Of a hold, the rate at both ends of every phase.
+fn first_rates(doc: &CompareDocument) -> (f64, f64) {
+    doc.load.phases.first().map_or((0.0, 0.0), |first| (first.from_per_s, first.from_per_s))
 }
 
 /// What must be known beside the answer, a sentence each.
@@ -188,6 +222,11 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
             );
         }
         notes.push(note + ".");
+    }
+    match (failed(&doc.candidate), doc.lines.is_empty()) {
+        (0, _) => {}
+        (_, true) => notes.push("A candidate that fails has no latency to show.".into()),
+        (_, false) => notes.push("The table leaves out the runs in which the candidate failed.".into()),
     }
     if !doc.unsupported.is_empty() {
         let names: Vec<String> = doc.unsupported.iter().map(|&q| format::quantile_label(q)).collect();

@@ -3,7 +3,9 @@
 use super::shown;
 use crate::event;
 use crate::format;
-use unblink_artifact::document::{Distribution, IntervalKind, Quantile, RunDocument};
+use unblink_artifact::document::{
+    Distribution, IntervalKind, Quantile, RunDocument, ShapeResult, SoakFigure, SoakFigureName,
+};
 
 /// The percentiles that the two extremes are told for: what people quote.
 const EXTREMES_OF: [f64; 3] = [0.5, 0.9, 0.99];
@@ -22,6 +24,8 @@ pub(crate) fn without_interval(doc: &RunDocument) -> Vec<String> {
     let mut told: Vec<(String, Vec<f64>)> = Vec::new();
     for quantile in &d.quantiles[..shown(d).0] {
         let Some(reason) = reason(doc, quantile) else { continue };
+        // A drift looks like an event, and like a memory longer than any run.
+        let reason = if drifts(doc) { "no interval, since response times drift".to_string() } else { reason };
         match told.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, of)) => of.push(quantile.q),
             None => told.push((reason, vec![quantile.q])),
@@ -33,6 +37,13 @@ pub(crate) fn without_interval(doc: &RunDocument) -> Vec<String> {
             format!("{}: {reason}", labels.join(", "))
         })
         .collect()
+}
+
+/// A soak has found that response times are not at one level.
+fn drifts(doc: &RunDocument) -> bool {
+    let Some(ShapeResult::Soak(soak)) = &doc.shape else { return false };
+    let is_time = |figure: &SoakFigure| matches!(figure.figure, SoakFigureName::P50 | SoakFigureName::P99);
+    soak.figures.iter().any(|figure| figure.is_drift && is_time(figure))
 }
 
 fn reason(doc: &RunDocument, quantile: &Quantile) -> Option<String> {

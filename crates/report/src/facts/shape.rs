@@ -3,7 +3,8 @@
 use super::Title;
 use crate::format::{self, count, duration, moment, plural, quantile_label};
 use unblink_artifact::document::{
-    Broken, FailureMode, LevelBefore, RecoveryTime, RunDocument, ShapeResult, Spike, Stress, TimeLimit,
+    Broken, FailureMode, LevelBefore, LoadShape, RecoveryTime, RunDocument, RunStatus, ShapeResult, Spike,
+    Stress, TimeLimit,
 };
 
 /// A section of the report.
@@ -29,11 +30,69 @@ pub(super) fn line(what: &'static str, figure: impl Into<String>, meant: impl In
 
 /// Nothing of a load without a name, or of which too little was run.
 pub(crate) fn shape(doc: &RunDocument) -> Option<Shape> {
-    match doc.shape.as_ref()? {
+    let Some(shape) = &doc.shape else { return untold(doc) };
+    match shape {
         ShapeResult::Spike(found) => Some(spike(found)),
         ShapeResult::Stress(found) => Some(stress(found)),
         ShapeResult::Soak(found) => Some(super::soak::soak(found)),
     }
+}
+
+/// Why nothing is said of a load that grows on purpose.
+fn untold(doc: &RunDocument) -> Option<Shape> {
+    let name = match doc.load.shape? {
+        LoadShape::Spike => "Spike",
+        LoadShape::Stress => "Stress",
+        LoadShape::Load | LoadShape::Soak => return None,
+    };
+    let base = doc.load.phases.first().filter(|_| doc.part.is_none())?;
+    // The level is that of the last three quarters, and takes one step of five arrivals.
+    let due = base.from_per_s * base.duration_ns as f64 / 1e9 * 0.75;
+    let why = if due < 10.0 {
+        format!(
+            "at {} too few arrivals come before it to know the level that it is held against. Take a longer -d or a \
+             higher lower rate.",
+            format::rate(base.from_per_s)
+        )
+    } else if doc.status == RunStatus::Complete {
+        "nothing was answered before it, or too late to be a level that it could be held against.".into()
+    } else {
+        "the run ended too early.".into()
+    };
+    let finding = format!("No verdict: {why}");
+    let picture = Title { finding: finding.clone(), plotted: String::new() };
+    Some(Shape { name, finding, lines: Vec::new(), picture })
+}
+
+/// The largest figures of such a load: its own, since percentiles of the whole run mix all rates. (figure, name)
+pub(crate) fn shape_figures(doc: &RunDocument) -> Option<(&'static str, Vec<(String, &'static str)>)> {
+    let recovery = |found: &RecoveryTime| match found.after_ns {
+        Some(0) => "at once".to_string(),
+        Some(after) => duration(after),
+        None => "not seen".to_string(),
+    };
+    let level = |before: &LevelBefore| {
+        [(duration(before.p50_ns), "p50 before"), (duration(before.p99_ns), "p99 before")]
+    };
+    match doc.shape.as_ref()? {
+        ShapeResult::Spike(spike) => {
+            let own = [(count(spike.unanswered_max), "backlog"), (recovery(&spike.recovery), "recovery")];
+            Some(("Spike", level(&spike.before).into_iter().chain(own).collect()))
+        }
+        ShapeResult::Stress(stress) => {
+            let mut own = vec![(format::rate(stress.delivered_best_per_s), "best")];
+            own.extend(stress.broken.as_ref().map(|broken| (format::rate(broken.per_s), "broke at")));
+            own.extend(stress.recovery.as_ref().map(|found| (recovery(found), "recovery")));
+            Some(("Stress", level(&stress.before).into_iter().chain(own).collect()))
+        }
+        ShapeResult::Soak(_) => None,
+    }
+}
+
+/// So few steps can't show whether it is as before.
+fn is_too_coarse(recovery: &RecoveryTime) -> bool {
+    recovery.after_ns.is_none() && recovery.watched_ns < recovery.resolution_ns.max(1).saturating_mul(5)
+        || recovery.resolution_ns == 0
 }
 
 fn spike(spike: &Spike) -> Shape {
@@ -44,8 +103,12 @@ fn spike(spike: &Spike) -> Shape {
     let finding = match (spike.recovery.after_ns, fails_before(&spike.before)) {
         // A level of failures is none to come back to.
         (_, Some(share)) => format!(
-            "It lost {lost} from the begin of {jump} on, and up to {share} failed before it already: there is no level \
+            "It lost {lost} from the begin of {jump} on, and {share} failed before it already: there is no level \
              to come back to."
+        ),
+        (None, None) if is_too_coarse(&spike.recovery) => format!(
+            "{}Whether it was as before after {jump} can't be told: too few arrivals came within {within}.",
+            if spike.lost > 0 { format!("It lost {lost}. ") } else { String::new() }
         ),
         (None, _) if spike.lost > 0 => {
             format!(
@@ -93,6 +156,7 @@ fn spike(spike: &Spike) -> Shape {
             _ if spike.lost > 0 => format!("{lost} lost; at most {piled} without an answer"),
             Some(0) => format!("At most {piled} without an answer; as before at once"),
             Some(after) => format!("At most {piled} without an answer; as before after {}", duration(after)),
+            None if is_too_coarse(&spike.recovery) => format!("At most {piled} without an answer"),
             None => format!("At most {piled} without an answer; not as before to the end"),
         },
         plotted: "Arrivals that were due and without an answer, by time. Shaded: the spike.".into(),
@@ -156,6 +220,10 @@ fn failure(stress: &Stress) -> String {
 fn recovers(stress: &Stress) -> String {
     let Some(recovery) = &stress.recovery else { return String::new() };
     match recovery.after_ns {
+        None if is_too_coarse(recovery) => format!(
+            "Whether it recovers can't be told: too few arrivals came within {}.",
+            moment(recovery.watched_ns)
+        ),
         None => format!("It did not recover within {}.", moment(recovery.watched_ns)),
         Some(after) if after <= recovery.resolution_ns => "It recovers at once.".into(),
         Some(after) => format!("It recovers in {}.", duration(after)),
@@ -199,6 +267,11 @@ fn recovery(recovery: &RecoveryTime, from: &str) -> Line {
             if after == 0 { "at once".to_string() } else { duration(after) },
             format!("{from}, known to {}", duration(recovery.resolution_ns)),
         ),
+        None if is_too_coarse(recovery) => line(
+            "recovery",
+            "not told",
+            format!("{from}: too few arrivals in {}", moment(recovery.watched_ns)),
+        ),
         None => line("recovery", "not seen", format!("{from}, in {}", moment(recovery.watched_ns))),
     }
 }
@@ -212,7 +285,7 @@ fn before(before: &LevelBefore) -> Line {
     let open = plural(before.unanswered, "arrival", "arrivals");
     let mut meant = format!("median; p99 {}, {open} without an answer", duration(before.p99_ns));
     if let Some(share) = fails_before(before) {
-        meant += &format!(", up to {share} failed");
+        meant += &format!(", {share} failed");
     }
     line("before", duration(before.p50_ns), meant)
 }
@@ -245,7 +318,7 @@ mod tests {
     fn a_base_that_fails_is_no_level_to_come_back_to() {
         let fails = told(|spike| (spike.lost, spike.before.failed_share) = (20_000, 1.0));
         let finding = format::plain(&fails.finding);
-        assert!(finding.contains("up to 100 % failed before it already"), "{finding}");
+        assert!(finding.contains("100 % failed before it already"), "{finding}");
         assert!(!finding.contains("carried") && !finding.contains("was as before"), "{finding}");
         // None lost afterwards, but the level is one of failures.
         let healed = told(|spike| spike.before.failed_share = 0.5);

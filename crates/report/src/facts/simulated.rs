@@ -1,7 +1,7 @@
 //! What must be said of a run that was not real, and of pages that need several requests.
 
-use crate::format;
-use unblink_artifact::document::RunDocument;
+use crate::{event, format};
+use unblink_artifact::document::{IntervalKind, RunDocument};
 
 /// That the run was simulated, and with what: a sentence for the top, then details.
 pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
@@ -72,16 +72,27 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
         if censored { format!("more than {time}") } else { format!("{time} or longer") }
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
-    let mut sentences = vec![format!(
-        "Half of the pages that {need} take {}, 1 in 100 takes {}{few}.",
-        time(fanout.p50_ns, fanout.p50_censored),
-        time(fanout.p99_ns, fanout.p99_censored)
-    )];
+    let half = format!("Half of the pages that {need} take {}", time(fanout.p50_ns, fanout.p50_censored));
+    let one_of_100 = format!("1 in 100 takes {}{few}.", time(fanout.p99_ns, fanout.p99_censored));
+    let mut sentences = match (fanout.p50_one_event, fanout.p99_one_event) {
+        (false, false) => vec![format!("{half}, {one_of_100}")],
+        (false, true) => vec![format!("{half}; what 1 in 100 takes can't be told.")],
+        (true, _) => vec![format!("How long pages take that {need} can't be told.")],
+    };
+    if fanout.p50_one_event || fanout.p99_one_event {
+        let first = doc.response_time.quantiles.iter().find(|q| q.interval == Some(IntervalKind::OneEvent));
+        let at = first.and_then(|quantile| quantile.event_at_ns);
+        let at = at.map_or(String::new(), |at| format!(" at t = {}", format::moment(event::about(doc, at))));
+        sentences.push(format!(
+            "One event{at} decides it: a page's requests are sent together and meet it together, so that only the pages \
+             of that time feel it, and how many these are is a question of how often such events come."
+        ));
+    }
     let wanted = [0.5, 0.9, 0.99, 0.999];
     let shares: Vec<String> = fanout
         .slower
         .iter()
-        .filter(|slower| wanted.contains(&slower.q))
+        .filter(|slower| wanted.contains(&slower.q) && !slower.one_event)
         .map(|slower| {
             let label = format::quantile_label(slower.q);
             format!("{label} ({}): {}", format::duration(slower.value_ns), format::percent(slower.share))

@@ -39,7 +39,13 @@ fn told(figure: &SoakFigure) -> Line {
             format!("no drift found {between}; findable: {}", amount(figure, findable))
         }
     };
-    line(name(figure), amount(figure, figure.level), meant)
+    // The percentile of the whole time stands in the table of latency, and is another figure.
+    let what = match figure.figure {
+        SoakFigureName::P50 => "p50 by interval",
+        SoakFigureName::P99 => "p99 by interval",
+        _ => name(figure),
+    };
+    line(what, amount(figure, figure.level), meant)
 }
 
 /// What a figure is called.

@@ -4,7 +4,7 @@
 use super::{cause, generator, none_ok, not_sent, of_answered, quantile, simulated, usual_row_ns};
 use crate::event::{self, Tail};
 use crate::format::{self, duration, plural};
-use unblink_artifact::document::{LoadModel, Quantile, RunDocument, RunStatus, SeriesRow};
+use unblink_artifact::document::{LoadModel, Quantile, RunDocument, RunStatus, SeriesRow, ShapeResult};
 
 /// What a picture says and what it shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +95,12 @@ pub(crate) fn heat(doc: &RunDocument) -> Title {
 }
 
 fn heat_finding(doc: &RunDocument) -> String {
+    // What the load does on purpose is no event, and its percentiles mix all rates.
+    if let Some(ShapeResult::Spike(_) | ShapeResult::Stress(_)) = &doc.shape
+        && let Some(shape) = super::shape(doc)
+    {
+        return shape.finding.trim_end_matches('.').into();
+    }
     let response = |q| quantile(&doc.response_time, q);
     let Some(p50) = response(0.5) else { return no_times(doc) };
     let mut below = None;

@@ -6,6 +6,9 @@ use crate::terminal::text::{Align, Paint, Screen, Span};
 use crate::{facts, format};
 use unblink_artifact::history::{HistoryDocument, IndexedRun};
 
+/// Columns that every figure of a row takes.
+const WIDE_MIN: usize = 72;
+
 pub(super) fn render(doc: &HistoryDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if doc.runs.is_empty() {
@@ -25,12 +28,19 @@ pub(super) fn render(doc: &HistoryDocument, style: &Style) -> String {
             screen.paragraph(0, Paint::Bold, &target);
             screen.paragraph(2, Paint::Dim, &load);
         }
-        let names = ["run", "started (UTC)", "p50", "p99", "not ok", "is", ""];
+        let mut names = vec!["run", "started (UTC)", "p50", "p99", "not ok", "is", ""];
+        let (left, right) = (Align::Left, Align::Right);
+        let mut align = vec![left, left, right, right, right, left, left];
+        // A row stays in its line: where there is little room, the year and the median go.
+        let is_narrow = screen.width() < WIDE_MIN;
+        if is_narrow {
+            names.remove(2);
+            align.remove(2);
+        }
         let mut rows: Vec<Vec<Span>> =
             vec![names.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-        rows.extend(some.into_iter().map(row));
-        let (left, right) = (Align::Left, Align::Right);
-        screen.table(&[left, left, right, right, right, left, left], &rows);
+        rows.extend(some.into_iter().map(|run| row(run, is_narrow)));
+        screen.table(&align, &rows);
     }
     if doc.more {
         screen.paragraph(2, Paint::Dim, "There are more; --limit shows them.");
@@ -51,7 +61,7 @@ fn by_series(runs: &[IndexedRun]) -> Vec<Vec<&IndexedRun>> {
     all
 }
 
-fn row(run: &IndexedRun) -> Vec<Span> {
+fn row(run: &IndexedRun, is_narrow: bool) -> Vec<Span> {
     let quantile = |q| facts::quantile(&run.response_time, q).map_or("–".into(), facts::value);
     let word = word(run);
     let paint = match word {
@@ -59,15 +69,21 @@ fn row(run: &IndexedRun) -> Vec<Span> {
         "fail" | "invalid" | "aborted" => Paint::Bad,
         _ => Paint::Finding,
     };
-    vec![
+    let started = minute(&run.started_at);
+    let started = if is_narrow { started.chars().skip("2026-".len()).collect() } else { started };
+    let mut spans = vec![
         (Paint::Bold, short_id(run).into()),
-        (Paint::Plain, minute(&run.started_at)),
+        (Paint::Plain, started),
         (Paint::Plain, quantile(0.5)),
         (Paint::Response, quantile(0.99)),
         (Paint::Plain, run.error_share().map_or("–".into(), format::percent)),
         (paint, word.into()),
         (Paint::Plain, labels(run)),
-    ]
+    ];
+    if is_narrow {
+        spans.remove(2);
+    }
+    spans
 }
 
 /// The first request, and how many more.

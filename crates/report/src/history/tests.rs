@@ -18,6 +18,14 @@ fn a_list_fits_the_screen() {
     let text = list(&doc, &STYLE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
+    // A row stays in its line where there is little room.
+    let unlabelled =
+        doc.runs.iter().cloned().map(|run| IndexedRun { tags: Default::default(), ..run }).collect();
+    let doc = HistoryDocument::new("/data/history.db".into(), unlabelled, false);
+    let text = list(&doc, &Style { width: 60, color: false });
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    let rows = text.lines().filter(|line| line.contains(short_id(&doc.runs[0]))).collect::<Vec<_>>();
+    assert!(rows[0].split_whitespace().count() >= 6, "{rows:?}");
 }
 
 /// As a comparison measures them: A B B A.

@@ -3,7 +3,7 @@
 use crate::svg::canvas::escape;
 use crate::{facts, format};
 use std::fmt::Write;
-use unblink_artifact::document::{Finding, RunDocument, Severity, ValidityStatus, VerdictStatus};
+use unblink_artifact::document::{Finding, LoadShape, RunDocument, Severity, ValidityStatus, VerdictStatus};
 
 /// Validity first, then what users felt in a sentence, then the findings.
 pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
@@ -99,6 +99,11 @@ fn write_finding(out: &mut String, finding: &Finding) {
 
 /// The quantiles that people quote, in a sentence.
 fn felt(doc: &RunDocument) -> Option<String> {
+    if let Some((lead, figures)) = facts::shape_figures(doc) {
+        let span = |(figure, name): (String, &str)| format!("<span><b>{}</b> {name}</span>", escape(&figure));
+        let figures: String = figures.into_iter().map(span).collect();
+        return Some(format!("<span class=\"lead\">{lead}</span>{figures}"));
+    }
     let d = &doc.response_time;
     let mut parts = Vec::new();
     let (shown, _) = facts::shown(d);
@@ -115,7 +120,10 @@ fn felt(doc: &RunDocument) -> Option<String> {
         ));
     }
     parts.push(format!("<span><b>{}</b> max</span>", escape(&facts::max(d))));
-    Some(format!("<span class=\"lead\">Response time</span>{}", parts.join("")))
+    // A load that grows on purpose, and of which nothing can be said.
+    let is_mixed = matches!(doc.load.shape, Some(LoadShape::Spike | LoadShape::Stress));
+    let lead = if is_mixed { "Response time, all rates mixed" } else { "Response time" };
+    Some(format!("<span class=\"lead\">{lead}</span>{}", parts.join("")))
 }
 
 /// What a load of a named shape was run for.

@@ -181,12 +181,24 @@ pub(crate) fn value_axis(
     name: &str,
     label: impl Fn(f64) -> String,
 ) {
-    for tick in scale.ticks((plot.height() / 34.0) as usize) {
+    horizontal(canvas, plot, scale, &scale.ticks((plot.height() / 34.0) as usize), label);
+    canvas.text("axis", (2.0, 11.0), Anchor::Start, name);
+}
+
+/// The same for counts: no grid line lies between two whole numbers.
+pub(crate) fn count_axis(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
+    let mut ticks = scale.ticks((plot.height() / 34.0) as usize);
+    ticks.retain(|tick| (tick - tick.round()).abs() < 1e-9);
+    horizontal(canvas, plot, scale, &ticks, |n| format::count(n.round() as u64));
+    canvas.text("axis", (2.0, 11.0), Anchor::Start, name);
+}
+
+fn horizontal(canvas: &mut Canvas, plot: &Plot, scale: &Scale, ticks: &[f64], label: impl Fn(f64) -> String) {
+    for &tick in ticks {
         let y = scale.at(tick);
         canvas.line("grid", (plot.left, y), (plot.right, y));
         canvas.text("tick", (plot.left - 8.0, y + 4.0), Anchor::End, &label(tick));
     }
-    canvas.text("axis", (2.0, 11.0), Anchor::Start, name);
 }
 
 /// Vertical grid lines for durations along x.

@@ -1,6 +1,6 @@
 //! What a load of a named shape did to its target, over time.
 
-use super::axis::{Plot, Scale, time_axis, value_axis};
+use super::axis::{Plot, Scale, count_axis, time_axis};
 use super::canvas::{Anchor, Canvas, polyline};
 use super::heat::span;
 use super::{Picture, sized};
@@ -45,7 +45,7 @@ fn draw_spike(canvas: &mut Canvas, doc: &RunDocument, spike: &Spike) {
     let (from, to) = (x.at(spike.from_ns as f64), x.at(spike.to_ns as f64));
     canvas.rect("apart", from, plot.top, to - from, plot.height());
     time_axis(canvas, &plot, &x, "time");
-    value_axis(canvas, &plot, &y, "without an answer", |n| format::count(n.round() as u64));
+    count_axis(canvas, &plot, &y, "without an answer");
     let end = |row: &SeriesRow| row.start_ns.saturating_add(row.length_ns) as f64;
     let level = |row: &SeriesRow| row.in_flight.saturating_add(row.backlog) as f64;
     canvas.path("line flight", &polyline(rows.iter().map(|row| Some((x.at(end(row)), y.at(level(row)))))));
@@ -85,7 +85,7 @@ fn draw_stress(canvas: &mut Canvas, doc: &RunDocument, stress: &Stress) {
         canvas.rect("apart", from, plot.top, to - from, plot.height());
     }
     time_axis(canvas, &plot, &x, "time");
-    value_axis(canvas, &plot, &y, "per second", |n| format::count(n.round() as u64));
+    count_axis(canvas, &plot, &y, "per second");
     let middle = |row: &SeriesRow| x.at(row.start_ns as f64 + row.length_ns as f64 / 2.0);
     let mut draw = |class: &str, of: &dyn Fn(&SeriesRow) -> f64| {
         let points = rows.iter().map(|row| Some((middle(row), y.at(per_s(of(row), row)))));

@@ -1,0 +1,95 @@
+//! Which field of a plan an error is about, when it was found by what reads flags: the message names the flag, and
+//! mostly the value.
+
+use super::file::{Given, PlanFile, Text};
+use super::source::{Pointed, Wrong};
+use crate::args::Cli;
+use anyhow::{Error, anyhow};
+use clap::CommandFactory;
+use std::ffi::OsString;
+use std::ops::Range;
+use unblink_analysis::slo::{AbortRule, Slo};
+
+/// The error with its place in the plan; with the plan's name alone where no field is named, as when one is missing.
+pub(super) fn pointed(plan: &PlanFile, error: Error) -> Error {
+    if error.chain().any(|cause| cause.is::<Pointed>()) {
+        return error;
+    }
+    let said = without_name(plan, &error);
+    match place(plan, &said) {
+        Some(at) => plan.error(&Wrong::new(at, said)),
+        None => anyhow!("{}: {said}", plan.source.name),
+    }
+}
+
+/// The same for a command line beside the plan: what the user's own flags are to blame for stays as it is.
+pub(super) fn pointed_if_named(plan: &PlanFile, user: &[OsString], error: Error) -> Error {
+    let said = without_name(plan, &error);
+    let is_users = user.iter().skip(2).any(|arg| {
+        let arg = arg.to_string_lossy();
+        let flag = arg.split('=').next().unwrap_or_default();
+        flag.starts_with('-') && named_at(&said, flag).is_some()
+    });
+    let is_pointed = error.chain().any(|cause| cause.is::<Pointed>());
+    match place(plan, &said).filter(|_| !is_users && !is_pointed) {
+        Some(at) => plan.error(&Wrong::new(at, said)),
+        None => error,
+    }
+}
+
+fn without_name(plan: &PlanFile, error: &Error) -> String {
+    let said = crate::explain_error(error);
+    said.strip_prefix(&format!("{}: ", plan.source.name)).unwrap_or(&said).to_string()
+}
+
+/// Of several fields, the one that the message names first.
+fn place(plan: &PlanFile, said: &str) -> Option<Range<usize>> {
+    let is_quoted = |given: &Given, text: &Text| {
+        let meant = match given.field.name.as_str() {
+            "slo" => Slo::parse(&text.raw).map(|slo| slo.to_string()).ok(),
+            "abort-on" => AbortRule::parse(&text.raw).map(|rule| rule.to_string()).ok(),
+            _ => None,
+        };
+        let quoted = |text: &str| said.contains(&format!("{text:?}"));
+        quoted(&text.raw) || meant.is_some_and(|meant| quoted(&meant))
+    };
+    let mentioned = |given: &Given| {
+        let at = flags(&given.field.name).iter().filter_map(|flag| named_at(said, flag)).min()?;
+        let quoted = given.values.iter().find(|text| is_quoted(given, text));
+        Some((at, quoted.or(given.values.first())?.at.clone()))
+    };
+    let of_target = plan.target.as_ref().filter(|target| said.contains(&target.raw)).map(|t| t.at.clone());
+    plan.given.iter().filter_map(mentioned).min_by_key(|(at, _)| *at).map(|(_, at)| at).or(of_target)
+}
+
+/// `--rate` and `-R`.
+fn flags(name: &str) -> Vec<String> {
+    let cli = Cli::command();
+    let commands = ["run", "sim"].into_iter().filter_map(|command| cli.find_subcommand(command));
+    let arg = commands.flat_map(|command| command.get_arguments()).find(|arg| arg.get_long() == Some(name));
+    let short = arg.and_then(|arg| arg.get_short()).map(|short| format!("-{short}"));
+    std::iter::once(format!("--{name}")).chain(short).collect()
+}
+
+/// Where the message names this flag, and no longer one.
+fn named_at(said: &str, flag: &str) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '-';
+    let is_alone = |at: usize| {
+        let before = said[..at].chars().next_back();
+        let behind = said[at + flag.len()..].chars().next();
+        !before.is_some_and(is_word) && !behind.is_some_and(is_word)
+    };
+    said.match_indices(flag).map(|(at, _)| at).find(|&at| is_alone(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_named_by_itself() {
+        assert_eq!(named_at("-R and --closed exclude", "-R"), Some(0));
+        assert_eq!(named_at("--rate-limit or '--rate <RATE>'", "--rate"), Some(17));
+        assert_eq!((named_at("--rate-limit", "--rate"), named_at("a-R", "-R")), (None, None));
+    }
+}
