@@ -6,8 +6,8 @@ mod servers;
 
 use unblink_analysis::compare::power::Power;
 use unblink_analysis::compare::{
-    ALARM_LEVEL, NoVerdict, Quantity, Rule, Run, RunParts, Verdict, band, compare, decided, noise,
-    permutation,
+    ALARM_LEVEL, NoVerdict, Quantity, Rule, Run, RunParts, Verdict, band, compare, compare_with_failed,
+    decided, noise, permutation,
 };
 use unblink_analysis::interval::History;
 use unblink_core::record::Track;
@@ -48,6 +48,24 @@ fn run_with(p99_ns: u64, seed: u64, censored_per_s: u64, failed_share: f64) -> R
 
 fn runs(p99_ms: [f64; 5]) -> Vec<Run> {
     p99_ms.iter().zip(0..).map(|(ms, seed)| run_of((ms * 1e6) as u64, seed)).collect()
+}
+
+#[test]
+fn a_run_that_failed_is_slower_than_any_other() {
+    let baseline = runs([10.0, 10.2, 10.1, 9.9, 10.3]);
+    let beside = |candidate: &[Run], failed| compare_with_failed(&baseline, candidate, failed, &RULE);
+    let all = beside(&[], 5);
+    assert_eq!(all.verdict, Verdict::Regression);
+    assert!((all.p_value.expect("a test") - 2.0 / 252.0).abs() < 1e-12);
+    assert_eq!((all.noise_sd, all.smallest_findable), (None, None), "nobody knows how slow they were");
+    assert!(all.lines.iter().all(|line| line.candidate.is_none() && line.change.is_none()), "{all:?}");
+    let alike = runs([10.1, 10.2, 9.9, 10.0, 10.3]);
+    assert_eq!(beside(&alike[..4], 1).verdict, Verdict::None(NoVerdict::CandidateFails));
+    let slower = runs([10.35, 10.4, 10.45, 10.35, 1.0]);
+    assert_eq!(beside(&slower[..4], 1).verdict, Verdict::None(NoVerdict::CandidateFails), "2 % on average");
+    let slower = runs([11.4, 11.5, 11.6, 11.4, 1.0]);
+    assert_eq!(beside(&slower[..4], 1).verdict, Verdict::Regression);
+    assert_eq!(beside(&[], 4).verdict, Verdict::None(NoVerdict::TooFewRuns));
 }
 
 #[test]

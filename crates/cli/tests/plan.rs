@@ -88,7 +88,7 @@ fn what_is_shown_holds_no_secret_and_is_a_plan() {
         let again = format!("again.{}", if form == "toml" { "toml" } else { "yaml" });
         place.file(&again, &text);
         let read = place.call(&["plan", "show", &again, "--as", "json"]);
-        let json = place.call(&["plan", "show", "plan.toml", "--as", "json"]);
+        let json = place.call(&["plan", "show", "plan.toml", "--json"]);
         assert_eq!(read.stdout, json.stdout, "{form}");
     }
 }

@@ -226,7 +226,7 @@ fn what_can_not_be_watched() {
 fn too_few_arrivals_give_no_verdict_and_say_so() {
     let place = Place::new();
     let args =
-        ["sim", "--shape", "spike", "-R", "30/m..10", "-d", "30s", "--server", "service=10ms", "-o", "out"];
+        ["sim", "--shape", "spike", "-R", "0.5..10", "-d", "30s", "--server", "service=10ms", "-o", "out"];
     let said = place.call(&args);
     assert!(said.stdout.contains("No verdict: at 0.5/s too few arrivals"), "{said:?}");
     let page = place.text("out/report.html");

@@ -60,8 +60,8 @@ pub fn columns(demo: &Demo) -> [DemoColumn; 3] {
         (q, exact.map(|(_, ns)| *ns))
     });
     [
-        measured("What a closed-loop tool reports", &demo.closed, &demo.closed.service_time),
-        measured("What users feel", &demo.open, &demo.open.response_time),
+        measured("What a closed-loop tool reports", &demo.closed, "service time", &demo.closed.service_time),
+        measured("What users feel", &demo.open, "response time", &demo.open.response_time),
         DemoColumn {
             title: "Exact, from theory".into(),
             subtitle: "what users must feel".into(),
@@ -71,7 +71,7 @@ pub fn columns(demo: &Demo) -> [DemoColumn; 3] {
     ]
 }
 
-fn measured(title: &str, doc: &RunDocument, d: &Distribution) -> DemoColumn {
+fn measured(title: &str, doc: &RunDocument, what: &str, d: &Distribution) -> DemoColumn {
     let value = |q: f64| {
         if q == 1.0 {
             return d.max.filter(|_| d.censored == 0);
@@ -80,7 +80,7 @@ fn measured(title: &str, doc: &RunDocument, d: &Distribution) -> DemoColumn {
     };
     DemoColumn {
         title: title.into(),
-        subtitle: doc.load.summary.clone(),
+        subtitle: format!("{what}; {}", doc.load.summary),
         values: QUANTILES.map(|q| (q, value(q))).to_vec(),
         samples: d.count,
     }

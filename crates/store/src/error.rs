@@ -40,15 +40,31 @@ pub enum Failure {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The database says no.
-    #[error("{}", plain(.0))]
-    Database(#[from] sqlx::Error),
+    #[error("{0}")]
+    Database(String),
     /// Its tables can't be brought up to date.
-    #[error("{}", plain_migration(.0))]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("{0}")]
+    Migration(String),
     /// It did not answer.
     #[error("no answer in {} s", crate::PATIENCE.as_secs())]
     Timeout,
 }
+
+// In words alone: as a source, the driver's error would be told once more, with its numbers.
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Failure {
+        Failure::Database(plain(&error))
+    }
+}
+
+impl From<sqlx::migrate::MigrateError> for Failure {
+    fn from(error: sqlx::migrate::MigrateError) -> Failure {
+        Failure::Migration(plain_migration(&error))
+    }
+}
+
+/// Of a database that another process has locked.
+pub(crate) const HELD: &str = "another process holds it and does not let go";
 
 /// What a database says, in words instead of the numbers of <https://sqlite.org/rescode.html>.
 fn plain(error: &sqlx::Error) -> String {
@@ -56,7 +72,7 @@ fn plain(error: &sqlx::Error) -> String {
     let code = said.code().and_then(|code| code.parse::<u32>().ok());
     // Of an extended code, the lowest byte.
     let meant = match code.map(|code| code & 0xff).filter(|_| is_sqlite(said)) {
-        Some(5 | 6) => "another process holds it and does not let go",
+        Some(5 | 6) => HELD,
         Some(8) => "it can only be read: the file or its folder is not writable",
         Some(11) => "the file is damaged; unblink index DIR makes a new one from run folders",
         Some(13) => "the disk is full",

@@ -1,7 +1,7 @@
 //! Opening, and the tables.
 
 use crate::Location;
-use crate::error::Failure;
+use crate::error::{Failure, HELD};
 use crate::location::Access;
 use sqlx::AnyConnection;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -55,7 +55,7 @@ fn migrator() -> Migrator {
 /// Another process is at the same.
 fn is_contention(failure: &Failure) -> bool {
     let text = failure.to_string();
-    ["locked", "busy", "already exists", "UNIQUE constraint", "duplicate key"]
+    [HELD, "locked", "busy", "already exists", "UNIQUE constraint", "duplicate key"]
         .iter()
         .any(|part| text.contains(part))
 }

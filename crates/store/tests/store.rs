@@ -1,52 +1,11 @@
 //! A store against what a reader of its documentation would expect.
 
+mod support;
+
 use std::collections::BTreeMap;
-use unblink_artifact::document::{
-    Arrivals, Distribution, LoadModel, Quantile, Rate, RunStatus, Target, Validity, ValidityStatus,
-};
+use support::run;
 use unblink_artifact::history::IndexedRun;
 use unblink_store::{Filter, Location, Store, StoreError};
-
-fn distribution(p99: u64) -> Distribution {
-    Distribution {
-        unit: "ns".into(),
-        count: 100,
-        censored: 0,
-        mean: Some(p99 as f64 / 2.0),
-        max: Some(p99),
-        max_censored: false,
-        quantiles: vec![Quantile { q: 0.99, value: p99, ..Quantile::default() }],
-    }
-}
-
-/// The run with this number; each starts a second after the one before.
-fn run(number: u32) -> IndexedRun {
-    IndexedRun {
-        id: format!("{number:04x}{:012x}", number * 7),
-        series: format!("{}", number % 2),
-        started_at: format!("2026-01-31T12:{:02}:{:02}.{:03}Z", number / 60, number % 60, number % 7),
-        folder: format!("/runs/{number}"),
-        status: RunStatus::Complete,
-        validity: Validity { status: ValidityStatus::Valid, findings: Vec::new() },
-        verdict: None,
-        simulated: false,
-        model: LoadModel::Open,
-        load: "open, 100/s".into(),
-        targets: vec![Target {
-            name: "all".into(),
-            method: "GET".into(),
-            url: format!("http://Host-{number}/a_b"),
-        }],
-        command: vec!["unblink".into()],
-        version: "0.1.0".into(),
-        rate: Rate { offered: Some(100.0), sent: 100.0, achieved: 99.123_456_789 },
-        arrivals: Arrivals { scheduled: 100, ok: 99, failed: 1, ..Arrivals::default() },
-        response_time: distribution(u64::from(number) * 1_000_003),
-        service_time: distribution(1),
-        tags: BTreeMap::from([("commit".into(), format!("c{number}"))]),
-        baselines: BTreeMap::new(),
-    }
-}
 
 struct Place(tempfile::TempDir);
 
@@ -220,7 +179,7 @@ fn what_is_no_database_is_refused_and_left_alone() {
     let path = place.0.path().join("notes.txt");
     std::fs::write(&path, "not a database, but somebody's notes ".repeat(100)).unwrap();
     let error = Store::open(&Location::File(path.clone())).err().expect("refused").to_string();
-    assert!(error.contains("notes.txt") && error.contains("not a database"), "{error}");
+    assert!(error.contains("notes.txt") && error.contains("no SQLite database"), "{error}");
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
     assert!(Store::open(&Location::File(place.0.path().into())).is_err());
 }

@@ -5,7 +5,7 @@ use unblink_core::time::Nanos;
 
 /// A step holds so many arrivals, at the lowest rate of the load.
 const ARRIVALS: f64 = 20.0;
-/// And so many at the least, where the stretch is too short for [`STEPS`] of those.
+/// And so many at the least, where the stretch is too short for twice [`STEPS`] of those.
 const ARRIVALS_MIN: f64 = 5.0;
 /// So few steps can't show that anything holds.
 pub(super) const STEPS: usize = 5;
@@ -34,7 +34,8 @@ pub fn steps(heat: &HeatGrid, from: Nanos, to: Nanos, per_s: f64) -> Vec<Step> {
     let end = ((to.0 / width.0) as usize).max(first);
     let usual = (ARRIVALS / in_column).ceil().max(1.0) as usize;
     let least = (ARRIVALS_MIN / in_column).ceil().max(1.0) as usize;
-    let columns = usual.min(((end - first) / STEPS).max(least));
+    // As many again, so that those that hold have room behind the first of them.
+    let columns = usual.min(((end - first) / (2 * STEPS)).max(least));
     let at = |column: usize| Nanos(column as u64 * width.0);
     let step = |begin: usize| {
         let mut step = Step::empty(at(begin), at(begin + columns));
@@ -134,12 +135,12 @@ mod tests {
     #[test]
     fn steps_are_wide_enough_for_the_lowest_rate() {
         let grid = grid(&[(0, 10_000_000), (950, 10_000_000)]);
-        let wide = steps(&grid, Nanos::ZERO, Nanos::from_secs(3), 40.0);
-        assert_eq!(wide.iter().map(|s| s.end.0 - s.start.0).collect::<Vec<_>>(), [500_000_000; 6]);
-        assert_eq!(wide.iter().map(Step::count).collect::<Vec<_>>(), [1, 1, 0, 0, 0, 0]);
-        // Of a short stretch there are five, as long as each holds five arrivals.
+        let wide = steps(&grid, Nanos::ZERO, Nanos::from_secs(5), 40.0);
+        assert_eq!(wide.iter().map(|s| s.end.0 - s.start.0).collect::<Vec<_>>(), [500_000_000; 10]);
+        assert_eq!(wide.iter().map(Step::count).take(3).collect::<Vec<_>>(), [1, 1, 0]);
+        // Of a short stretch there are ten, as long as each holds five arrivals.
         let count = |per_s: f64| steps(&grid, Nanos::ZERO, Nanos::from_secs(2), per_s).len();
-        assert_eq!([40.0, 20.0, 10.0, 5.0, 2.0].map(count), [5, 5, 4, 2, 0]);
+        assert_eq!([40.0, 20.0, 10.0, 5.0, 2.0].map(count), [10, 6, 4, 2, 0]);
         assert_eq!(steps(&grid, Nanos::ZERO, Nanos::from_secs(1), 1e6).len(), 10);
         // A step that begins before, or ends after, is none.
         assert_eq!(steps(&grid, Nanos::from_millis(50), Nanos::from_millis(399), 1e6).len(), 2);

@@ -56,6 +56,10 @@ pub(crate) struct ShowArgs {
     /// Print the fields of the plan alone, in this form
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub form: Option<Form>,
+
+    /// The same as --as json
+    #[arg(long, conflicts_with = "form")]
+    pub json: bool,
 }
 
 /// What a plan is written in.

@@ -16,22 +16,27 @@ pub(super) fn pointed(plan: &PlanFile, error: Error) -> Error {
         return error;
     }
     let said = without_name(plan, &error);
-    match place(plan, &said) {
+    match place(plan, &said, |_| true) {
         Some(at) => plan.error(&Wrong::new(at, said)),
         None => anyhow!("{}: {said}", plan.source.name),
     }
 }
 
 /// The same for a command line beside the plan: what the user's own flags are to blame for stays as it is.
-pub(super) fn pointed_if_named(plan: &PlanFile, user: &[OsString], error: Error) -> Error {
+/// `all` is the command line with the plan's fields, of which some make way for the user's.
+pub(super) fn pointed_if_named(plan: &PlanFile, user: &[OsString], all: &[OsString], error: Error) -> Error {
     let said = without_name(plan, &error);
+    let is_used = |given: &Given| {
+        let flag = format!("--{}", given.field.name);
+        all.iter().any(|arg| arg.to_string_lossy().split('=').next() == Some(&flag))
+    };
     let is_users = user.iter().skip(2).any(|arg| {
         let arg = arg.to_string_lossy();
         let flag = arg.split('=').next().unwrap_or_default();
         flag.starts_with('-') && named_at(&said, flag).is_some()
     });
     let is_pointed = error.chain().any(|cause| cause.is::<Pointed>());
-    match place(plan, &said).filter(|_| !is_users && !is_pointed) {
+    match place(plan, &said, is_used).filter(|_| !is_users && !is_pointed) {
         Some(at) => plan.error(&Wrong::new(at, said)),
         None => error,
     }
@@ -43,7 +48,7 @@ fn without_name(plan: &PlanFile, error: &Error) -> String {
 }
 
 /// Of several fields, the one that the message names first.
-fn place(plan: &PlanFile, said: &str) -> Option<Range<usize>> {
+fn place(plan: &PlanFile, said: &str, is_used: impl Fn(&Given) -> bool) -> Option<Range<usize>> {
     let is_quoted = |given: &Given, text: &Text| {
         let meant = match given.field.name.as_str() {
             "slo" => Slo::parse(&text.raw).map(|slo| slo.to_string()).ok(),
@@ -59,7 +64,13 @@ fn place(plan: &PlanFile, said: &str) -> Option<Range<usize>> {
         Some((at, quoted.or(given.values.first())?.at.clone()))
     };
     let of_target = plan.target.as_ref().filter(|target| said.contains(&target.raw)).map(|t| t.at.clone());
-    plan.given.iter().filter_map(mentioned).min_by_key(|(at, _)| *at).map(|(_, at)| at).or(of_target)
+    plan.given
+        .iter()
+        .filter(|given| is_used(given))
+        .filter_map(mentioned)
+        .min_by_key(|(at, _)| *at)
+        .map(|(_, at)| at)
+        .or(of_target)
 }
 
 /// `--rate` and `-R`.

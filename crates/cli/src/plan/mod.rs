@@ -44,12 +44,12 @@ pub(crate) fn command_line() -> Result<Cli> {
             let mut rest = argv;
             rest.remove(place + 2);
             let (all, requests) = arguments::joined(&cli, &rest, command, &plan)?;
-            let cli = with_requests(crate::parse(all), requests);
+            let cli = with_requests(crate::parse(all.clone()), requests);
             // Read twice, so that what is wrong with the plan is shown in the plan. Standard input is there once.
             let is_stdin = |text: &file::Text| text.raw == "-";
             if !rest.iter().any(|arg| arg == "-") && !plan.given.iter().any(|g| g.values.iter().any(is_stdin))
             {
-                planned(&cli).map_err(|error| blame::pointed_if_named(&plan, &rest, error))?;
+                planned(&cli).map_err(|error| blame::pointed_if_named(&plan, &rest, &all, error))?;
             }
             Ok(cli)
         }
@@ -137,7 +137,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
     let plan = read_to_look_at(&args.file)?;
     let checked = checked(&plan)?;
     let fields = write::json(&plan, &write::shown);
-    let text = match args.form {
+    let text = match args.form.or(args.json.then_some(Form::Json)) {
         Some(Form::Json) => output::to_json(&fields)? + "\n",
         Some(Form::Yaml) => write::yaml(&fields),
         Some(Form::Toml) => write::toml(&fields),

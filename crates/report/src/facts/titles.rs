@@ -167,8 +167,17 @@ pub(crate) fn close(doc: &RunDocument) -> Option<(Title, u64, u64)> {
             .filter(|high| !high.few_samples && !high.censored && high.value / TAIL_RATIO >= p50)
     })?;
     let Tail::Event { from_ns, to_ns } = event::tail(doc, high.value) else { return None };
-    let length = to_ns.saturating_sub(from_ns).max(column_ns.saturating_mul(4));
-    let (from, to) = (from_ns.saturating_sub(length / 2), to_ns.saturating_add(length));
+    // The event goes on below that percentile: as far down as all that is slower is still one event.
+    let lower = [p50.saturating_add(p50 / 5), p50.saturating_mul(2), p50.saturating_mul(TAIL_RATIO)];
+    let whole = lower.into_iter().filter(|lower| *lower < high.value).find_map(|lower| {
+        match event::tail(doc, lower) {
+            Tail::Event { from_ns: from, to_ns: to } if from <= from_ns && to >= to_ns => Some((from, to)),
+            _ => None,
+        }
+    });
+    let (first_ns, last_ns) = whole.unwrap_or((from_ns, to_ns));
+    let length = last_ns.saturating_sub(first_ns).max(column_ns.saturating_mul(4));
+    let (from, to) = (first_ns.saturating_sub(length / 2), last_ns.saturating_add(length / 2));
     let from = from / column_ns * column_ns;
     let to = to.div_ceil(column_ns).saturating_mul(column_ns);
     if to.saturating_sub(from) > span / 4 {

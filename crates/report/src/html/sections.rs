@@ -90,7 +90,8 @@ fn write_finding(out: &mut String, finding: &Finding) {
         escape(&finding.code),
         facts::severity_word(finding.severity),
     );
-    for (name, value) in &finding.evidence {
+    // What only other programs ask for.
+    for (name, value) in finding.evidence.iter().filter(|(name, _)| *name != "generator_is_narrowest") {
         let (name, value) = facts::evidence(name, *value);
         let _ = write!(out, " <span>{} <b>{}</b></span>", escape(&name), escape(&value));
     }

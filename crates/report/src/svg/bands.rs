@@ -8,6 +8,8 @@ use unblink_artifact::compare::{BandPoint, CompareDocument};
 
 /// The very fastest arrivals would take half of the picture: the scale begins where this share is.
 const SHARE_LOWEST: f64 = 0.1;
+/// Of a label, at the most.
+const CHARACTER_WIDTH: f64 = 7.2;
 /// Room that labels of the deciding percentile keep from each other.
 const LABEL_HEIGHT: f64 = 16.0;
 
@@ -66,6 +68,13 @@ fn label(canvas: &mut Canvas, plot: &Plot, doc: &CompareDocument, x: &Scale, y: 
         let (anchor, x, y) = match is_above {
             true => (Anchor::End, at - 7.0, (height - 8.0).max(plot.top + LABEL_HEIGHT)),
             false => (Anchor::Start, at + 6.0, (height + 17.0).min(plot.bottom - 4.0)),
+        };
+        // On a narrow picture there may be room on the other side only.
+        let width = text.chars().count() as f64 * CHARACTER_WIDTH;
+        let (anchor, x) = match anchor {
+            Anchor::End if x - width < plot.left => (Anchor::Start, at + 6.0),
+            Anchor::Start if x + width > plot.right => (Anchor::End, at - 7.0),
+            fits => (fits, x),
         };
         canvas.text(&format!("label {class}-text"), (x, y), anchor, &text);
     }
