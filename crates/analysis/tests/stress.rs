@@ -108,7 +108,7 @@ fn a_server_that_slows_down_beyond_patience_times_out() {
 /// A rate of 4/s: there are few arrivals, and still it is judged.
 #[test]
 fn a_low_rate_is_judged_too() {
-    let shape = [(4, 4, 10), (4, 60, 10), (60, 60, 5), (60, 4, 10), (4, 4, 20)];
+    let shape = [(4, 4, 10), (4, 60, 10), (60, 60, 5), (60, 4, 10), (4, 4, 60)];
     let slow = ServerSpec { slots: Some(1), ..ServerSpec::new(Service::Constant(Nanos::from_millis(50))) };
     let recorded = run(slow, &shape, Process::Even, 60);
     let stretches: [_; 5] = recorded.stretches.clone().try_into().expect("five stretches");

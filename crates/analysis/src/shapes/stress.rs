@@ -139,7 +139,8 @@ pub fn stress(seen: &Seen<'_>, shape: &[Stretch; 5], asked: Option<Limit>) -> Op
 }
 
 fn mode(broken: &Broken, before: &Before) -> Mode {
-    let as_before = before.failed_share * broken.ended as f64;
+    // By a step's usual share: that of all before rests on few arrivals, and may be low by chance.
+    let as_before = before.usual_failed_share * broken.ended as f64;
     let failed = (broken.failed as f64 - as_before).max(0.0);
     let lost = (broken.failed + broken.timed_out) as f64 - as_before;
     if broken.stalled >= WINDOW {
