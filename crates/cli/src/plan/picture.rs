@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(lines[ROWS].matches('█').count(), WIDTH_MAX, "{picture}");
         assert!(lines[ROWS + 2].ends_with("60 s"), "{picture}");
         assert!(lines[ROWS + 3].contains(&"~".repeat(10)), "{picture}");
-        for columns in [40, 60, 80] {
+        for columns in [50, 60, 80] {
             let picture = draw(&schedule, Nanos::from_secs(10), columns);
             assert!(picture.lines().all(|line| line.chars().count() <= columns), "{picture}");
         }
