@@ -151,6 +151,7 @@ impl Job<'_> {
     fn load(&self, values: &Values, folder: &Path) -> Result<Result<LabReported, String>, CellError> {
         let mut command = Command::new(&self.found.program);
         command.args(self.definition.command.iter().map(|word| values.fill(word))).current_dir(folder);
+        command.envs(&self.definition.environment);
         let stdout_path = folder.join(STDOUT_FILE);
         let stderr_path = folder.join(STDERR_FILE);
         let create = |path: &Path| {

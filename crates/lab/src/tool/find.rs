@@ -60,7 +60,7 @@ impl Places {
     fn version(&self, definition: &Definition, program: &Path) -> Result<Option<String>, String> {
         let Some(words) = &definition.version.command else { return Ok(None) };
         let mut command = Command::new(program);
-        command.args(words).stdin(Stdio::null());
+        command.args(words).envs(&definition.environment).stdin(Stdio::null());
         let name = program.display();
         let Ended { status, stdout, stderr } = run_to_end(&mut command, PATIENCE)
             .map_err(|error| format!("{name} can't be started: {error}"))?;

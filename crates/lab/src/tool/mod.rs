@@ -37,6 +37,9 @@ pub struct Definition {
     /// Files that are written into the cell's folder before, by name; with placeholders.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// Variables of its environment, such as one that keeps it from reporting home.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Exit codes besides 0 that leave figures that count: a tool may call failed requests a failure of its own.
     #[serde(default)]
     pub exit_codes: Vec<i32>,
@@ -198,6 +201,7 @@ impl Definition {
             command: words.to_vec(),
             convert: None,
             files: BTreeMap::new(),
+            environment: BTreeMap::new(),
             exit_codes: Vec::new(),
             version: Version { command: None, pattern: None },
             output,
