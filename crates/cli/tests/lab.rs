@@ -54,6 +54,23 @@ fn a_cell_holds_truth_log_and_report_and_is_not_run_twice() {
     let cell: Value = serde_json::from_str(&place.text("lab/stall/unblink-open/1/cell.json")).expect("JSON");
     assert_eq!(&cell, &cells[0]);
 
+    // Both ways of one program: over time, side by side, and in the documentation.
+    for name in ["latency-stall", "completions-stall"] {
+        let picture = place.text(&format!("lab/{name}.svg"));
+        assert!(
+            ["line response tool", "line service tool", "class=\"event\""]
+                .iter()
+                .all(|p| picture.contains(p))
+        );
+    }
+    let results = place.text("lab/results.md");
+    assert!(
+        ["](pair-unblink.svg)", "| unblink-open | open |"].iter().all(|p| results.contains(p)),
+        "{results}"
+    );
+    let folder = place.path().to_str().expect("a path");
+    assert!(!results.contains(folder) && !results.contains("-o lab"), "{results}");
+
     let again = place.call(&args);
     let second: Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!(second["cells"], lab["cells"]);

@@ -32,7 +32,7 @@ pub(super) fn render(doc: &LabDocument) -> String {
         let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
         let cell = doc.cells.iter().find(|cell| cell.scenario.name == name);
         let what = cell.map_or(String::new(), |cell| cell.scenario.description.clone());
-        let _ = write!(out, "## {name}\n\n{}. {what}.\n\n", words::finding(&rows));
+        let _ = write!(out, "## {name}\n\n{}. The server: {what}.\n\n", words::finding(&rows));
         picture(&mut out, &pictures, &format!("spectrum-{name}"), "What each tool reports");
         table(&mut out, doc, &rows);
         picture(&mut out, &pictures, &format!("latency-{name}"), "The slowest request of each moment");

@@ -41,7 +41,7 @@ pub(crate) fn latency(scope: &str, title: Title, cells: &[&LabCell]) -> Picture 
                 if before_ns.is_some_and(|before| Some(moment.from_ns - before) > stretch_ns) {
                     points.push(None);
                 }
-                points.push(Some(at(moment, &x, &y)));
+                points.push(Some(at(moment, stretch_ns.unwrap_or(0), &x, &y)));
                 before_ns = Some(moment.from_ns);
             }
             canvas.path(&format!("line {} tool", lab::class(cell.tool.model)), &polyline(points));
@@ -49,8 +49,9 @@ pub(crate) fn latency(scope: &str, title: Title, cells: &[&LabCell]) -> Picture 
     })
 }
 
-fn at(moment: &LabMoment, x: &Scale, y: &Scale) -> (f64, f64) {
-    (x.at(moment.from_ns as f64), y.at(moment.max_ns as f64))
+/// In the middle of its stretch.
+fn at(moment: &LabMoment, stretch_ns: u64, x: &Scale, y: &Scale) -> (f64, f64) {
+    (x.at((moment.from_ns + stretch_ns / 2) as f64), y.at(moment.max_ns as f64))
 }
 
 /// Answers in each second.
