@@ -21,6 +21,8 @@ const SHARE: f64 = 0.03;
 /// How one search ended.
 struct End {
     found_per_s: Option<f64>,
+    /// The exact rate lies in the interval.
+    is_covered: bool,
     doom: Option<Doom>,
     last_stationary_per_s: Option<f64>,
     kneedle_per_s: Option<f64>,
@@ -34,8 +36,8 @@ fn main() {
     let seeds: u64 = args.next().map_or(100, |n| n.parse().expect("the first argument is a number of seeds"));
     let wanted = args.next().unwrap_or_default();
     println!(
-        "| server | exact | found, median | least … most | within 3 % | refused | delivered work falls | last \
-         stationary | Kneedle | trials | load |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "| server | exact | found, median | least … most | within 3 % | in its interval | refused | delivered work falls | last \
+         stationary | Kneedle | trials | load |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for world in worlds::all().into_iter().filter(|world| world.name.contains(&wanted)) {
         println!("{}", row(&world, &study(&world, seeds)));
@@ -54,9 +56,15 @@ fn study(world: &World, seeds: u64) -> Vec<End> {
 fn search(world: &World, seed: u64) -> End {
     let knee = worlds::search(world, seed, worlds::settings());
     let curve = knee.curve();
+    let found = knee.found();
+    let is_covered = found.zip(world.exact_per_s).is_some_and(|(found, exact_per_s)| {
+        let (low, high) = found.interval_per_s;
+        low <= exact_per_s && high.is_none_or(|high| exact_per_s <= high)
+    });
     let load = knee.steps().iter().map(|step| step.trial.settle + step.outcome.measured);
     End {
-        found_per_s: knee.found().map(|found| found.rate.as_per_s()),
+        found_per_s: found.map(|found| found.rate.as_per_s()),
+        is_covered,
         doom: knee.doomed(),
         last_stationary_per_s: curve.knees.last_stationary.map(|rate| rate.as_per_s()),
         kneedle_per_s: curve.knees.kneedle_per_s,
@@ -71,10 +79,12 @@ fn row(world: &World, ends: &[End]) -> String {
     found.sort_by(f64::total_cmp);
     let near = |found: &f64| world.exact_per_s.is_some_and(|exact| (found - exact).abs() <= SHARE * exact);
     let number = |value: Option<f64>| value.map_or("–".to_string(), |value| format!("{value:.0}/s"));
-    let within = match world.exact_per_s {
-        Some(_) => format!("{} of {}", found.iter().filter(|f| near(f)).count(), ends.len()),
+    let of_all = |count: usize| match world.exact_per_s {
+        Some(_) => format!("{count} of {}", ends.len()),
         None => "–".to_string(),
     };
+    let within = of_all(found.iter().filter(|found| near(found)).count());
+    let covered = of_all(ends.iter().filter(|end| end.is_covered).count());
     let doomed: Vec<&Doom> = ends.iter().filter_map(|end| end.doom.as_ref()).collect();
     let hysteresis = doomed.iter().filter(|doom| matches!(doom, Doom::Hysteresis { .. })).count();
     let refused = match doomed.len() {
@@ -82,7 +92,7 @@ fn row(world: &World, ends: &[End]) -> String {
         n => format!("{n}, {hysteresis} for hysteresis"),
     };
     format!(
-        "| {} | {} | {} | {} … {} | {within} | {refused} | {} | {} | {} | {:.0} | {:.0} min |",
+        "| {} | {} | {} | {} … {} | {within} | {covered} | {refused} | {} | {} | {} | {:.0} | {:.0} min |",
         world.name,
         number(world.exact_per_s),
         number(median(found.iter().copied())),

@@ -43,7 +43,7 @@ fn trial(number: u32, verdict: TrialVerdict) -> KneeTrial {
     KneeTrial {
         number,
         purpose: Purpose::Bracket,
-        rate_milli_per_s: 100_001,
+        rate: ExactRate { requests: 1, seconds: 6 },
         settle_ns: 1,
         measure_ns: 2,
         measure_max_ns: 3,

@@ -58,6 +58,11 @@ pub(crate) fn all() -> Vec<World> {
                 })),
             )
         },
+        world(
+            "M/D/1",
+            ServerSpec { slots: Some(1), ..ServerSpec::new(Service::Constant(Nanos::from_millis(1))) },
+            Some(highest(|rate| theory::md1_ns(rate, PER_SECOND, QUANTILE) < limit.0 as f64)),
+        ),
         World {
             is_poisson: false,
             ..world(
@@ -95,20 +100,23 @@ pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
             rest: settings.settle,
         },
     );
-    let mut knee = Knee::new(Settings { seed, ..settings });
+    let settings = Settings { limit: world.limit, seed, ..settings };
+    let mut knee = Knee::new(settings);
     drive(&mut knee, &mut runner, |_| Ok(())).expect("a valid plan");
     knee
 }
 
-/// Windows of some hundreds of the longest memory, 1/(μ(1 − √ρ)²) = 0.4 s at the border.
+/// The defaults of `unblink knee`; the limit is the world's.
 pub(crate) fn settings() -> Settings {
     Settings {
+        quantile: QUANTILE,
+        limit: Nanos::ZERO,
         start: Rate::per_second(100),
-        max: Rate::per_second(100_000),
-        resolution: 0.01,
+        max: Rate::per_second(1_000_000),
+        resolution: 0.02,
         settle: Nanos::from_secs(5),
-        measure: Nanos::from_secs(60),
-        measure_max: Nanos::from_secs(960),
+        measure: Nanos::from_secs(20),
+        measure_max: Nanos::from_secs(160),
         seed: 1,
         then_latency: false,
     }

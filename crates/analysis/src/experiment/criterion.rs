@@ -13,6 +13,8 @@ pub const DELIVERED_SHARE_MIN: f64 = 0.99;
 const MISSING_MIN: f64 = 10.0;
 /// Each quarter of the window is looked at by itself.
 const QUARTERS: usize = 4;
+/// The error of a share is taken from so many parts of the window.
+const BATCHES: usize = 20;
 /// Without an interval a rate is good when nothing at all took longer than this share of the limit.
 const CLEAR_SHARE: f64 = 0.5;
 
@@ -148,6 +150,23 @@ pub(super) fn is_growing(marks: &[Mark]) -> bool {
     levels.windows(2).all(|pair| pair[1] > pair[0]) && levels[QUARTERS - 1] - levels[0] > least
 }
 
+/// The share of known response times above the limit, and its standard error by batches of the window, each longer than the
+/// target's memory if the window is long enough for it (M. S. Meketon, B. Schmeiser 1984).
+pub(super) fn above(marks: &[Mark]) -> Option<(f64, Option<f64>)> {
+    let sum = |marks: &[Mark]| marks.iter().fold((0, 0), |(k, a), mark| (k + mark.known, a + mark.above));
+    let (known, above) = sum(marks);
+    let share = above as f64 / known as f64;
+    let batch = |i: usize| &marks[i * marks.len() / BATCHES..(i + 1) * marks.len() / BATCHES];
+    let off = |i: usize| {
+        let (known, above) = sum(batch(i));
+        above as f64 - share * known as f64
+    };
+    let squares: f64 = (0..BATCHES).map(|i| off(i).powi(2)).sum();
+    let freedom = (BATCHES - 1) as f64 / BATCHES as f64;
+    let error = (squares / freedom).sqrt() / known as f64;
+    (known > 0).then_some((share, (marks.len() >= BATCHES).then_some(error)))
+}
+
 fn quarters(marks: &[Mark]) -> impl Iterator<Item = &[Mark]> {
     (0..QUARTERS).map(|i| &marks[i * marks.len() / QUARTERS..(i + 1) * marks.len() / QUARTERS])
 }
@@ -243,6 +262,17 @@ mod tests {
         assert_eq!(judge(Some(percentile(60, Some((51, 70))))), Verdict::Generator);
         assert_eq!(judge(Some(percentile(49, Some((45, 55))))), Verdict::Generator);
         assert_eq!(judge(None), Verdict::Generator);
+    }
+
+    #[test]
+    fn a_share_has_the_error_of_its_batches() {
+        // Every other interval has 20 of 1,000 above: a share of 1 %, with batches of one interval off by 10 each.
+        let marks = marks(20, |i| Mark { above: 20 * (i % 2), ..steady(i) });
+        let (share, error) = above(&marks).unwrap();
+        let expected = (20.0 * 100.0 * 20.0 / 19.0f64).sqrt() / 20_000.0;
+        assert!((share - 0.01).abs() < 1e-12 && (error.unwrap() - expected).abs() < 1e-12, "{error:?}");
+        assert_eq!(above(&marks[..19]).unwrap().1, None);
+        assert_eq!(above(&[]), None);
     }
 
     #[test]

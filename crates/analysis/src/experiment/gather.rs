@@ -1,6 +1,6 @@
 //! Adds a trial up while it goes on, and tells when it may end.
 
-use super::criterion::{Criterion, Grounds, Mark, Miss, Verdict, is_growing};
+use super::criterion::{Criterion, Grounds, Mark, Miss, Verdict, above, is_growing};
 use super::trial::{Outcome, Percentile, Trial};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
@@ -77,7 +77,7 @@ impl Gather {
             backlog: interval.gauges.backlog,
         };
         let limit_ns = self.criterion.limit.0;
-        let above = |bins: &mut dyn Iterator<Item = (u64, u64)>| -> u64 {
+        let count_above = |bins: &mut dyn Iterator<Item = (u64, u64)>| -> u64 {
             bins.filter(|&(value_ns, _)| value_ns > limit_ns).map(|(_, n)| n).sum()
         };
         let mark = Mark {
@@ -85,7 +85,7 @@ impl Gather {
             ok: measured.ok + warm.ok,
             lost: measured.failed_total() + measured.timed_out,
             known: response.count() + censored.count(),
-            above: above(&mut response.bins()) + above(&mut censored.bins()),
+            above: count_above(&mut response.bins()) + count_above(&mut censored.bins()),
             level: row.level(),
         };
         self.marks.push((row.start, row.end(), mark));
@@ -121,6 +121,7 @@ impl Gather {
         let marks = self.window(ended.measured);
         let seconds: f64 =
             self.within(ended.measured).map(|(start, end, _)| (*end - *start).as_secs_f64()).sum();
+        let above = above(&marks);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         let response = self.totals.track(Series::Response);
         let mean_ns = response.mean_ns().filter(|_| whole.censored() == 0);
@@ -135,6 +136,8 @@ impl Gather {
             offered_per_s: per_second(marks.iter().map(|m| m.due).sum()),
             delivered_per_s: per_second(marks.iter().map(|m| m.ok).sum()),
             percentile,
+            above_share: above.map(|(share, _)| share),
+            above_error: above.and_then(|(_, error)| error),
             p50_ns: whole.quantile(0.5).map(|v| v.value_ns),
             mean_ns,
             in_flight_mean: mean_ns.map(|_| response.sum_ns as f64 / length_ns),
@@ -154,7 +157,8 @@ impl Gather {
         let (completed, censored) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
         let whole = Survival::with_open(completed, censored, open);
         let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
-        let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile], EndedBy::Plan)[0];
+        let look = EndedBy::Look(self.trial.look_share(ended.measured + SLACK));
+        let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile], look)[0];
         let percentile = whole.quantile(self.criterion.quantile).map(|value| {
             let (low_ns, high_ns) = match answer {
                 Answer::Between { low_ns, high_ns, .. } => (Some(low_ns), Some(high_ns)),

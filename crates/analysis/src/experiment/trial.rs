@@ -21,6 +21,20 @@ pub struct Trial {
     pub measure_max: Nanos,
 }
 
+impl Trial {
+    /// The share of what a 95 % interval may miss that belongs to the look after `measured`. There is a look when the window
+    /// has its least length, and each time it has doubled. The last gets one half, the one before a quarter …: an early
+    /// look ends a trial only when it is clear, and all looks together miss no more than one would.
+    pub fn look_share(&self, measured: Nanos) -> f64 {
+        let doublings = |length: Nanos| (length.0.max(1) as f64 / self.measure.0.max(1) as f64).log2();
+        let last = doublings(self.measure_max).ceil().max(0.0) as i32;
+        let done = (doublings(measured) + 1e-9).floor().max(0.0) as i32;
+        let look = if measured >= self.measure_max { last } else { done.min(last) };
+        // The first two are alike, so that the sum is 1.
+        0.5f64.powi((last + 1 - look).min(last))
+    }
+}
+
 /// What a trial is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -32,11 +46,13 @@ pub enum Purpose {
     Repeat,
     /// To see whether the answer holds for longer.
     Confirm,
+    /// To see whether a low rate misses the objective just as well when it is held for as long.
+    Floor,
     /// To measure latency at a rate that can be sustained.
     Latency,
 }
 
-/// A percentile of response time, and where it lies with 95 %.
+/// A percentile of response time, and where it lies with 95 %, all looks of the trial together.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Percentile {
     /// In ns; a lower bound when `censored`.
@@ -70,6 +86,10 @@ pub struct Outcome {
     pub delivered_per_s: f64,
     /// The percentile of the objective; nothing without answers.
     pub percentile: Option<Percentile>,
+    /// Share of the known response times that are above the limit, 0 to 1; nothing when none is known.
+    pub above_share: Option<f64>,
+    /// Its standard error, by 20 batches of the window; nothing when it has fewer intervals.
+    pub above_error: Option<f64>,
     /// Median response time in ns.
     pub p50_ns: Option<u64>,
     /// Mean response time in ns of what was answered; nothing when something is known only to be longer.
@@ -103,5 +123,29 @@ impl Outcome {
             || Verdict::Missed(Miss::Delivered) == self.verdict
             || Verdict::Missed(Miss::NoAnswers) == self.verdict;
         self.verdict != Verdict::Generator && !falls_behind && !self.is_growing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_looks_together_are_one() {
+        for (measure_max_s, lengths_s) in
+            [(20, &[20][..]), (40, &[20, 40]), (160, &[20, 40, 80, 160]), (100, &[20, 40, 80, 100])]
+        {
+            let trial = Trial {
+                number: 1,
+                purpose: Purpose::Bracket,
+                rate: Rate::per_second(1),
+                settle: Nanos::ZERO,
+                measure: Nanos::from_secs(20),
+                measure_max: Nanos::from_secs(measure_max_s),
+            };
+            let shares: Vec<f64> = lengths_s.iter().map(|&s| trial.look_share(Nanos::from_secs(s))).collect();
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{measure_max_s}: {shares:?}");
+            assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
+        }
     }
 }

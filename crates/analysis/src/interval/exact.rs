@@ -14,6 +14,22 @@ pub(crate) const ONE_LOOK: Level = Level { side: 0.025, normal: 1.959_963_984_54
 /// Half of what [`ONE_LOOK`] may miss.
 pub(crate) const EACH_OF_TWO_LOOKS: Level = Level { side: 0.012_5, normal: 2.241_402_727_604_947 };
 
+impl Level {
+    /// What misses `share` (above 0, at most 1) as often as [`ONE_LOOK`].
+    pub(crate) fn of_share(share: f64) -> Level {
+        let side = ONE_LOOK.side * share;
+        Level { side, normal: normal(side) }
+    }
+}
+
+/// The point above which a normal variable lies with probability `side`, from 1e-9 to 0.5, to three decimals (C. Hastings
+/// 1955; M. Abramowitz, I. A. Stegun, 26.2.23).
+fn normal(side: f64) -> f64 {
+    let t = (-2.0 * side.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    t - above / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
+}
+
 /// The ranks (from 1 to n) of the two order statistics between which the q-quantile of `n` independent samples
 /// lies as often as `level` says at least; `None` for a side on which no sample is far enough out. For p99 and 95 % the
 /// upper one needs 368 samples, since 0.99^367 > 2.5 %. Exact: sums of binomial probabilities (H. A. David,
@@ -95,6 +111,13 @@ mod tests {
         assert!((high.expect("high") as f64 - (9_900_000.0 + half)).abs() < 3.0);
         assert_eq!(ranks(0, 0.5, ONE_LOOK), (None, None));
         assert_eq!(ranks(1, 0.5, ONE_LOOK), (None, None));
+    }
+
+    #[test]
+    fn a_share_of_the_level_is_that_of_the_tables() {
+        for (share, point) in [(1.0, 1.960), (0.5, 2.241), (0.125, 2.734), (0.001, 4.056)] {
+            assert!((Level::of_share(share).normal - point).abs() < 0.001, "{share}");
+        }
     }
 
     #[test]

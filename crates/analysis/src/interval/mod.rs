@@ -36,13 +36,17 @@ const CLUSTERED: f64 = 3.0;
 const FREEDOM_PER_BLOCK: f64 = 1.5;
 
 /// What decided how long a run lasts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum EndedBy {
     /// Something other than its percentiles.
     Plan,
     /// A look at an interval, and a second one that confirmed it ([`crate::precision`]). Whichever look is a lucky one,
     /// the run stops too early, so each gets half of what a 95 % interval may miss (C. E. Bonferroni).
     Precision,
+    /// One of several looks that may end it. It gets this share, above 0 and at most 1, of what a 95 % interval may miss;
+    /// the shares of all looks add up to 1 (C. E. Bonferroni; K. K. G. Lan, D. L. DeMets, "Discrete Sequential
+    /// Boundaries for Clinical Trials", 1983).
+    Look(f64),
 }
 
 impl EndedBy {
@@ -50,6 +54,7 @@ impl EndedBy {
         match self {
             EndedBy::Plan => exact::ONE_LOOK,
             EndedBy::Precision => exact::EACH_OF_TWO_LOOKS,
+            EndedBy::Look(share) => exact::Level::of_share(share),
         }
     }
 }

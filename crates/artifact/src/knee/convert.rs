@@ -1,8 +1,8 @@
 //! From the search's state to the document, and from a line of the journal back to a step.
 
 use super::{
-    Collapse, Interval95, KneeAnswer, KneeDocument, KneeHeader, KneeRefusal, KneeStatus, KneeTrial, Knees,
-    Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
+    Collapse, ExactRate, Interval95, KneeAnswer, KneeDocument, KneeHeader, KneeRefusal, KneeStatus,
+    KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
 };
 use unblink_analysis::experiment::knee::{self, Doom, Knee};
 use unblink_analysis::experiment::{
@@ -16,18 +16,14 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
     let curve = search.curve();
     let found = search.found();
     let refused = stopped.clone().flatten().or_else(|| search.doomed().map(refusal));
-    let confirmed = search
-        .steps()
-        .iter()
-        .find(|step| step.trial.purpose == trial::Purpose::Confirm && step.outcome.verdict == Verdict::Met);
     let latency = search.steps().iter().find(|step| step.trial.purpose == trial::Purpose::Latency);
     let status = match (&refused, stopped, found) {
         (Some(_), ..) => KneeStatus::Refused,
         (None, Some(_), _) | (None, None, None) => KneeStatus::Interrupted,
-        (None, None, Some(found)) if found.missed_from.is_some() => KneeStatus::Found,
+        (None, None, Some(found)) if found.interval_per_s.1.is_some() => KneeStatus::Found,
         (None, None, Some(_)) => KneeStatus::AtLeast,
     };
-    let has_border = refused.is_none() && found.is_some_and(|found| found.missed_from.is_some());
+    let has_border = refused.is_none() && found.is_some_and(|found| found.interval_per_s.1.is_some());
     let mut trials: Vec<KneeTrial> = search.steps().iter().map(KneeTrial::from).collect();
     for trial in &mut trials {
         trial.theory_mean_ns = curve.theory_ns(trial.offered_per_s);
@@ -36,10 +32,14 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
         schema: SCHEMA.to_string(),
         status,
         header,
-        answer: found.zip(confirmed).filter(|_| refused.is_none()).map(|(found, step)| KneeAnswer {
+        answer: found.filter(|_| refused.is_none()).map(|found| KneeAnswer {
             rate_per_s: found.rate.as_per_s(),
+            interpolated: found.is_interpolated,
+            low_per_s: found.interval_per_s.0,
+            high_per_s: found.interval_per_s.1,
+            good_per_s: found.good.as_per_s(),
             missed_from_per_s: found.missed_from.map(Rate::as_per_s),
-            trial: step.trial.number,
+            trial: found.trial,
         }),
         refused,
         knees: Knees {
@@ -55,7 +55,8 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
             least_per_s: c.least_per_s,
             least_offered_per_s: c.least_offered_per_s,
         }),
-        usl: curve.usl.map(usl),
+        usl: curve.usl.filter(knee::Usl::fits).map(usl),
+        usl_misfit: curve.usl.filter(|usl| !usl.fits()).map(|usl| usl.residual),
         latency_trial: latency.map(|step| step.trial.number),
         trials,
     }
@@ -68,6 +69,7 @@ fn usl(usl: knee::Usl) -> Usl {
         sigma: interval(usl.sigma),
         kappa: interval(usl.kappa),
         points: usl.points as u32,
+        residual: usl.residual,
         peak_in_flight: usl.peak_in_flight(),
     }
 }
@@ -75,12 +77,30 @@ fn usl(usl: knee::Usl) -> Usl {
 fn refusal(doom: Doom) -> KneeRefusal {
     let (code, rate, why) = match doom {
         Doom::NothingMet { lowest, .. } => (RefusalCode::NothingMet, lowest, None),
+        Doom::AnyRate { rate, above_share } => {
+            let why = format!("{:.2}\u{a0}% of the response times are above the limit.", 100.0 * above_share);
+            (RefusalCode::AnyRate, rate, Some(why))
+        }
         Doom::Generator { rate, why } => (RefusalCode::Generator, rate, Some(why)),
         Doom::Hysteresis { rate, was_good: true } => (RefusalCode::Hysteresis, rate, None),
         Doom::Hysteresis { rate, was_good: false } => (RefusalCode::WarmedUp, rate, None),
         Doom::NotConfirmed { rate } => (RefusalCode::NotConfirmed, rate, None),
     };
     KneeRefusal { code, rate_per_s: rate.as_per_s(), why }
+}
+
+impl From<Rate> for ExactRate {
+    fn from(rate: Rate) -> ExactRate {
+        let seconds = rate.seconds();
+        // In its own seconds a rate has its own requests.
+        ExactRate { requests: rate.in_seconds(seconds).unwrap_or_default(), seconds }
+    }
+}
+
+impl From<ExactRate> for Rate {
+    fn from(rate: ExactRate) -> Rate {
+        Rate::new(rate.requests, rate.seconds).unwrap_or_default()
+    }
 }
 
 impl From<&Step> for KneeTrial {
@@ -94,9 +114,10 @@ impl From<&Step> for KneeTrial {
                 trial::Purpose::Bisect => Purpose::Bisect,
                 trial::Purpose::Repeat => Purpose::Repeat,
                 trial::Purpose::Confirm => Purpose::Confirm,
+                trial::Purpose::Floor => Purpose::Floor,
                 trial::Purpose::Latency => Purpose::Latency,
             },
-            rate_milli_per_s: trial.rate.milli_per_s(),
+            rate: trial.rate.into(),
             settle_ns: trial.settle.0,
             measure_ns: trial.measure.0,
             measure_max_ns: trial.measure_max.0,
@@ -112,6 +133,8 @@ impl From<&Step> for KneeTrial {
             percentile_censored: percentile.is_some_and(|p| p.censored),
             percentile_low_ns: percentile.and_then(|p| p.low_ns),
             percentile_high_ns: percentile.and_then(|p| p.high_ns),
+            above_share: outcome.above_share,
+            above_error: outcome.above_error,
             p50_ns: outcome.p50_ns,
             mean_ns: outcome.mean_ns,
             in_flight_mean: outcome.in_flight_mean,
@@ -141,9 +164,10 @@ impl From<&KneeTrial> for Step {
                 Purpose::Bisect => trial::Purpose::Bisect,
                 Purpose::Repeat => trial::Purpose::Repeat,
                 Purpose::Confirm => trial::Purpose::Confirm,
+                Purpose::Floor => trial::Purpose::Floor,
                 Purpose::Latency => trial::Purpose::Latency,
             },
-            rate: Rate::from_milli(line.rate_milli_per_s),
+            rate: line.rate.into(),
             settle: Nanos(line.settle_ns),
             measure: Nanos(line.measure_ns),
             measure_max: Nanos(line.measure_max_ns),
@@ -164,6 +188,8 @@ impl From<&KneeTrial> for Step {
             offered_per_s: line.offered_per_s,
             delivered_per_s: line.delivered_per_s,
             percentile,
+            above_share: line.above_share,
+            above_error: line.above_error,
             p50_ns: line.p50_ns,
             mean_ns: line.mean_ns,
             in_flight_mean: line.in_flight_mean,

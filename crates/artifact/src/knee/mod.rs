@@ -86,8 +86,11 @@ pub struct KneeDocument {
     pub capacity_per_s: Option<f64>,
     /// Delivered work falls beyond the knee.
     pub collapse: Option<Collapse>,
-    /// The Universal Scalability Law over the mean number in flight, of trials that the target kept up with.
+    /// The Universal Scalability Law over the mean number in flight, of trials that the target kept up with; `null` when there
+    /// are too few, or it does not fit them.
     pub usl: Option<Usl>,
+    /// `residual` of a law that does not fit.
+    pub usl_misfit: Option<f64>,
     /// Number of the trial whose latency may be quoted.
     pub latency_trial: Option<u32>,
     /// Every finished trial, in order.
@@ -111,12 +114,37 @@ pub enum KneeStatus {
 /// The highest rate that meets the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeAnswer {
-    /// Held for longer, and good again.
+    /// Where the percentile reaches its limit, or, where no line can be drawn, the highest rate that was good.
     pub rate_per_s: f64,
-    /// The lowest rate above that was not good, or did not hold; `null` when no higher one was tried.
+    /// It comes from a line through the trials near the limit.
+    pub interpolated: bool,
+    /// Lower end of its 95 % interval, or the highest rate that was shown to be good.
+    pub low_per_s: f64,
+    /// Upper end of its 95 % interval, or the lowest rate that was shown not to be good; `null` when no higher one was
+    /// tried.
+    pub high_per_s: Option<f64>,
+    /// The highest rate that was shown to be good, not above the upper end.
+    pub good_per_s: f64,
+    /// The lowest rate above the answer that was shown not to be good; `null` when there was none.
     pub missed_from_per_s: Option<f64>,
-    /// Number of the trial that confirmed it.
+    /// Number of the trial that held it for longer.
     pub trial: u32,
+}
+
+/// So many requests in so many seconds, in lowest terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExactRate {
+    /// Requests …
+    pub requests: u64,
+    /// … in this time, at least 1.
+    pub seconds: u64,
+}
+
+impl ExactRate {
+    /// Requests per second.
+    pub fn per_s(self) -> f64 {
+        self.requests as f64 / self.seconds as f64
+    }
 }
 
 /// Why there is no answer.
@@ -136,6 +164,8 @@ pub struct KneeRefusal {
 pub enum RefusalCode {
     /// Not even this rate was good.
     NothingMet,
+    /// The objective is missed now and then at low rates too: it is not the rate.
+    AnyRate,
     /// The generator, not the target, was the limit.
     Generator,
     /// A rate that was good in the first pass was bad in the second.
@@ -192,7 +222,10 @@ pub struct Usl {
     pub kappa: Interval95,
     /// Trials that it was fitted to.
     pub points: u32,
-    /// Number in flight at which throughput is greatest; `null` unless κ is surely above 0.
+    /// Root mean square of how far the trials' response times are off the curve, as a share of them.
+    pub residual: f64,
+    /// Number in flight at which throughput is greatest; `null` unless κ is surely above 0 and the trials reached half of
+    /// that number.
     pub peak_in_flight: Option<f64>,
 }
 
@@ -208,6 +241,8 @@ pub enum Purpose {
     Repeat,
     /// To hold the answer for longer.
     Confirm,
+    /// To hold the lowest rate for as long, when the answer did not hold.
+    Floor,
     /// To measure latency that may be quoted.
     Latency,
 }
@@ -239,8 +274,8 @@ pub struct KneeTrial {
     pub number: u32,
     /// What it was for.
     pub purpose: Purpose,
-    /// Asked for, in thousandths of a request per second.
-    pub rate_milli_per_s: u64,
+    /// Asked for.
+    pub rate: ExactRate,
     /// Not measured, to begin with.
     pub settle_ns: u64,
     /// To be measured at least.
@@ -267,10 +302,14 @@ pub struct KneeTrial {
     pub percentile_ns: Option<u64>,
     /// `percentile_ns` is only a lower bound.
     pub percentile_censored: bool,
-    /// Lower end of its 95 % interval, if there is one.
+    /// Lower end of its 95 % interval, if there is one. The interval holds for all looks of the trial together.
     pub percentile_low_ns: Option<u64>,
     /// Upper end of its 95 % interval, if there is one.
     pub percentile_high_ns: Option<u64>,
+    /// Share of the known response times above the limit, 0 to 1; `null` when none is known.
+    pub above_share: Option<f64>,
+    /// Its standard error, by batches of the window; `null` when the window is too short for them.
+    pub above_error: Option<f64>,
     /// Median response time.
     pub p50_ns: Option<u64>,
     /// Mean response time; `null` when something is known only to be longer.

@@ -74,7 +74,7 @@ impl Curve {
     /// Where latency is to be measured, if the target has kept up with anything.
     pub fn latency_rate(&self) -> Option<Rate> {
         let last = self.knees.last_stationary?;
-        Some(super::rounded(last.milli_per_s() as f64 * LATENCY_SHARE))
+        Some(super::rounded(last.as_per_s() * LATENCY_SHARE))
     }
 
     /// Between these two rates per second a target is run safely.

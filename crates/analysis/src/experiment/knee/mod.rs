@@ -1,11 +1,15 @@
 //! The highest rate that meets an objective: bracket by growth, bisect, do it all again in another order, and hold
 //! the answer for longer.
 //!
-//! The search takes a rate for good only when the percentile's interval says so, so that it ends below the border
-//! rather than above it. The second pass goes over the same rates in an order that chance decides: a target that
-//! answers otherwise the second time has no one capacity. A maximum over many trials is a lucky one, so the answer
-//! must hold again, with fresh arrivals and for longer, or it goes down by the resolution.
+//! A trial is good or bad when its interval says so; when it still holds the limit after the longest window, the
+//! estimate says on which side of the rate the search goes on. The answer is then the rate at which the percentile
+//! reaches its limit, estimated from all trials near there (`border`): the highest rate that was shown to be good would
+//! be too low by half an interval. Where no line can be drawn, because the target breaks down below the limit, the
+//! answer is the highest good rate. It is held for longer, with arrivals of its own, until what is known by then says
+//! the same rate again. The second pass goes over the same rates in an order that chance decides: a target that answers
+//! otherwise the second time has no one capacity.
 
+mod border;
 mod curve;
 mod usl;
 
@@ -13,8 +17,9 @@ pub use curve::{Collapse, Curve, Knees, kneedle};
 pub use usl::{Interval95, Usl, fit as fit_usl};
 
 use super::Experiment;
-use super::criterion::Verdict;
+use super::criterion::{Miss, Verdict};
 use super::trial::{Purpose, Step, Trial};
+use border::{Border, border};
 use unblink_core::schedule::Rate;
 use unblink_core::sim::Random;
 use unblink_core::time::Nanos;
@@ -22,10 +27,12 @@ use unblink_core::time::Nanos;
 /// From one rate of the bracket to the next.
 const GROWTH: u64 = 2;
 /// The start is halved so many times at the most.
-const HALVINGS_MAX: u32 = 6;
-/// So many rates are held for longer at the most, each by the resolution below the one before.
+const HALVINGS_MAX: i32 = 6;
+/// When a quarter of a rate is no faster than this share of what the rate itself was, it is not the rate that is slow.
+const FLAT_SHARE: f64 = 0.9;
+/// So many rates are held for longer at the most.
 const CONFIRMATIONS_MAX: usize = 4;
-/// The answer is held so many times as long as a step.
+/// The answer is held so many times as long as the longest step.
 const CONFIRM_TIMES: u64 = 2;
 /// Latency is measured for so many steps' time, at this share of the last stationary rate.
 const LATENCY_TIMES: u64 = 3;
@@ -37,10 +44,18 @@ pub const SAFE_BAND: (f64, f64) = (0.70, 0.80);
 const BORDER_RESOLUTIONS: f64 = 2.0;
 /// Delivering less than this share of what is offered is no chance, even at the border.
 const FALLS_BEHIND_SHARE: f64 = 0.9;
+/// A hold gives way when its percentile is this many times the limit.
+const NEAR_TIMES: f64 = 2.0;
+/// Below this share of the answer queues hardly count: what is above the limit there is not due to the rate.
+const LOW_SHARE: f64 = 0.8;
 
 /// What is searched for, and how patiently.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
+    /// The objective's percentile, 0 to 1.
+    pub quantile: f64,
+    /// That it must stay below.
+    pub limit: Nanos,
     /// The first rate that is tried.
     pub start: Rate,
     /// No higher rate is tried.
@@ -69,6 +84,13 @@ pub enum Doom {
         /// What it missed.
         verdict: Verdict,
     },
+    /// The objective is missed now and then at low rates too: it is not the rate.
+    AnyRate {
+        /// The highest of these rates.
+        rate: Rate,
+        /// Share of the response times above the limit there, 0 to 1.
+        above_share: f64,
+    },
     /// The generator was the limit; the target may carry more.
     Generator {
         /// At this rate.
@@ -90,13 +112,22 @@ pub enum Doom {
     },
 }
 
-/// The highest rate that was good.
+/// The highest rate that meets the objective.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Found {
-    /// Confirmed by a longer hold.
+    /// Where the percentile reaches its limit, or, where no line can be drawn, the highest rate that was good.
     pub rate: Rate,
-    /// The lowest rate above that was not good, or did not hold; `None`: the highest that may be tried did.
+    /// It comes from a line through the trials near the limit.
+    pub is_interpolated: bool,
+    /// Where it lies with 95 %, per second: from the line, or from the highest rate that was shown to be good to the lowest
+    /// that was shown not to be. No upper end: the highest that may be tried is good.
+    pub interval_per_s: (f64, Option<f64>),
+    /// The highest rate, not above the answer's upper end, that was shown to be good.
+    pub good: Rate,
+    /// The lowest rate above the answer that was shown not to be good; `None`: there was none.
     pub missed_from: Option<Rate>,
+    /// Number of the trial that held it for longer.
+    pub trial: u32,
 }
 
 /// The search so far: settings and finished trials, from which everything else follows.
@@ -110,6 +141,19 @@ enum Search {
     Try(Purpose, Rate),
     Border { good: Rate, bad: Option<Rate> },
     NothingMet,
+}
+
+/// What seems to be the answer.
+struct Candidate {
+    rate: Rate,
+    /// It comes from this line.
+    line: Option<Border>,
+}
+
+enum Stage {
+    Try(Purpose, Rate),
+    Doomed(Doom),
+    Found(Found),
 }
 
 impl Knee {
@@ -130,14 +174,10 @@ impl Knee {
 
     /// The answer, once it is confirmed.
     pub fn found(&self) -> Option<Found> {
-        if self.doomed().is_some() {
-            return None;
+        match self.stage() {
+            Stage::Found(found) => Some(found),
+            _ => None,
         }
-        let Search::Border { bad, .. } = self.search() else { return None };
-        let held = self.of(&[Purpose::Confirm]).find(|s| s.outcome.verdict == Verdict::Met)?;
-        let rate = held.trial.rate;
-        let gave_way = self.of(&[Purpose::Confirm]).map(|step| step.trial.rate).filter(|&tried| tried > rate);
-        Some(Found { rate, missed_from: bad.or(gave_way.min()) })
     }
 
     /// Throughput and latency over offered load, and what follows from them.
@@ -153,6 +193,46 @@ impl Knee {
         self.of(&[Purpose::Bracket, Purpose::Bisect])
     }
 
+    /// The last trial of the first pass at a rate.
+    fn last_at(&self, rate: Rate) -> Option<&Step> {
+        self.first_pass().rev().find(|step| step.trial.rate == rate)
+    }
+
+    /// Decided, or, after the longest window, more likely than not.
+    fn is_good(&self, step: &Step) -> bool {
+        let is_below = |p: super::trial::Percentile| !p.censored && p.value_ns <= self.settings.limit.0;
+        match step.outcome.verdict {
+            Verdict::Met => true,
+            Verdict::Undecided => step.outcome.percentile.is_some_and(is_below),
+            Verdict::Missed(_) | Verdict::Generator => false,
+        }
+    }
+
+    fn stage(&self) -> Stage {
+        let (good, bad) = match self.search() {
+            Search::Try(purpose, rate) => return Stage::Try(purpose, rate),
+            Search::Border { good, bad } => (Some(good), bad),
+            Search::NothingMet => (None, self.bad_step().map(|step| step.trial.rate)),
+        };
+        let at_border = bad.and_then(|rate| self.last_at(rate));
+        if let Some(step) = at_border.filter(|step| step.outcome.verdict == Verdict::Generator) {
+            let why = step.outcome.generator.clone().unwrap_or_default();
+            return Stage::Doomed(Doom::Generator { rate: step.trial.rate, why });
+        }
+        let Some(good) = good else {
+            let verdict = at_border.map_or(Verdict::Undecided, |step| step.outcome.verdict);
+            let lowest = bad.unwrap_or(self.settings.start);
+            return Stage::Doomed(Doom::NothingMet { lowest, verdict });
+        };
+        if let Some(rate) = self.next_repeat() {
+            return Stage::Try(Purpose::Repeat, rate);
+        }
+        if let Some(doom) = self.hysteresis(good).or_else(|| self.any_rate(good)) {
+            return Stage::Doomed(doom);
+        }
+        self.hold(good)
+    }
+
     fn search(&self) -> Search {
         let settings = &self.settings;
         // One bad moment of the generator's machine must not end the search.
@@ -162,21 +242,18 @@ impl Knee {
                 return Search::Try(last.trial.purpose, last.trial.rate);
             }
         }
-        let bad = self.bad_rate();
+        let bad = self.bad_step().map(|step| step.trial.rate);
         let is_below = |rate: Rate| bad.is_none_or(|bad| rate < bad);
-        let met = self.first_pass().filter(|step| step.outcome.verdict == Verdict::Met);
-        let good = met.map(|step| step.trial.rate).filter(|&rate| is_below(rate)).max();
+        let good_steps = self.first_pass().filter(|step| self.is_good(step));
+        let good = good_steps.map(|step| step.trial.rate).filter(|&rate| is_below(rate)).max();
         match (good, bad) {
             (None, None) => Search::Try(Purpose::Bracket, settings.start.min(settings.max)),
             (Some(good), None) if good >= settings.max => Search::Border { good, bad: None },
-            (Some(good), None) => {
-                let next = Rate::from_milli(good.milli_per_s().saturating_mul(GROWTH));
-                Search::Try(Purpose::Bracket, next.min(settings.max))
-            }
+            (Some(good), None) => Search::Try(Purpose::Bracket, times(good, GROWTH, 1).min(settings.max)),
             (None, Some(bad)) => {
-                let milli_per_s = bad.milli_per_s() / GROWTH;
-                match milli_per_s >= (settings.start.milli_per_s() >> HALVINGS_MAX).max(1) {
-                    true => Search::Try(Purpose::Bracket, Rate::from_milli(milli_per_s)),
+                let halved = (settings.start.as_per_s() / bad.as_per_s()).log2().round() as i32;
+                match halved < HALVINGS_MAX && !self.is_flat(bad) {
+                    true => Search::Try(Purpose::Bracket, times(bad, 1, GROWTH)),
                     false => Search::NothingMet,
                 }
             }
@@ -190,16 +267,19 @@ impl Knee {
     }
 
     /// The lowest rate that was not good in the first pass, by its last trial.
-    fn bad_rate(&self) -> Option<Rate> {
-        self.bad_step().map(|step| step.trial.rate)
+    fn bad_step(&self) -> Option<&Step> {
+        let is_bad = |step: &&Step| self.last_at(step.trial.rate).is_some_and(|last| !self.is_good(last));
+        self.first_pass().filter(is_bad).min_by_key(|step| step.trial.rate)
     }
 
-    fn bad_step(&self) -> Option<&Step> {
-        let last_at = |rate: Rate| self.first_pass().rev().find(|step| step.trial.rate == rate);
-        let bad = self
-            .first_pass()
-            .filter(|step| last_at(step.trial.rate).is_some_and(|last| last.outcome.verdict != Verdict::Met));
-        bad.min_by_key(|step| step.trial.rate)
+    /// The target keeps up with four times this rate and is no faster at it.
+    fn is_flat(&self, rate: Rate) -> bool {
+        let value = |rate: Rate| {
+            let outcome = &self.last_at(rate)?.outcome;
+            outcome.percentile.filter(|_| outcome.is_stationary()).map(|p| p.value_ns as f64)
+        };
+        let above = value(times(rate, GROWTH * GROWTH, 1));
+        above.zip(value(rate)).is_some_and(|(above, here)| here > FLAT_SHARE * above)
     }
 
     /// Rates of the first pass that were not tried again yet, in an order that chance decides.
@@ -215,24 +295,10 @@ impl Knee {
         rates.get(done).copied()
     }
 
-    /// The rate to hold for longer: the one that was found, then by the resolution less each time.
-    fn next_confirmation(&self, good: Rate) -> Option<Rate> {
-        let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
-        match held.last() {
-            None => Some(good),
-            Some(last) if last.outcome.verdict == Verdict::Met || held.len() >= CONFIRMATIONS_MAX => None,
-            Some(last) if last.outcome.verdict == Verdict::Generator => Some(last.trial.rate),
-            Some(last) => {
-                let less = last.trial.rate.milli_per_s() as f64 * (1.0 - self.settings.resolution);
-                Some(rounded(less))
-            }
-        }
-    }
-
     /// A rate of which the two passes say the opposite, not just at the border.
     fn hysteresis(&self, good: Rate) -> Option<Doom> {
         let is_off_border = |rate: Rate| {
-            let share = rate.milli_per_s() as f64 / good.milli_per_s() as f64;
+            let share = rate.as_per_s() / good.as_per_s();
             (share - 1.0).abs() > BORDER_RESOLUTIONS * self.settings.resolution
         };
         let is_decided = |verdict| matches!(verdict, Verdict::Met | Verdict::Missed(_));
@@ -240,8 +306,7 @@ impl Knee {
         repeats.sort_by_key(|step| step.trial.rate);
         repeats.into_iter().find_map(|again| {
             let rate = again.trial.rate;
-            let first = self.first_pass().rev().find(|step| step.trial.rate == rate)?;
-            let (was, is) = (first.outcome.verdict, again.outcome.verdict);
+            let (was, is) = (self.last_at(rate)?.outcome.verdict, again.outcome.verdict);
             let differs = (was == Verdict::Met) != (is == Verdict::Met);
             let doubted = differs && is_decided(was) && is_decided(is);
             // At the border chance decides; but a target that falls behind where it did not before is no chance.
@@ -252,18 +317,123 @@ impl Knee {
         })
     }
 
+    /// Short windows at low rates may each have met the objective between two events; together they see them. What is above
+    /// the limit far below the border, over all of this time, is not due to the rate.
+    fn any_rate(&self, good: Rate) -> Option<Doom> {
+        let is_low = |step: &&Step| step.trial.rate.as_per_s() < LOW_SHARE * good.as_per_s();
+        let passes = || self.of(&[Purpose::Bracket, Purpose::Bisect, Purpose::Repeat]);
+        let low = || passes().filter(is_low).filter(|step| step.outcome.is_stationary());
+        let part = |step: &Step| Some((step.outcome.measured.as_secs_f64(), step.outcome.above_share?));
+        let (seconds, above) = low()
+            .filter_map(part)
+            .fold((0.0, 0.0), |(sum, above), (seconds, share)| (sum + seconds, above + seconds * share));
+        let rate = low().map(|step| step.trial.rate).max()?;
+        let above_share = above / seconds;
+        (above_share > 1.0 - self.settings.quantile).then_some(Doom::AnyRate { rate, above_share })
+    }
+
+    /// Holds what seems to be the answer until it stays the same.
+    fn hold(&self, good: Rate) -> Stage {
+        let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
+        let candidate = self.candidate(good);
+        let Some(last) = held.last() else { return Stage::Try(Purpose::Confirm, candidate.rate) };
+        if let Some(found) = self.accepted(last, &candidate) {
+            return Stage::Found(found);
+        }
+        // It misses by far, though the target keeps up: is that due to the rate?
+        if self.gives_way(last) && last.outcome.is_stationary() {
+            let Some(floor) = self.of(&[Purpose::Floor]).next() else {
+                let lowest = self.first_pass().map(|step| step.trial.rate).min();
+                return Stage::Try(Purpose::Floor, lowest.unwrap_or(candidate.rate));
+            };
+            if !self.is_good(floor) {
+                let above_share = floor.outcome.above_share.unwrap_or(1.0);
+                return Stage::Doomed(Doom::AnyRate { rate: floor.trial.rate, above_share });
+            }
+        }
+        match (held.len() >= CONFIRMATIONS_MAX, last.outcome.verdict) {
+            (true, _) => Stage::Doomed(Doom::NotConfirmed { rate: good }),
+            (false, Verdict::Generator) => Stage::Try(Purpose::Confirm, last.trial.rate),
+            (false, _) => Stage::Try(Purpose::Confirm, candidate.rate),
+        }
+    }
+
+    /// The target falls behind, or misses the limit by far.
+    fn gives_way(&self, step: &Step) -> bool {
+        let far_ns = self.settings.limit.0 as f64 * NEAR_TIMES;
+        match step.outcome.verdict {
+            Verdict::Met | Verdict::Generator => false,
+            Verdict::Missed(Miss::Growing | Miss::Delivered | Miss::NoAnswers) => true,
+            _ => step.outcome.percentile.is_none_or(|p| p.censored || p.value_ns as f64 >= far_ns),
+        }
+    }
+
+    /// What seems to be the answer by all trials so far.
+    fn candidate(&self, good: Rate) -> Candidate {
+        let less = |rate: Rate| rounded(rate.as_per_s() * (1.0 - self.settings.resolution));
+        let held = || self.of(&[Purpose::Confirm]);
+        let gave_way = held().filter(|step| self.gives_way(step)).map(|step| step.trial.rate).min();
+        let ceiling = gave_way.unwrap_or(self.settings.max);
+        let line = border(&self.steps, self.settings.quantile, good.as_per_s());
+        if let Some(line) = line.filter(|line| line.per_s < ceiling.as_per_s()) {
+            return Candidate { rate: rounded(line.per_s), line: Some(line) };
+        }
+        let not_met =
+            held().filter(|step| !matches!(step.outcome.verdict, Verdict::Met | Verdict::Generator));
+        let lower = not_met.map(|step| less(step.trial.rate)).min();
+        Candidate { rate: lower.map_or(good, |lower| lower.min(good)), line: None }
+    }
+
+    /// The answer, if `candidate` has been held by `last`.
+    fn accepted(&self, last: &Step, candidate: &Candidate) -> Option<Found> {
+        let (held, per_s) = (last.trial.rate, candidate.rate.as_per_s());
+        let half_width = candidate.line.and_then(|line| line.half_width_per_s);
+        let tolerance = (self.settings.resolution * per_s).max(half_width.unwrap_or(0.0));
+        let is_same = (held.as_per_s() - per_s).abs() <= tolerance;
+        let is_held = match candidate.line {
+            Some(_) => is_same && !self.gives_way(last) && last.outcome.verdict != Verdict::Generator,
+            None => held == candidate.rate && last.outcome.verdict == Verdict::Met,
+        };
+        if !is_held {
+            return None;
+        }
+        let decided = |is_met: bool| {
+            let is_wanted = move |step: &&Step| match step.outcome.verdict {
+                Verdict::Met => is_met,
+                Verdict::Missed(_) => !is_met,
+                Verdict::Undecided | Verdict::Generator => false,
+            };
+            self.steps.iter().filter(is_wanted).map(|step| step.trial.rate)
+        };
+        let interval = candidate.line.zip(half_width);
+        let most_per_s = interval.map_or(per_s, |(line, half_width)| line.per_s + half_width);
+        let good = decided(true).filter(|good| good.as_per_s() <= most_per_s).max()?;
+        let missed_from = decided(false).filter(|&missed| missed > candidate.rate).min();
+        let interval_per_s = match interval {
+            Some((line, half_width)) => (line.per_s - half_width, Some(line.per_s + half_width)),
+            None => (good.as_per_s(), missed_from.map(Rate::as_per_s)),
+        };
+        Some(Found {
+            rate: candidate.rate,
+            is_interpolated: candidate.line.is_some(),
+            interval_per_s,
+            good,
+            missed_from,
+            trial: last.trial.number,
+        })
+    }
+
     fn trial(&self, purpose: Purpose, rate: Rate) -> Trial {
         let settings = &self.settings;
         let times = |time: Nanos, n: u64| Nanos(time.0.saturating_mul(n));
-        let usual = (settings.measure, settings.measure_max);
         let (measure, measure_max) = match purpose {
-            Purpose::Bracket | Purpose::Bisect => usual,
+            Purpose::Bracket | Purpose::Bisect => (settings.measure, settings.measure_max),
             // What an overload leaves behind shows without much precision.
             Purpose::Repeat => (settings.measure, settings.measure),
-            Purpose::Confirm => {
-                let at_rate = self.first_pass().rev().find(|step| step.trial.rate == rate);
-                let took = at_rate.map_or(settings.measure, |step| step.outcome.measured);
-                (times(took, CONFIRM_TIMES), times(settings.measure_max, CONFIRM_TIMES))
+            Purpose::Confirm | Purpose::Floor => {
+                let longest = self.first_pass().map(|step| step.outcome.measured).max();
+                let length = times(longest.unwrap_or_default().max(settings.measure), CONFIRM_TIMES);
+                (length, length)
             }
             Purpose::Latency => {
                 (times(settings.measure, LATENCY_TIMES), times(settings.measure, LATENCY_TIMES))
@@ -278,23 +448,16 @@ impl Experiment for Knee {
     type Doom = Doom;
 
     fn next_trial(&self) -> Option<Trial> {
-        let (good, bad) = match self.search() {
-            Search::Try(purpose, rate) => return Some(self.trial(purpose, rate)),
-            Search::NothingMet => return None,
-            Search::Border { good, bad } => (good, bad),
-        };
-        if self.doomed().is_some() {
-            return None;
+        match self.stage() {
+            Stage::Try(purpose, rate) => Some(self.trial(purpose, rate)),
+            Stage::Doomed(_) => None,
+            Stage::Found(_) => {
+                let is_measured = self.of(&[Purpose::Latency]).next().is_some();
+                let wanted = self.settings.then_latency && !is_measured;
+                let rate = self.curve().latency_rate().filter(|_| wanted)?;
+                Some(self.trial(Purpose::Latency, rate))
+            }
         }
-        if let Some(rate) = self.next_repeat().filter(|_| bad.is_some()) {
-            return Some(self.trial(Purpose::Repeat, rate));
-        }
-        if let Some(rate) = self.next_confirmation(good) {
-            return Some(self.trial(Purpose::Confirm, rate));
-        }
-        let is_measured = self.of(&[Purpose::Latency]).next().is_some();
-        let rate = self.curve().latency_rate().filter(|_| self.settings.then_latency && !is_measured)?;
-        Some(self.trial(Purpose::Latency, rate))
     }
 
     fn observe(&mut self, step: Step) {
@@ -302,48 +465,41 @@ impl Experiment for Knee {
     }
 
     fn doomed(&self) -> Option<Doom> {
-        let (good, bad) = match self.search() {
-            Search::Try(..) => return None,
-            Search::Border { good, bad } => (Some(good), bad),
-            Search::NothingMet => (None, self.bad_rate()),
-        };
-        let at_border = self.bad_step().filter(|step| Some(step.trial.rate) == bad);
-        let last =
-            at_border.and_then(|step| self.first_pass().rev().find(|s| s.trial.rate == step.trial.rate));
-        if let Some(step) = last.filter(|step| step.outcome.verdict == Verdict::Generator) {
-            let why = step.outcome.generator.clone().unwrap_or_default();
-            return Some(Doom::Generator { rate: step.trial.rate, why });
+        match self.stage() {
+            Stage::Doomed(doom) => Some(doom),
+            _ => None,
         }
-        let Some(good) = good else {
-            let verdict = last.map_or(Verdict::Undecided, |step| step.outcome.verdict);
-            return Some(Doom::NothingMet { lowest: bad.unwrap_or(self.settings.start), verdict });
-        };
-        if bad.is_some() && self.next_repeat().is_some() {
-            return None;
-        }
-        if let Some(doom) = self.hysteresis(good).filter(|_| bad.is_some()) {
-            return Some(doom);
-        }
-        let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
-        let is_held = held.iter().any(|step| step.outcome.verdict == Verdict::Met);
-        (held.len() >= CONFIRMATIONS_MAX && !is_held).then_some(Doom::NotConfirmed { rate: good })
     }
 }
 
+/// `rate` times `n`/`of`, exactly where that can be written.
+fn times(rate: Rate, n: u64, of: u64) -> Rate {
+    let seconds = rate.seconds();
+    let requests = rate.in_seconds(seconds).unwrap_or_default();
+    let exact = requests.checked_mul(n).zip(seconds.checked_mul(of));
+    let exact = exact.and_then(|(requests, seconds)| Rate::new(requests, seconds));
+    exact.unwrap_or_else(|| rounded(rate.as_per_s() * n as f64 / of as f64))
+}
+
 /// Rates of four digits are enough to tell apart, and can be read.
-fn rounded(milli_per_s: f64) -> Rate {
-    let unit = 10f64.powf(milli_per_s.max(1.0).log10().floor() - 3.0).max(1.0);
-    Rate::from_milli(((milli_per_s / unit).round() * unit).max(1.0) as u64)
+fn rounded(per_s: f64) -> Rate {
+    let unit = per_s.max(1e-9).log10().floor() as i32 - 3;
+    let ten = 10u64.saturating_pow(unit.unsigned_abs());
+    let rate = match unit >= 0 {
+        true => Some(Rate::per_second((per_s / ten as f64).round() as u64 * ten)),
+        false => Rate::new((per_s * ten as f64).round() as u64, ten),
+    };
+    rate.unwrap_or_default()
 }
 
 /// The geometric middle, if rounding leaves one.
 fn between(good: Rate, bad: Rate) -> Option<Rate> {
-    let middle = rounded((good.milli_per_s() as f64 * bad.milli_per_s() as f64).sqrt());
+    let middle = rounded((good.as_per_s() * bad.as_per_s()).sqrt());
     (good < middle && middle < bad).then_some(middle)
 }
 
 fn is_wide(good: Rate, bad: Rate, resolution: f64) -> bool {
-    (bad.milli_per_s() - good.milli_per_s()) as f64 > resolution * bad.milli_per_s() as f64
+    bad.as_per_s() - good.as_per_s() > resolution * bad.as_per_s()
 }
 
 #[cfg(test)]

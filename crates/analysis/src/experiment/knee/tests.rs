@@ -4,6 +4,8 @@ use super::*;
 
 fn settings() -> Settings {
     Settings {
+        quantile: 0.99,
+        limit: Nanos::from_millis(50),
         start: Rate::per_second(100),
         max: Rate::per_second(100_000),
         resolution: 0.02,
@@ -15,7 +17,7 @@ fn settings() -> Settings {
     }
 }
 
-fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
+pub(super) fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
     Outcome {
         measured: trial.measure,
         scheduled: 0,
@@ -26,6 +28,8 @@ fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
         offered_per_s: trial.rate.as_per_s(),
         delivered_per_s: trial.rate.as_per_s(),
         percentile: None,
+        above_share: None,
+        above_error: None,
         p50_ns: None,
         mean_ns: None,
         in_flight_mean: None,
@@ -98,8 +102,10 @@ fn any_border_is_found_from_any_start() {
 #[test]
 fn the_highest_rate_may_be_good() {
     let knee = search(Settings { max: Rate::per_second(1_000), ..settings() }, |_| Verdict::Met);
-    assert_eq!(knee.found(), Some(Found { rate: Rate::per_second(1_000), missed_from: None }));
-    assert_eq!(rates(&knee, Purpose::Repeat), [0; 0]);
+    let found = knee.found().unwrap();
+    assert_eq!((found.rate, found.missed_from), (Rate::per_second(1_000), None));
+    assert_eq!(found.interval_per_s, (1_000.0, None));
+    assert_eq!(rates(&knee, Purpose::Repeat).len(), 5, "the second pass has its own reasons");
 }
 
 /// The highest rate was good once and did not hold: the border lies below it, not above.
