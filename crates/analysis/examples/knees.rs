@@ -21,7 +21,7 @@ const SHARE: f64 = 0.03;
 /// How one search ended.
 struct End {
     found_per_s: Option<f64>,
-    /// The exact rate lies in the interval.
+    /// The exact rate lies between the highest rate shown to be good and the lowest shown not to be.
     is_covered: bool,
     doom: Option<Doom>,
     last_stationary_per_s: Option<f64>,
@@ -36,7 +36,7 @@ fn main() {
     let seeds: u64 = args.next().map_or(100, |n| n.parse().expect("the first argument is a number of seeds"));
     let wanted = args.next().unwrap_or_default();
     println!(
-        "| server | exact | found, median | least … most | within 3 % | in its interval | refused | delivered work falls | last \
+        "| server | exact | found, median | least … most | within 3 % | in its bracket | refused | delivered work falls | last \
          stationary | Kneedle | trials | load |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for world in worlds::all().into_iter().filter(|world| world.name.contains(&wanted)) {
@@ -58,8 +58,8 @@ fn search(world: &World, seed: u64) -> End {
     let curve = knee.curve();
     let found = knee.found();
     let is_covered = found.zip(world.exact_per_s).is_some_and(|(found, exact_per_s)| {
-        let (low, high) = found.interval_per_s;
-        low <= exact_per_s && high.is_none_or(|high| exact_per_s <= high)
+        let missed = found.missed_from.map(|missed| missed.as_per_s());
+        found.good.as_per_s() <= exact_per_s && missed.is_none_or(|missed| exact_per_s <= missed)
     });
     let load = knee.steps().iter().map(|step| step.trial.settle + step.outcome.measured);
     End {
@@ -87,9 +87,15 @@ fn row(world: &World, ends: &[End]) -> String {
     let covered = of_all(ends.iter().filter(|end| end.is_covered).count());
     let doomed: Vec<&Doom> = ends.iter().filter_map(|end| end.doom.as_ref()).collect();
     let hysteresis = doomed.iter().filter(|doom| matches!(doom, Doom::Hysteresis { .. })).count();
-    let refused = match doomed.len() {
-        0 => "0".to_string(),
-        n => format!("{n}, {hysteresis} for hysteresis"),
+    let any_rate =
+        doomed.iter().filter(|d| matches!(d, Doom::AnyRate { .. } | Doom::NothingMet { .. })).count();
+    let refused = match (doomed.len(), hysteresis, any_rate) {
+        (n, 0, 0) => n.to_string(),
+        (n, hysteresis, 0) => format!("{n}, {hysteresis} for hysteresis"),
+        (n, 0, any_rate) => format!("{n}, {any_rate} as missed at any rate"),
+        (n, hysteresis, any_rate) => {
+            format!("{n}, {hysteresis} for hysteresis, {any_rate} as missed at any rate")
+        }
     };
     format!(
         "| {} | {} | {} | {} … {} | {within} | {covered} | {refused} | {} | {} | {} | {:.0} | {:.0} min |",

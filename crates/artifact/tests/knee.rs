@@ -59,6 +59,8 @@ fn trial(number: u32, verdict: TrialVerdict) -> KneeTrial {
         percentile_censored: false,
         percentile_low_ns: Some(48),
         percentile_high_ns: None,
+        above_share: Some(0.3),
+        above_error: Some(1.0 / 3.0),
         p50_ns: Some(7),
         mean_ns: Some(0.1),
         in_flight_mean: Some(1e-9),
@@ -73,6 +75,8 @@ fn trial(number: u32, verdict: TrialVerdict) -> KneeTrial {
 /// Every rate up to `border_per_s` is good; beyond, the target falls behind.
 fn search(max_per_s: u64, border_per_s: u64, trials_max: usize) -> Knee {
     let mut knee = Knee::new(Settings {
+        quantile: 0.99,
+        limit: Nanos::from_millis(50),
         start: Rate::per_second(100),
         max: Rate::per_second(max_per_s),
         resolution: 0.02,

@@ -8,7 +8,7 @@ use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, SimulatedRunner, SimulatedSetup, drive};
 use unblink_core::dispatch::Pool;
 use unblink_core::schedule::Rate;
-use unblink_core::sim::{Crowding, ServerSpec, Service, WorldSpec};
+use unblink_core::sim::{Crowding, RandomWindows, ServerSpec, Service, WorldSpec};
 use unblink_core::time::Nanos;
 
 /// Work per second of every server but the one with five slots.
@@ -41,6 +41,8 @@ pub(crate) fn all() -> Vec<World> {
         crowding: Some(Crowding { above: 200, times: 2.0, until_idle }),
         ..one.clone()
     };
+    let pauses =
+        RandomWindows { length: Nanos::from_secs(1), gap_min: Nanos::ZERO, gap_mean: Nanos::from_secs(60) };
     let world =
         |name, server: ServerSpec, exact_per_s| World { name, server, is_poisson: true, limit, exact_per_s };
     vec![
@@ -74,6 +76,8 @@ pub(crate) fn all() -> Vec<World> {
         world("congestion collapse", crowd(None), Some(one_exact)),
         world("hysteresis, rested", crowd(Some(Nanos::from_secs(2))), Some(one_exact)),
         world("hysteresis, not rested", crowd(Some(Nanos::from_secs(60))), None),
+        // 0.95 s of 60 s are more than 1 %.
+        world("pauses at any rate", ServerSpec { shut_at_random: Some(pauses), ..one.clone() }, None),
     ]
 }
 

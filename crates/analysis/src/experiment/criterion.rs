@@ -14,7 +14,7 @@ const MISSING_MIN: f64 = 10.0;
 /// Each quarter of the window is looked at by itself.
 const QUARTERS: usize = 4;
 /// The error of a share is taken from so many parts of the window.
-const BATCHES: usize = 20;
+pub(super) const BATCHES: usize = 10;
 /// Without an interval a rate is good when nothing at all took longer than this share of the limit.
 const CLEAR_SHARE: f64 = 0.5;
 
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn a_share_has_the_error_of_its_batches() {
         // Every other interval has 20 of 1,000 above: a share of 1 %, with batches of one interval off by 10 each.
-        let marks = marks(20, |i| Mark { above: 20 * (i % 2), ..steady(i) });
+        let marks = marks(10, |i| Mark { above: 20 * (i % 2), ..steady(i) });
         let (share, error) = above(&marks).unwrap();
-        let expected = (20.0 * 100.0 * 20.0 / 19.0f64).sqrt() / 20_000.0;
+        let expected = (10.0 * 100.0 * 10.0 / 9.0f64).sqrt() / 10_000.0;
         assert!((share - 0.01).abs() < 1e-12 && (error.unwrap() - expected).abs() < 1e-12, "{error:?}");
-        assert_eq!(above(&marks[..19]).unwrap().1, None);
+        assert_eq!(above(&marks[..9]).unwrap().1, None);
         assert_eq!(above(&[]), None);
     }
 

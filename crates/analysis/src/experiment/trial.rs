@@ -88,7 +88,7 @@ pub struct Outcome {
     pub percentile: Option<Percentile>,
     /// Share of the known response times that are above the limit, 0 to 1; nothing when none is known.
     pub above_share: Option<f64>,
-    /// Its standard error, by 20 batches of the window; nothing when it has fewer intervals.
+    /// Its standard error, by ten batches of the window; nothing when it has fewer intervals.
     pub above_error: Option<f64>,
     /// Median response time in ns.
     pub p50_ns: Option<u64>,

@@ -20,10 +20,10 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
     let status = match (&refused, stopped, found) {
         (Some(_), ..) => KneeStatus::Refused,
         (None, Some(_), _) | (None, None, None) => KneeStatus::Interrupted,
-        (None, None, Some(found)) if found.interval_per_s.1.is_some() => KneeStatus::Found,
+        (None, None, Some(found)) if found.has_border() => KneeStatus::Found,
         (None, None, Some(_)) => KneeStatus::AtLeast,
     };
-    let has_border = refused.is_none() && found.is_some_and(|found| found.interval_per_s.1.is_some());
+    let has_border = refused.is_none() && found.is_some_and(|found| found.has_border());
     let mut trials: Vec<KneeTrial> = search.steps().iter().map(KneeTrial::from).collect();
     for trial in &mut trials {
         trial.theory_mean_ns = curve.theory_ns(trial.offered_per_s);
@@ -35,8 +35,6 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
         answer: found.filter(|_| refused.is_none()).map(|found| KneeAnswer {
             rate_per_s: found.rate.as_per_s(),
             interpolated: found.is_interpolated,
-            low_per_s: found.interval_per_s.0,
-            high_per_s: found.interval_per_s.1,
             good_per_s: found.good.as_per_s(),
             missed_from_per_s: found.missed_from.map(Rate::as_per_s),
             trial: found.trial,

@@ -118,12 +118,7 @@ pub struct KneeAnswer {
     pub rate_per_s: f64,
     /// It comes from a line through the trials near the limit.
     pub interpolated: bool,
-    /// Lower end of its 95 % interval, or the highest rate that was shown to be good.
-    pub low_per_s: f64,
-    /// Upper end of its 95 % interval, or the lowest rate that was shown not to be good; `null` when no higher one was
-    /// tried.
-    pub high_per_s: Option<f64>,
-    /// The highest rate that was shown to be good, not above the upper end.
+    /// The highest rate, not above the answer, that was shown to be good.
     pub good_per_s: f64,
     /// The lowest rate above the answer that was shown not to be good; `null` when there was none.
     pub missed_from_per_s: Option<f64>,

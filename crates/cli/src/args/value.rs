@@ -87,20 +87,6 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// A single rate above 0 in whole thousandths of a request per second, which is what a search tells apart.
-pub(crate) fn thousandths(text: &str) -> Result<Rate, String> {
-    let rate = rate(text)?;
-    let searched = Rate::from_milli(rate.milli_per_s());
-    match searched == rate {
-        true => Ok(rate),
-        false => Err(format!(
-            "a search tries rates in whole thousandths of a request per second, and {text:?} is none: the next lower is \
-             {}/s",
-            searched.as_per_s()
-        )),
-    }
-}
-
 /// Splits `50/1s` into the amount and the length of its unit.
 fn split_unit(text: &str) -> Result<(&str, Nanos), String> {
     let Some((amounts, unit)) = text.split_once('/') else { return Ok((text, Nanos::from_secs(1))) };
@@ -376,8 +362,6 @@ mod tests {
         ] {
             assert_eq!(shape(text), Ok(Shape::Hold(Rate::new(requests, seconds).unwrap())), "{text}");
         }
-        assert!(thousandths("10/m").unwrap_err().ends_with("the next lower is 0.166/s"));
-        assert_eq!(thousandths("3/10s"), Ok(milli(300)));
         for (text, said) in [
             ("-5", "is negative"),
             ("-0.5/s", "is negative"),

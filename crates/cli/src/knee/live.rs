@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_analysis::evidence;
-use unblink_analysis::experiment::{Ended, Gather, Outcome, Trial, TrialRunner};
+use unblink_analysis::experiment::{Ended, Gather, Outcome, Step, Trial, TrialRunner};
 use unblink_artifact::document::RunStatus;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
 use unblink_core::dispatch::Pool;
@@ -93,6 +93,11 @@ impl Runner {
 }
 
 impl super::Runner for Runner {
+    fn replay(&mut self, step: &Step) -> Result<()> {
+        self.is_littered = is_littered(&step.outcome);
+        Ok(())
+    }
+
     fn refusal(&self) -> Option<KneeRefusal> {
         self.not_at_rest.clone()
     }
@@ -104,7 +109,8 @@ impl TrialRunner for Runner {
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
         let args = run_args(&self.args, trial.rate, trial.settle, trial.measure_max);
         let prepared = prepare(&RunArgs { load: with_seed(args.load.clone(), trial), ..args })?;
-        let is_first = trial.number == self.first;
+        // Of a search that goes on, the trials before may have left something behind.
+        let is_first = trial.number == self.first && !self.is_littered;
         if !is_first {
             match self.come_to_rest(&prepared) {
                 Rest::Reached => {}
@@ -143,9 +149,14 @@ impl TrialRunner for Runner {
             measured: Nanos(document.series.load_to_ns - document.series.load_from_ns),
             steal_share: document.generator.steal_share,
         });
-        self.is_littered = outcome.unanswered + outcome.timed_out > 0;
+        self.is_littered = is_littered(&outcome);
         Ok(Some(outcome))
     }
+}
+
+/// It left requests behind that were never answered.
+fn is_littered(outcome: &Outcome) -> bool {
+    outcome.unanswered + outcome.timed_out > 0
 }
 
 /// Each trial has arrivals of its own.

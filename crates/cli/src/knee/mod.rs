@@ -48,8 +48,11 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     }
 }
 
-/// A runner that may know why it could not go on.
+/// A runner that goes on with a search, and may know why it could not.
 trait Runner: TrialRunner<Error = anyhow::Error> {
+    /// Comes to the state in which it was after a trial that has been run before.
+    fn replay(&mut self, step: &Step) -> Result<()>;
+
     /// Why the search can't go on, though the user did not end it.
     fn refusal(&self) -> Option<KneeRefusal> {
         None
@@ -70,6 +73,7 @@ fn search<R: Runner>(
         output::note(format_args!("{done} finished trials taken over from {}", folder.display()));
     }
     let mut runner = runner(&folder, done as u32 + 1)?;
+    search.steps().iter().try_for_each(|step| runner.replay(step))?;
     let finished = drive(&mut search, &mut runner, |step| {
         journal.append(&step.into())?;
         if !args.quiet {
@@ -150,8 +154,7 @@ fn rest(args: &KneeArgs) -> Nanos {
 
 fn settings(args: &KneeArgs) -> Result<Settings> {
     let highest = config::max_rate()?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
-    // A search tells rates apart in thousandths; what no trial may pass is not passed.
-    let max = args.max.unwrap_or(Rate::from_milli(highest.milli_per_s()));
+    let max = args.max.unwrap_or(highest);
     if max > highest {
         bail!(
             "--max {} is above the highest rate that may be offered, {}",
@@ -182,6 +185,8 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
         );
     }
     Ok(Settings {
+        quantile: args.slo.quantile,
+        limit: args.slo.limit,
         start: args.start,
         max,
         resolution: args.resolution,

@@ -5,8 +5,8 @@ use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::args::value::Connections;
 use crate::sim::Described;
-use anyhow::Result;
-use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Trial, TrialRunner};
+use anyhow::{Result, bail};
+use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner};
 use unblink_core::dispatch::Pool;
 use unblink_core::sim::WorldSpec;
 
@@ -39,7 +39,19 @@ impl Runner {
     }
 }
 
-impl super::Runner for Runner {}
+impl super::Runner for Runner {
+    /// What a trial does to the server, and what chance has given so far, the next ones meet: so it is simulated again.
+    fn replay(&mut self, step: &Step) -> Result<()> {
+        let again = self.inner.run(&step.trial)?;
+        if again.as_ref() != Some(&step.outcome) {
+            bail!(
+                "trial {} comes out otherwise than in the folder of --resume: that search was not made by this version",
+                step.trial.number
+            );
+        }
+        Ok(())
+    }
+}
 
 impl TrialRunner for Runner {
     type Error = anyhow::Error;

@@ -35,7 +35,7 @@ pub fn trial_line(trial: &KneeTrial, quantile: f64) -> String {
 
 /// Asked for, per second.
 fn rate(trial: &KneeTrial) -> f64 {
-    trial.rate_milli_per_s as f64 / 1e3
+    trial.rate.per_s()
 }
 
 fn purpose(purpose: Purpose) -> &'static str {
@@ -44,6 +44,7 @@ fn purpose(purpose: Purpose) -> &'static str {
         Purpose::Bisect => "bisect",
         Purpose::Repeat => "repeat",
         Purpose::Confirm => "confirm",
+        Purpose::Floor => "floor",
         Purpose::Latency => "latency",
     }
 }
@@ -87,7 +88,7 @@ fn interval(trial: &KneeTrial) -> Option<String> {
 /// Trials by rate, and at one rate in the order in which they were run.
 fn by_rate(doc: &KneeDocument) -> Vec<&KneeTrial> {
     let mut trials: Vec<&KneeTrial> = doc.trials.iter().collect();
-    trials.sort_by_key(|trial| (trial.rate_milli_per_s, trial.number));
+    trials.sort_by(|a, b| rate(a).total_cmp(&rate(b)).then(a.number.cmp(&b.number)));
     trials
 }
 

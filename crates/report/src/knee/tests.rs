@@ -10,7 +10,7 @@ fn text(doc: &KneeDocument) -> String {
 fn the_answer_stands_first_and_fits_the_screen() {
     let doc = fixture::knee();
     let text = text(&doc);
-    assert!(text.starts_with("900/s  Up to 900/s the objective is met: p99 < 50ms."), "{text}");
+    assert!(text.starts_with("907/s  Up to 907/s the objective is met: p99 < 50ms."), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -29,25 +29,47 @@ fn a_search_without_an_answer_says_why() {
     );
     let page = html(&doc);
     assert!(page.contains("class=\"verdict invalid\"") && page.contains("no headroom"));
+    let why = Some("1.58\u{a0}% of the response times are above the limit.".to_string());
+    doc.refused = Some(KneeRefusal { code: RefusalCode::AnyRate, rate_per_s: 400.0, why });
+    let found = text(&doc);
+    assert!(
+        found.starts_with("NO ANSWER  The target misses the objective now and then at any rate"),
+        "{found}"
+    );
     doc.refused = None;
     doc.status = KneeStatus::Interrupted;
     assert!(text(&doc).starts_with("INTERRUPTED"));
 }
 
 #[test]
-fn a_highest_rate_that_gave_way_is_named() {
+fn a_highest_rate_that_was_not_held_is_named() {
     let mut doc = fixture::knee();
-    doc.trials.retain(|trial| trial.rate_milli_per_s <= 800_000);
+    doc.trials.retain(|trial| rate(trial) <= 800.0);
     for (number, per_s, verdict) in [(20, 800, TrialVerdict::Undecided), (21, 784, TrialVerdict::Met)] {
         let mut held = doc.trials[0].clone();
         (held.number, held.purpose, held.verdict) = (number, Purpose::Confirm, verdict);
-        held.rate_milli_per_s = per_s * 1_000;
+        held.rate.requests = per_s;
         doc.trials.push(held);
     }
-    doc.answer = Some(KneeAnswer { rate_per_s: 784.0, missed_from_per_s: Some(800.0), trial: 21 });
+    doc.status = KneeStatus::AtLeast;
+    doc.answer = Some(KneeAnswer {
+        rate_per_s: 784.0,
+        interpolated: false,
+        good_per_s: 784.0,
+        missed_from_per_s: None,
+        trial: 21,
+    });
     let found = terminal(&doc, &Style { width: 200, color: false });
-    assert!(found.starts_with("784/s  Up to 784/s"), "{found}");
-    assert!(found.contains("800/s was good at first, and did not hold for longer."), "{found}");
+    assert!(found.starts_with("AT LEAST 784/s  Up to 784/s"), "{found}");
+    assert!(found.contains("Whether 800/s meets it, too, was not decided when it was held."), "{found}");
+}
+
+#[test]
+fn a_law_that_says_nothing_is_not_quoted() {
+    let mut doc = fixture::knee();
+    assert!(text(&doc).contains("not distinguishable from 0"));
+    (doc.usl, doc.usl_misfit) = (None, Some(0.23));
+    assert!(text(&doc).contains("does not fit"));
 }
 
 #[test]

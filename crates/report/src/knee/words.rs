@@ -3,7 +3,7 @@
 use super::{interval, rate, value, value_and_interval};
 use crate::format;
 use unblink_artifact::knee::{
-    KneeDocument, KneeRefusal, KneeStatus, KneeTrial, Purpose, RefusalCode, TrialVerdict,
+    KneeAnswer, KneeDocument, KneeRefusal, KneeStatus, KneeTrial, Purpose, RefusalCode, TrialVerdict,
 };
 
 /// A word or two, and the sentence that answers the question.
@@ -13,12 +13,8 @@ pub(super) fn answer(doc: &KneeDocument) -> (String, String) {
         (_, Some(answer), _) => {
             let good = format::rate(answer.rate_per_s);
             let met = format!("Up to {good} the objective is met: {}.", doc.header.question.objective);
-            let beyond = match answer.missed_from_per_s {
-                Some(missed) => beyond(doc, missed),
-                None => "No higher rate was to be tried, so the border lies above it (--max).".into(),
-            };
-            let word = if answer.missed_from_per_s.is_some() { good } else { format!("AT LEAST {good}") };
-            (word, format!("{met} {beyond}"))
+            let word = if doc.status == KneeStatus::Found { good } else { format!("AT LEAST {good}") };
+            (word, format!("{met} {}{}", border(doc, answer), beyond(doc, answer)))
         }
         _ => (
             "INTERRUPTED".into(),
@@ -30,21 +26,37 @@ pub(super) fn answer(doc: &KneeDocument) -> (String, String) {
     }
 }
 
-fn beyond(doc: &KneeDocument, missed_per_s: f64) -> String {
+/// What the answer's number is, when no trial itself has shown it.
+fn border(doc: &KneeDocument, answer: &KneeAnswer) -> String {
+    let label = format::quantile_label(doc.header.question.quantile);
+    match answer.interpolated {
+        true => format!(
+            "There {label} reaches its limit, by a line through the trials near it; it was shown to be met up to {}. ",
+            format::rate(answer.good_per_s)
+        ),
+        false => String::new(),
+    }
+}
+
+fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
+    let Some(missed_per_s) = answer.missed_from_per_s else {
+        let above = |trial: &&KneeTrial| rate(trial) > answer.rate_per_s && trial.purpose != Purpose::Latency;
+        let tried = doc.trials.iter().filter(above).map(rate).reduce(f64::max);
+        return match tried {
+            Some(tried) => {
+                format!("Whether {} meets it, too, was not decided when it was held.", format::rate(tried))
+            }
+            None => "No higher rate was to be tried, so the border lies above it (--max).".into(),
+        };
+    };
     let at = format::rate(missed_per_s);
-    let is_search = |t: &&KneeTrial| matches!(t.purpose, Purpose::Bracket | Purpose::Bisect);
-    let mut first = doc.trials.iter().rev().filter(is_search);
-    let trial = first.find(|t| (rate(t) - missed_per_s).abs() < 1e-6);
-    match trial.map(|trial| (trial.verdict, trial)) {
+    let is_miss =
+        |verdict| !matches!(verdict, TrialVerdict::Met | TrialVerdict::Undecided | TrialVerdict::Generator);
+    let missed = |t: &&KneeTrial| is_miss(t.verdict) && (rate(t) - missed_per_s).abs() < 1e-6 * missed_per_s;
+    match doc.trials.iter().find(missed).map(|trial| (trial.verdict, trial)) {
         Some((TrialVerdict::Growing, _)) => format!("At {at} the target falls behind."),
         Some((TrialVerdict::Delivered, _)) => format!("At {at} less than 99\u{a0}% is answered as expected."),
         Some((TrialVerdict::Percentile, trial)) => format!("At {at} it is {}.", value_and_interval(trial)),
-        Some((TrialVerdict::Undecided, trial)) => format!(
-            "At {at} that could not be shown within {} ({}), which counts as not met.",
-            format::moment(trial.measured_ns),
-            value_and_interval(trial)
-        ),
-        Some((TrialVerdict::Met, _)) => format!("{at} was good at first, and did not hold for longer."),
         _ => format!("At {at} it is not."),
     }
 }
@@ -54,8 +66,21 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
     let why = refusal.why.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
     match refusal.code {
         RefusalCode::NothingMet => format!(
-            "Not even {at} meets the objective ({}). Begin lower (--start), or ask for less.",
-            doc.header.question.objective
+            "Not even {at} meets the objective ({}). {}",
+            doc.header.question.objective,
+            match is_flat(doc, refusal.rate_per_s) {
+                true => {
+                    "The target keeps up with more and is not faster at lower rates, so it is not the rate: ask for less, \
+                     or find out what takes so long (unblink run)."
+                }
+                false => "Begin lower (--start), or ask for less.",
+            }
+        ),
+        RefusalCode::AnyRate => format!(
+            "The target misses the objective now and then at any rate: up to {at}, where it is not short of capacity,{} It \
+             must be something that comes and goes whatever the rate is, such as pauses or periodic work. Find it in a long \
+             run (unblink run), or ask for a percentile that allows for it.",
+            why.to_lowercase()
         ),
         RefusalCode::Generator => format!(
             "At {at} the generator was the limit, not the target, so this is no knee of the target.{why} Give the \
@@ -79,6 +104,17 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
              request."
         ),
     }
+}
+
+/// It kept up with four times this rate and was no faster at it.
+fn is_flat(doc: &KneeDocument, rate_per_s: f64) -> bool {
+    let behind: Vec<u32> = behind(doc).map(|trial| trial.number).collect();
+    let value = |per_s: f64| {
+        let at = |t: &&KneeTrial| (rate(t) / per_s - 1.0).abs() < 1e-6 && !behind.contains(&t.number);
+        doc.trials.iter().find(at).and_then(|t| t.percentile_ns)
+    };
+    let both = value(4.0 * rate_per_s).zip(value(rate_per_s));
+    both.is_some_and(|(above, here)| here as f64 > 0.9 * above as f64)
 }
 
 /// What the answer rests on.
@@ -150,8 +186,9 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
         None => {}
     }
     if let Some(usl) = &doc.usl {
-        let band = |i: unblink_artifact::knee::Interval95| {
-            format!("{} ({}–{})", small(i.value), small(i.low), small(i.high))
+        let band = |i: unblink_artifact::knee::Interval95| match i.low > 0.0 {
+            true => format!("{} ({}–{})", small(i.value), small(i.low), small(i.high)),
+            false => format!("not distinguishable from 0 (up to {})", small(i.high)),
         };
         let peak = match usl.peak_in_flight {
             Some(n) => format!("; most work with {} in flight", format::number(n)),
@@ -161,14 +198,22 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
             "USL",
             format!("γ {}/s", format::number(usl.gamma_per_s.value)),
             format!(
-                "{}–{}/s, contention σ {}, coherency κ {}, from {} stationary trials{peak}",
+                "{}–{}/s; contention σ {}; coherency κ {}; {} off the curve in {} stationary trials{peak}",
                 format::number(usl.gamma_per_s.low),
                 format::number(usl.gamma_per_s.high),
                 band(usl.sigma),
                 band(usl.kappa),
+                format::percent(usl.residual),
                 usl.points
             ),
         ));
+    }
+    if let Some(misfit) = doc.usl_misfit {
+        let means = format!(
+            "the response times of the stationary trials are {} off its best curve",
+            format::percent(misfit)
+        );
+        all.push(("USL", "does not fit".into(), means));
     }
     if let Some(quoted) = doc.trials.iter().find(|trial| Some(trial.number) == doc.latency_trial) {
         all.push(("Latency to quote", latency(quoted, doc), format!("at {}", format::rate(rate(quoted)))));

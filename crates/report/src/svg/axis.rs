@@ -103,6 +103,11 @@ impl Scale {
         self.start + (self.end - self.start) * share
     }
 
+    /// The least and the greatest value in it.
+    pub(crate) fn ends(&self) -> (f64, f64) {
+        (self.from, self.to)
+    }
+
     /// The domain, for the page's script.
     pub(crate) fn domain(&self) -> String {
         format!("{} {}", self.from, self.to)

@@ -50,19 +50,19 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
 fn usable(doc: &KneeDocument) -> Vec<&KneeTrial> {
     let is_usable = |t: &&KneeTrial| t.verdict != TrialVerdict::Generator;
     let mut trials: Vec<&KneeTrial> = doc.trials.iter().filter(is_usable).collect();
-    trials.sort_by_key(|trial| (trial.rate_milli_per_s, trial.number));
+    trials.sort_by(|a, b| per_s(a).total_cmp(&per_s(b)).then(a.number.cmp(&b.number)));
     trials
 }
 
 fn per_s(trial: &KneeTrial) -> f64 {
-    trial.rate_milli_per_s as f64 / 1e3
+    trial.rate.per_s()
 }
 
 /// Of all trials at a rate the first, so that a line has one value there.
 fn first_at_each<'a>(trials: &[&'a KneeTrial]) -> Vec<&'a KneeTrial> {
     let mut first: Vec<&KneeTrial> =
         trials.iter().copied().filter(|t| t.purpose != Purpose::Latency).collect();
-    first.dedup_by_key(|trial| trial.rate_milli_per_s);
+    first.dedup_by_key(|trial| trial.rate);
     first
 }
 
@@ -147,15 +147,20 @@ fn interval_band(canvas: &mut Canvas, first: &[&KneeTrial], x: &Scale, y: &Scale
     }
 }
 
-/// 1/(µ − λ) up to where it leaves the picture.
+/// 1/(µ − λ) where it lies within the picture: by response time, since it is steep where it ends.
 fn theory(canvas: &mut Canvas, doc: &KneeDocument, x: &Scale, y: &Scale) {
     const POINTS: u32 = 100;
     let Some(capacity) = doc.capacity_per_s else { return };
+    let (x_most, (least_ns, most_ns)) = (x.ends().1, y.ends());
+    let first_ns = least_ns.max(1e9 / capacity);
     let curve = (0..POINTS).map(|i| {
-        let offered = capacity * 0.999 * f64::from(i) / f64::from(POINTS - 1);
-        Some((x.at(offered), y.at(1e9 / (capacity - offered))))
+        let ns = first_ns * (most_ns / first_ns).powf(f64::from(i) / f64::from(POINTS - 1));
+        let offered = capacity - 1e9 / ns;
+        (offered <= x_most).then(|| (x.at(offered), y.at(ns)))
     });
-    canvas.path("line truth", &polyline(curve));
+    if first_ns < most_ns {
+        canvas.path("line truth", &polyline(curve));
+    }
 }
 
 /// Where a target is run safely.
@@ -165,9 +170,13 @@ fn band(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
     }
 }
 
-/// The answer, as a line from top to bottom.
+/// The answer, as a line from top to bottom, between the rates that were decided.
 fn markers(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
     if let Some(answer) = &doc.answer {
+        if let Some(missed) = answer.missed_from_per_s {
+            let (from, to) = (x.at(answer.good_per_s), x.at(missed));
+            canvas.rect("answer-band", from, plot.top, (to - from).max(0.0), plot.height());
+        }
         let at = x.at(answer.rate_per_s);
         canvas.line("line ok", (at, plot.top), (at, plot.bottom));
         canvas.text("label", (at - 6.0, plot.top + 12.0), Anchor::End, &format::rate(answer.rate_per_s));

@@ -119,15 +119,19 @@ pub struct Found {
     pub rate: Rate,
     /// It comes from a line through the trials near the limit.
     pub is_interpolated: bool,
-    /// Where it lies with 95 %, per second: from the line, or from the highest rate that was shown to be good to the lowest
-    /// that was shown not to be. No upper end: the highest that may be tried is good.
-    pub interval_per_s: (f64, Option<f64>),
-    /// The highest rate, not above the answer's upper end, that was shown to be good.
+    /// The highest rate, not above the answer, that was shown to be good.
     pub good: Rate,
     /// The lowest rate above the answer that was shown not to be good; `None`: there was none.
     pub missed_from: Option<Rate>,
     /// Number of the trial that held it for longer.
     pub trial: u32,
+}
+
+impl Found {
+    /// There is a border; otherwise the highest rate that may be tried is good.
+    pub fn has_border(&self) -> bool {
+        self.is_interpolated || self.missed_from.is_some()
+    }
 }
 
 /// The search so far: settings and finished trials, from which everything else follows.
@@ -336,20 +340,25 @@ impl Knee {
     fn hold(&self, good: Rate) -> Stage {
         let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
         let candidate = self.candidate(good);
-        let Some(last) = held.last() else { return Stage::Try(Purpose::Confirm, candidate.rate) };
-        if let Some(found) = self.accepted(last, &candidate) {
-            return Stage::Found(found);
-        }
-        // It misses by far, though the target keeps up: is that due to the rate?
-        if self.gives_way(last) && last.outcome.is_stationary() {
-            let Some(floor) = self.of(&[Purpose::Floor]).next() else {
+        // It misses by far, though the target keeps up, and events or chance decide: is that due to the rate?
+        let is_unsure = |step: &&Step| step.outcome.verdict == Verdict::Undecided;
+        let is_odd = |step: &Step| self.gives_way(step) && step.outcome.is_stationary();
+        let is_due =
+            held.last().is_some_and(|last| is_odd(last)) || self.first_pass().filter(is_unsure).any(is_odd);
+        match self.of(&[Purpose::Floor]).next() {
+            None if is_due => {
                 let lowest = self.first_pass().map(|step| step.trial.rate).min();
                 return Stage::Try(Purpose::Floor, lowest.unwrap_or(candidate.rate));
-            };
-            if !self.is_good(floor) {
+            }
+            Some(floor) if floor.outcome.verdict != Verdict::Met => {
                 let above_share = floor.outcome.above_share.unwrap_or(1.0);
                 return Stage::Doomed(Doom::AnyRate { rate: floor.trial.rate, above_share });
             }
+            _ => {}
+        }
+        let Some(last) = held.last() else { return Stage::Try(Purpose::Confirm, candidate.rate) };
+        if let Some(found) = self.accepted(last, &candidate) {
+            return Stage::Found(found);
         }
         match (held.len() >= CONFIRMATIONS_MAX, last.outcome.verdict) {
             (true, _) => Stage::Doomed(Doom::NotConfirmed { rate: good }),
@@ -373,7 +382,9 @@ impl Knee {
         let less = |rate: Rate| rounded(rate.as_per_s() * (1.0 - self.settings.resolution));
         let held = || self.of(&[Purpose::Confirm]);
         let gave_way = held().filter(|step| self.gives_way(step)).map(|step| step.trial.rate).min();
-        let ceiling = gave_way.unwrap_or(self.settings.max);
+        let fell_behind = self.first_pass().filter(|step| !step.outcome.is_stationary());
+        let ceiling = gave_way.into_iter().chain(fell_behind.map(|step| step.trial.rate)).min();
+        let ceiling = ceiling.unwrap_or(self.settings.max).min(self.settings.max);
         let line = border(&self.steps, self.settings.quantile, good.as_per_s());
         if let Some(line) = line.filter(|line| line.per_s < ceiling.as_per_s()) {
             return Candidate { rate: rounded(line.per_s), line: Some(line) };
@@ -405,20 +416,11 @@ impl Knee {
             };
             self.steps.iter().filter(is_wanted).map(|step| step.trial.rate)
         };
-        let interval = candidate.line.zip(half_width);
-        let most_per_s = interval.map_or(per_s, |(line, half_width)| line.per_s + half_width);
-        let good = decided(true).filter(|good| good.as_per_s() <= most_per_s).max()?;
-        let missed_from = decided(false).filter(|&missed| missed > candidate.rate).min();
-        let interval_per_s = match interval {
-            Some((line, half_width)) => (line.per_s - half_width, Some(line.per_s + half_width)),
-            None => (good.as_per_s(), missed_from.map(Rate::as_per_s)),
-        };
         Some(Found {
             rate: candidate.rate,
             is_interpolated: candidate.line.is_some(),
-            interval_per_s,
-            good,
-            missed_from,
+            good: decided(true).filter(|&good| good <= candidate.rate).max()?,
+            missed_from: decided(false).filter(|&missed| missed > candidate.rate).min(),
             trial: last.trial.number,
         })
     }

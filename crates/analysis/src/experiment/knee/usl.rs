@@ -2,9 +2,12 @@
 //! Computational Scalability Based on Rational Functions", 2008), over the mean number in flight.
 //!
 //! N/X = (1 + σ(N − 1) + κN(N − 1))/γ is linear in 1/γ, σ/γ and κ/γ, and is the mean response time, which varies in
-//! proportion to itself: least squares with weights X²/N². Its uncertainty comes from fits to trials that are drawn
-//! anew (bootstrap), with seeded draws.
+//! proportion to itself: least squares with weights X²/N². An interval holds what fits to trials that are drawn anew
+//! (bootstrap, with seeded draws) give, and what Student's distribution gives for the linear fit without a bound at 0:
+//! a parameter that can't be told from 0 has an interval that begins there. How far the trials are off the curve is
+//! told, and a law that does not fit is none: latency of many workers, which is flat and then bends, is such a case.
 
+use crate::interval::exact::{ONE_LOOK, student};
 use unblink_core::sim::Random;
 
 /// Three parameters leave nothing to judge them by with fewer trials.
@@ -12,6 +15,10 @@ const POINTS_MIN: usize = 5;
 /// The number in flight must differ by this factor, or the curve is not seen.
 const RANGE_MIN: f64 = 2.0;
 const RESAMPLES: usize = 1_000;
+/// A law is no law when the trials' response times are further off than this share of them (root mean square).
+const RESIDUAL_MAX: f64 = 0.15;
+/// A peak is told only when some trial had this share of its number in flight: further out it is a guess.
+const SEEN_SHARE: f64 = 0.5;
 
 /// A value with its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -35,12 +42,23 @@ pub struct Usl {
     pub kappa: Interval95,
     /// Trials that it was fitted to.
     pub points: usize,
+    /// Root mean square of how far their response times are off the curve, as a share of them.
+    pub residual: f64,
+    /// Most in flight in any of them.
+    pub most_in_flight: f64,
 }
 
 impl Usl {
-    /// Number in flight at which throughput is greatest; nothing without a κ that is surely above 0.
+    /// The trials lie near enough to the curve.
+    pub fn fits(&self) -> bool {
+        self.residual <= RESIDUAL_MAX
+    }
+
+    /// Number in flight at which throughput is greatest; nothing without a κ that is surely above 0, or when the trials did
+    /// not come near that number.
     pub fn peak_in_flight(&self) -> Option<f64> {
-        (self.kappa.low > 0.0).then(|| ((1.0 - self.sigma.value).max(0.0) / self.kappa.value).sqrt())
+        let peak = ((1.0 - self.sigma.value).max(0.0) / self.kappa.value).sqrt();
+        (self.kappa.low > 0.0 && self.most_in_flight >= SEEN_SHARE * peak).then_some(peak)
     }
 
     /// Throughput per second with `n` in flight.
@@ -57,64 +75,104 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Usl> {
     if points.len() < POINTS_MIN || most < RANGE_MIN * least {
         return None;
     }
-    let [gamma, sigma, kappa] = least_squares(points)?;
+    let ([gamma, sigma, kappa], squares) = least_squares(points)?;
     let mut random = Random::new(points.len() as u64, 13);
     let mut all: [Vec<f64>; 3] = Default::default();
     for _ in 0..RESAMPLES {
         let drawn: Vec<(f64, f64)> =
             points.iter().map(|_| points[random.below(points.len() as u64) as usize]).collect();
-        if let Some(found) = least_squares(&drawn) {
+        if let Some((found, _)) = least_squares(&drawn) {
             all.iter_mut().zip(found).for_each(|(values, value)| values.push(value));
         }
     }
+    let free = unbounded(points);
     let mut interval = |i: usize, value: f64| {
         all[i].sort_unstable_by(f64::total_cmp);
         let at = |share: f64| all[i].get((share * all[i].len() as f64) as usize).copied();
-        let (low, high) = (at(0.025)?.min(value), at(0.975)?.max(value));
+        let (mut low, mut high) = (at(0.025)?.min(value), at(0.975)?.max(value));
+        if let Some((found, reach)) = free.map(|all| all[i]) {
+            (low, high) = (low.min(found - reach).max(0.0), high.max(found + reach));
+        }
         Some(Interval95 { value, low, high })
     };
     let (gamma_per_s, sigma, kappa) = (interval(0, gamma)?, interval(1, sigma)?, interval(2, kappa)?);
-    Some(Usl { gamma_per_s, sigma, kappa, points: points.len() })
+    let residual = (squares / points.len() as f64).sqrt();
+    Some(Usl { gamma_per_s, sigma, kappa, points: points.len(), residual, most_in_flight: most })
 }
 
-/// γ, σ, κ. Contention and coherency can't be negative: a parameter that would be is held at 0.
-fn least_squares(points: &[(f64, f64)]) -> Option<[f64; 3]> {
-    let columns: [fn(f64) -> f64; 3] = [|_| 1.0, |n| n - 1.0, |n| n * (n - 1.0)];
+/// γ, σ, κ without a bound at 0, and how far their 95 % intervals reach: the linear fit's covariance (its unit vectors
+/// solved for), and the delta method for the ratios.
+fn unbounded(points: &[(f64, f64)]) -> Option<[(f64, f64); 3]> {
+    let freedom = points.len().checked_sub(3).filter(|&freedom| freedom > 0)? as f64;
+    let [a, b, c] = solve(points, &[0, 1, 2])?;
+    let variance = squares(points, [a, b, c]) / freedom;
+    let mut covariance = [[0.0; 3]; 3];
+    for (i, column) in covariance.iter_mut().enumerate() {
+        let mut unit = [0.0; 3];
+        unit[i] = variance;
+        *column = solve_normal(points, &[0, 1, 2], Some(unit))?;
+    }
+    let student = student(freedom, ONE_LOOK.normal);
+    let reach = |gradient: [f64; 3]| {
+        let pairs = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
+        let square: f64 = pairs.map(|(i, j)| gradient[i] * covariance[i][j] * gradient[j]).sum();
+        student * square.max(0.0).sqrt()
+    };
+    let all = [
+        (1.0 / a, reach([-1.0 / (a * a), 0.0, 0.0])),
+        (b / a, reach([-b / (a * a), 1.0 / a, 0.0])),
+        (c / a, reach([-c / (a * a), 0.0, 1.0 / a])),
+    ];
+    (a > 0.0).then_some(all)
+}
+
+/// 1, N − 1 and N(N − 1), the columns of the linear fit.
+const COLUMNS: [fn(f64) -> f64; 3] = [|_| 1.0, |n| n - 1.0, |n| n * (n - 1.0)];
+
+/// Sum of the squares by which response times are off a fit, as shares of them.
+fn squares(points: &[(f64, f64)], fit: [f64; 3]) -> f64 {
+    let fitted = |n: f64| (0..3).map(|i| fit[i] * COLUMNS[i](n)).sum::<f64>();
+    points.iter().map(|&(n, x)| ((n / x - fitted(n)) / (n / x)).powi(2)).sum()
+}
+
+/// γ, σ, κ, and the sum of squares. Contention and coherency can't be negative: a parameter that would be is held at 0.
+fn least_squares(points: &[(f64, f64)]) -> Option<([f64; 3], f64)> {
     let mut best: Option<(f64, [f64; 3])> = None;
     // Of three parameters there are four ways to hold some of the last two at 0.
     for used in [&[0, 1, 2][..], &[0, 1], &[0, 2], &[0]] {
-        let Some(solved) = solve(points, &columns, used) else { continue };
+        let Some(solved) = solve(points, used) else { continue };
         let [a, b, c] = solved;
         if a <= 0.0 || b < 0.0 || c < 0.0 {
             continue;
         }
-        let error: f64 = points
-            .iter()
-            .map(|&(n, x)| {
-                let time = n / x;
-                let fitted = a + b * columns[1](n) + c * columns[2](n);
-                ((time - fitted) / time).powi(2)
-            })
-            .sum();
+        let error = squares(points, solved);
         if best.is_none_or(|(least, _)| error < least) {
             best = Some((error, [1.0 / a, b / a, c / a]));
         }
     }
-    best.map(|(_, parameters)| parameters)
+    best.map(|(error, parameters)| (parameters, error))
 }
 
-/// Weighted normal equations by Gaussian elimination with pivoting; those of unused columns stay 0.
-fn solve(points: &[(f64, f64)], columns: &[fn(f64) -> f64; 3], used: &[usize]) -> Option<[f64; 3]> {
+fn solve(points: &[(f64, f64)], used: &[usize]) -> Option<[f64; 3]> {
+    solve_normal(points, used, None)
+}
+
+/// Weighted normal equations by Gaussian elimination with pivoting; those of unused columns stay 0. `right`: another right
+/// side than the response times'.
+fn solve_normal(points: &[(f64, f64)], used: &[usize], right: Option<[f64; 3]>) -> Option<[f64; 3]> {
     let size = used.len();
     let mut rows = vec![vec![0.0; size + 1]; size];
     for &(n, x) in points {
         let (time, weight) = (n / x, (x / n).powi(2));
         for i in 0..size {
             for j in 0..size {
-                rows[i][j] += weight * columns[used[i]](n) * columns[used[j]](n);
+                rows[i][j] += weight * COLUMNS[used[i]](n) * COLUMNS[used[j]](n);
             }
-            rows[i][size] += weight * columns[used[i]](n) * time;
+            rows[i][size] += weight * COLUMNS[used[i]](n) * time;
         }
+    }
+    if let Some(right) = right {
+        (0..size).for_each(|i| rows[i][size] = right[used[i]]);
     }
     let scale: Vec<f64> = (0..size).map(|i| rows[i][i].abs()).collect();
     for i in 0..size {
@@ -156,6 +214,7 @@ mod tests {
         let peak = usl.peak_in_flight().unwrap();
         assert!((peak - (0.97f64 / 0.000_5).sqrt()).abs() < 1e-3, "{peak}");
         assert!((usl.throughput_per_s(5.0) - x(5.0)).abs() < 1e-6);
+        assert!(usl.fits() && usl.residual < 1e-6, "{usl:?}");
     }
 
     /// N = ρ/(1 − ρ) gives X = μN/(1 + N): γ = μ/2, σ = 1/2, κ = 0.
@@ -173,7 +232,17 @@ mod tests {
         assert!(near(usl.gamma_per_s, 500.0, 0.05) && near(usl.sigma, 0.5, 0.1), "{usl:?}");
         assert!(usl.gamma_per_s.low <= 500.0 && 500.0 <= usl.gamma_per_s.high, "{usl:?}");
         assert!(usl.sigma.low <= 0.5 && 0.5 <= usl.sigma.high, "{usl:?}");
-        assert!(usl.peak_in_flight().is_none(), "{usl:?}");
+        assert!(usl.peak_in_flight().is_none() && usl.kappa.low == 0.0, "{usl:?}");
+        assert!(usl.fits() && usl.residual < 0.05, "{usl:?}");
+    }
+
+    #[test]
+    fn a_curve_of_another_kind_does_not_fit() {
+        // Fifty workers: flat, then a wall.
+        let time = |n: f64| if n < 50.0 { 0.01 } else { 0.01 + (n - 50.0) / 1_000.0 };
+        let points = [1.0, 5.0, 10.0, 20.0, 30.0, 49.0, 60.0, 80.0, 100.0].map(|n| (n, n / time(n)));
+        let usl = fit(&points).unwrap();
+        assert!(!usl.fits() && usl.peak_in_flight().is_none(), "{usl:?}");
     }
 
     #[test]
