@@ -7,7 +7,6 @@ mod worlds;
 use unblink_analysis::experiment::knee::{Doom, Knee, Settings};
 use unblink_analysis::experiment::{Experiment, Purpose};
 use unblink_core::schedule::Rate;
-use unblink_core::time::Nanos;
 use worlds::World;
 
 fn world(name: &str) -> World {

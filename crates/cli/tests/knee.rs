@@ -38,7 +38,7 @@ fn a_cap_is_found_in_virtual_time() {
     assert_eq!(run.code(), Some(0), "{run:?}");
     let found = document(&run.stdout);
     let rate = found["answer"]["rate_per_s"].as_f64().expect("a rate");
-    assert!((485.0..=505.0).contains(&rate), "{rate}");
+    assert!((485.0..=515.0).contains(&rate), "{rate}");
     assert_eq!(found["status"], "found");
     assert!(found["latency_trial"].is_u64() && found["header"].is_null(), "{found}");
     assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html"]);
@@ -58,8 +58,8 @@ fn a_search_that_was_cut_off_goes_on() {
     assert!(resumed.stderr.contains("4 finished trials taken over"), "{resumed:?}");
     let (whole, resumed) = (document(&whole.stdout), document(&resumed.stdout));
     assert_eq!(whole["trials"][3], resumed["trials"][3]);
-    let rate = |found: &Value| found["answer"]["rate_per_s"].as_f64().expect("a rate");
-    assert!((rate(&whole) / rate(&resumed) - 1.0).abs() < 0.03, "{whole} {resumed}");
+    assert_eq!(whole["answer"], resumed["answer"]);
+    assert_eq!(whole["trials"], resumed["trials"], "the server has been through the same");
     let other = ["knee", "--server", "service=1ms", "--slo", "p99 < 50ms", "--resume", "cut"];
     let refused = place.call(&other);
     assert!(refused.code() == Some(2) && refused.stderr.contains("begun with other flags"), "{refused:?}");
@@ -74,18 +74,43 @@ fn a_target_that_never_meets_it_has_no_answer() {
     assert!(run.stdout.contains("NO ANSWER") && run.stdout.contains("Not even"), "{run:?}");
 }
 
-/// One rate, and the same for twice as long: the way to a real target, its folders and its report.
+/// Pauses of 1 s that come once a minute: most windows of 20 s see none, at any rate.
+#[test]
+fn what_misses_at_any_rate_is_no_border() {
+    let place = Place::new();
+    let server = "slots=1 service=1ms pause=1s~60s";
+    let run = place.call(&["knee", "--server", server, "--slo", "p99 < 50ms", "-q", "-o", "out"]);
+    assert!(run.code() == Some(3) && run.stdout.contains("NO ANSWER"), "{run:?}");
+}
+
+#[test]
+fn a_rate_is_kept_exactly() {
+    let place = Place::new();
+    let rates = ["--start", "10/m", "--max", "20/m", "--arrivals", "even", "--json", "-o", "out"];
+    let run = place.call(&[&["knee", "--server", "service=1ms", "--slo", "p50 < 1s"], &rates[..]].concat());
+    let found = document(&run.stdout);
+    assert_eq!((run.code(), &found["status"]), (Some(0), &"at_least".into()), "{run:?}");
+    let asked: Vec<&Value> =
+        found["trials"].as_array().expect("trials").iter().map(|trial| &trial["rate"]).collect();
+    assert_eq!(asked[0], &serde_json::json!({ "requests": 1, "seconds": 6 }));
+    assert_eq!(asked[1], &serde_json::json!({ "requests": 1, "seconds": 3 }));
+}
+
+/// One rate, once more, and for twice as long: the way to a real target, its folders and its report.
 #[test]
 fn a_real_target_has_a_folder_for_each_trial() {
     let place = Place::new();
     let lab = Lab::serve(&place, &["--scenario", "healthy", "--baseline", "1ms"]);
     let times = ["--settle", "0s", "--measure", "4s", "--rest", "0s"];
-    let one_rate = ["--slo", "p99 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
+    let one_rate = ["--slo", "p90 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
     let run = place.call(&[&["knee", &lab.url], &times[..], &one_rate[..]].concat());
     assert_eq!(run.code(), Some(0), "{run:?}");
     let found = document(&run.stdout);
     assert_eq!((&found["status"], found["answer"]["rate_per_s"].as_f64()), (&"at_least".into(), Some(50.0)));
-    assert_eq!(place.list("out"), ["knee.json", "knee.jsonl", "report.html", "trial-01", "trial-02"]);
+    assert_eq!(
+        place.list("out"),
+        ["knee.json", "knee.jsonl", "report.html", "trial-01", "trial-02", "trial-03"]
+    );
     assert!(place.list("out/trial-02").contains(&"report.html".to_string()));
 }
 
@@ -95,7 +120,7 @@ fn an_interruption_between_two_trials_leaves_a_report() {
     let place = Place::new();
     let lab = Lab::serve(&place, &["--scenario", "healthy", "--baseline", "1ms"]);
     let times = ["--settle", "0s", "--measure", "4s", "--rest", "1h"];
-    let one_rate = ["--slo", "p99 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
+    let one_rate = ["--slo", "p90 < 10s", "--start", "50", "--max", "50", "--json", "-o", "out"];
     let args = [&["knee", &lab.url], &times[..], &one_rate[..]].concat();
     let search = Started::spawn(&mut place.command(&args));
     let journal = place.path().join("out/knee.jsonl");

@@ -5,6 +5,7 @@
 //! lies above it, and otherwise nothing is decided yet; the interval knows the memory (`docs/statistics.md`).
 
 use super::trial::Percentile;
+use crate::interval::exact::ONE_LOOK;
 use unblink_core::time::Nanos;
 
 /// Less than this share of what fell due, ended `ok` in the same time, is too little.
@@ -121,7 +122,14 @@ impl Criterion {
         if !is_bounded && percentile.value_ns > limit_ns && self.is_above_throughout(grounds.marks) {
             return Verdict::Missed(Miss::Percentile);
         }
-        if !is_bounded && !percentile.censored && (grounds.max_ns as f64) < CLEAR_SHARE * limit_ns as f64 {
+        // As many samples as an upper end by ranks would need, of which none is near the limit.
+        let known = grounds.marks.iter().map(|mark| mark.known).sum::<u64>() as f64;
+        let is_enough = self.quantile.powf(known) <= ONE_LOOK.side;
+        if !is_bounded
+            && is_enough
+            && !percentile.censored
+            && (grounds.max_ns as f64) < CLEAR_SHARE * limit_ns as f64
+        {
             return Verdict::Met;
         }
         Verdict::Undecided
@@ -226,6 +234,10 @@ mod tests {
         assert_eq!(judge(&marks(20, above(20)), Some(percentile(60, None)), 90), Verdict::Undecided);
         assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 24), Verdict::Met);
         assert_eq!(judge(&marks(20, steady), Some(percentile(10, None)), 26), Verdict::Undecided);
+        // Of a p99 fewer than 368 say nothing.
+        let few = |known: u64| move |i: u64| Mark { known, ..steady(i) };
+        assert_eq!(judge(&marks(20, few(18)), Some(percentile(10, None)), 24), Verdict::Undecided);
+        assert_eq!(judge(&marks(20, few(19)), Some(percentile(10, None)), 24), Verdict::Met);
     }
 
     #[test]
