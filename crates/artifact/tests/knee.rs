@@ -94,6 +94,7 @@ fn search(max_per_s: u64, border_per_s: u64, trials_max: usize) -> Knee {
             offered_per_s: per_s,
             delivered_per_s: per_s.min(border_per_s as f64),
             is_growing: !is_good,
+            above_share: Some(0.0),
             ..trial(next.number, verdict)
         };
         knee.observe(Step { trial: next, outcome: Step::from(&outcome).outcome });
