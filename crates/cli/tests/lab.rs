@@ -92,7 +92,7 @@ fn another_tool_is_a_file() {
         &place,
         "tool",
         "[ \"$1\" = --version ] && { echo 'mine 7.1'; exit; }\n\
-         $UNBLINK run \"$1\" -R \"$2\" -d \"$3\" --no-preflight -q --json -o run > /dev/null || exit 1\n\
+         $UNBLINK run \"$1\" -R \"$2\" -d \"$3\" --no-preflight -q --json -o run > /dev/null || [ $? = 3 ] || exit 1\n\
          $UNBLINK report run --hgrm mine.hgrm --csv - > /dev/null",
     );
     place.file(
@@ -361,10 +361,10 @@ fn faults_do_what_they_say() {
         let text = place.text(&format!("lab/{name}/unblink-open/1/stdout.txt"));
         serde_json::from_str(&text).expect("the run's own document")
     };
-    // 33 ms of 2 s; 10 ms are in flight when it begins. A busy machine moves a few.
+    // 33 ms of 2 s; 10 ms are in flight when it begins. A pause of the machine moves as many as it has milliseconds.
     let near = |value: &Value, expected: u64| {
         let value = value.as_u64().expect("a count");
-        assert!(value.abs_diff(expected) <= 8, "{value} instead of {expected}");
+        assert!(value.abs_diff(expected) <= 16, "{value} instead of {expected}");
     };
     cell("resets");
     near(&run("resets")["failures"]["reset"], 33);

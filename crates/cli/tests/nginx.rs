@@ -93,7 +93,9 @@ fn a_thousand_a_second_on_kept_connections() {
     let run = place.measure(&[&nginx.url(), "-R", "1000", "-d", "2s", "--expect", "contains=hello"]);
     run.assert_all("ok");
     assert_eq!(run.arrivals("scheduled"), 2000);
-    assert_eq!((run.number("/rate/offered"), run.number("/rate/sent")), (1000.0, 1000.0));
+    assert_eq!(run.number("/rate/offered"), 1000.0);
+    // What a pause of the machine at the end makes late is sent after the load.
+    assert!((900.0..=1000.0).contains(&run.number("/rate/sent")), "{run:?}");
     assert!(run.connections("opened") < 500, "connections are used again: {run:?}");
     assert_eq!(run.document["statuses"], serde_json::json!({ "200": 2000 }));
     assert_ne!(run.code, Some(2));

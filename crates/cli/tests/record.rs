@@ -173,7 +173,7 @@ fn the_page_is_whole() {
 fn text_for_people() {
     let (server, place) = (healthy(), Place::new());
     let said = place.call(&["run", &server.url(), "-R", "100", "-n", "50", "-o", "out"]);
-    assert_eq!(said.code(), Some(0), "{said:?}");
+    said.assert_ran();
     assert_eq!(said.stderr, "", "no live line for a pipe");
     assert!(!said.stdout.contains('\x1b'), "no colours for a pipe");
     for part in ["p50", "p99", "Record  out", "Report  out/report.html"] {
@@ -190,8 +190,7 @@ fn text_for_people() {
 fn folders_by_time() {
     let (server, place) = (healthy(), Place::new());
     for _ in 0..2 {
-        let said = place.call(&["run", &server.url(), "-R", "100", "-n", "5"]);
-        assert_eq!(said.code(), Some(0), "{said:?}");
+        place.call(&["run", &server.url(), "-R", "100", "-n", "5"]).assert_ran();
         // Names tell seconds apart.
         std::thread::sleep(Duration::from_millis(1100));
     }
@@ -225,7 +224,7 @@ fn secrets_stay_out_of_everything_that_is_written() {
         let outputs = ["--csv", "s.csv", "--hgrm", "p.hgrm", "--svg", "svg", "-o", &out];
         let load = ["run", &url, "-R", "100", "-n", "10"];
         let said = place.call(&[&load[..], more, &outputs].concat());
-        assert_eq!(said.code(), Some(0), "{said:?}");
+        said.assert_ran();
         assert_clean(&said);
         assert_clean(&place.call(&["report", &out, "--json"]));
     }

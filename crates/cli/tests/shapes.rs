@@ -120,7 +120,8 @@ fn stress_on_a_real_server_says_the_same() {
     assert_eq!(stress["mode"], "queues", "{stress}");
     assert!(stress["recovery"]["after_ns"].is_u64(), "{stress}");
     let broken = stress["broken"]["per_s"].as_f64().expect("it broke");
-    assert!((70.0..=120.0).contains(&broken), "{stress}");
+    // A machine with pauses of its own is told from a queue a little later.
+    assert!((70.0..150.0).contains(&broken), "{stress}");
 }
 
 #[test]

@@ -183,6 +183,13 @@ impl Said {
         self.status.code()
     }
 
+    /// It has run to its end and said what it found, if only that no verdict can rest on it: what else the machine
+    /// does is not up to the test.
+    #[track_caller]
+    pub(crate) fn assert_ran(&self) {
+        assert!(matches!(self.code(), Some(0 | 3)), "{self:?}");
+    }
+
     /// The document on stdout.
     #[track_caller]
     pub(crate) fn run(self) -> Run {
