@@ -3,6 +3,7 @@
 //! Kaplan and Meier take it that what was censored would have gone on like the rest. Under overload it would not:
 //! what timed out stood at the end of a queue. Two extremes hold whatever the truth is.
 
+use crate::quantile::nearest_rank;
 use unblink_core::record::Track;
 
 /// Between which values a quantile lies, whatever became of the censored.
@@ -20,7 +21,7 @@ pub fn extremes(completed: &Track<u64>, censored: &Track<u64>, q: f64) -> Option
     if count == 0 {
         return None;
     }
-    let rank = ((q * count as f64 - 1e-9).ceil() as u64).clamp(1, count);
+    let rank = nearest_rank(q, count);
     let mut all: Vec<(u64, u64)> = completed.bins().chain(censored.bins()).collect();
     all.sort_unstable();
     Some(Extremes {

@@ -26,13 +26,17 @@ struct State {
 /// A run that hears of interruptions as long as this lives.
 pub(crate) struct Listening(Interruptions);
 
-/// Takes SIGINT and SIGTERM over, and SIGHUP (a terminal that is gone) unless whoever started the process
-/// ignores it, as `nohup` does.
+/// SIGINT and SIGTERM, and SIGHUP (a terminal that is gone) unless whoever started the process ignores it, as `nohup`
+/// does.
+fn interrupting() -> impl Iterator<Item = i32> {
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    [SIGINT, SIGTERM].into_iter().chain(hangup)
+}
+
+/// Takes what interrupts over.
 pub(crate) fn listen() -> Result<Interruptions> {
     let interruptions = Interruptions::default();
-    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup)).context("can't listen for Ctrl-C")?;
+    let mut signals = Signals::new(interrupting()).context("can't listen for Ctrl-C")?;
     let heard = interruptions.clone();
     let thread = std::thread::Builder::new().name("signals".into());
     thread
@@ -44,8 +48,7 @@ pub(crate) fn listen() -> Result<Interruptions> {
 /// Set by the first interruption; the second quits at once.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+    for signal in interrupting() {
         // In this order: the first finds it unset.
         signal_hook::flag::register_conditional_shutdown(
             signal,

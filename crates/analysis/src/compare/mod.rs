@@ -298,9 +298,10 @@ fn fails_more(baseline: &[Run], candidate: &[Run], q: f64) -> Option<Fails> {
 }
 
 fn line(baseline: &[Run], candidate: &[Run], place: usize, quantity: Quantity) -> Line {
-    let samples =
-        |runs: &[Run]| runs.iter().map(|run| run.figures[place].clone()).collect::<Option<Vec<Sample>>>();
-    let samples = |runs: &[Run]| samples(runs).filter(|samples| !samples.is_empty());
+    let samples = |runs: &[Run]| {
+        let all: Option<Vec<Sample>> = runs.iter().map(|run| run.figures[place].clone()).collect();
+        all.filter(|samples| !samples.is_empty())
+    };
     let (base, cand) = (samples(baseline), samples(candidate));
     let is_log = quantity != Quantity::Errors;
     let whole = |value: f64| if is_log { value.exp() } else { value };

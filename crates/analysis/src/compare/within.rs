@@ -6,6 +6,7 @@
 use crate::interval::BLOCKS_MIN;
 use crate::interval::bins;
 use crate::interval::history::{History, Stretch};
+use crate::quantile::nearest_rank;
 use unblink_core::sim::Random;
 use unblink_core::time::Nanos;
 
@@ -54,7 +55,7 @@ pub(super) fn of_quantiles(
             count += weight * block.count;
             sum.iter_mut().zip(&block.counts).for_each(|(sum, n)| *sum += weight * n);
         }
-        let ranks = quantiles.iter().map(|q| (q * count as f64 - 1e-9).ceil().max(1.0) as u64);
+        let ranks = quantiles.iter().map(|&q| nearest_rank(q, count));
         let (mut below, mut bin) = (0, 0);
         for (found, rank) in found.iter_mut().zip(ranks) {
             while bin < sum.len() && below + sum[bin] < rank {

@@ -2,6 +2,7 @@
 
 use super::evidence::{Scope, timed_out};
 use super::{AbortRule, Figure, Objective, Windows};
+use crate::quantile::nearest_rank;
 use std::collections::VecDeque;
 use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
@@ -95,8 +96,8 @@ impl Part {
         let (beyond, n) = (self.beyond + self.stuck, self.samples + self.stuck);
         match objective.figure {
             Figure::Quantile(q) => {
-                // Nearest rank; with fewer samples than 1/(1 − q) it is that of the longest.
-                let rank = ((q * n as f64 - 1e-9).ceil() as u64).clamp(1, n.max(1));
+                // With fewer samples than 1/(1 − q) it is that of the longest.
+                let rank = nearest_rank(q, n);
                 if n > 0 && beyond == n {
                     // All of them, so every percentile, however few they are.
                     Held::No

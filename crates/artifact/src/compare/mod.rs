@@ -12,6 +12,7 @@ use crate::folder::{FolderError, RUN_FILE, replay};
 use crate::history::run_id;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
+use unblink_analysis::quantile::nearest_rank;
 use unblink_analysis::validity::{GENERATOR_IS_NARROWEST, is_targets_doing};
 
 /// Why runs can't be compared.
@@ -112,13 +113,14 @@ pub fn left_out(document: &RunDocument) -> Option<String> {
 /// Did the target fail under this load, with a generator that did its part? A complete run is then invalid by the
 /// target's doing alone; says how it failed.
 pub fn target_failed(document: &RunDocument) -> Option<String> {
-    let mut invalidating = document.validity.findings.iter().filter(|f| f.severity == Severity::Invalidates);
+    let mut invalidating =
+        document.validity.findings.iter().filter(|f| f.severity == Severity::Invalidates).peekable();
     let is_targets_doing = |finding: &Finding| {
         let narrowest = finding.evidence.get(GENERATOR_IS_NARROWEST).copied();
         is_targets_doing(&finding.code, narrowest.unwrap_or(0.0) > 0.0)
     };
     let is_complete = document.status == RunStatus::Complete;
-    let first = document.validity.findings.iter().find(|f| f.severity == Severity::Invalidates)?;
+    let first = *invalidating.peek()?;
     (is_complete && invalidating.all(is_targets_doing)).then(|| first.message.clone())
 }
 
@@ -384,7 +386,7 @@ fn compared_run(run: &ReadRun, quantile: f64, may_fail: bool) -> ComparedRun {
 
 /// Above the nearest rank.
 fn samples_above(count: u64, quantile: f64) -> u64 {
-    count.saturating_sub((quantile * count as f64 - 1e-9).ceil() as u64)
+    count.saturating_sub(nearest_rank(quantile, count))
 }
 
 /// Of the arrivals that were scheduled, those that did not end `ok`.

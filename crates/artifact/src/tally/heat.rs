@@ -1,6 +1,7 @@
 //! From the heat grid to the document's heat map.
 
 use crate::document::{HeatColumn, Heatmap};
+use unblink_analysis::quantile::nearest_rank;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW, HeatGrid, bin_edge_ns};
 
 /// The grid as the document has it; no quantile of it exceeds the exact maximum.
@@ -31,7 +32,7 @@ pub(super) fn heatmap(grid: &HeatGrid, response_max_ns: u64) -> Heatmap {
 fn column_quantile(cells: &[u32], q: f64, response_max_ns: u64) -> Option<u64> {
     let known: u64 = cells[..BINS].iter().map(|&n| u64::from(n)).sum();
     let count = known + u64::from(cells[CENSORED_ROW]);
-    let rank = ((q * count as f64 - 1e-9).ceil() as u64).max(1);
+    let rank = nearest_rank(q, count);
     if rank > known {
         return None;
     }

@@ -21,7 +21,7 @@ EXAMPLES
 A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of what falls due
 is answered as expected, and what is in flight does not grow. Rates are doubled until one is not good, then the border
 is bisected, and every rate is tried again in another order. The answer is where the percentile reaches its limit, by a
-line through the trials near it, and is held for longer. A search takes 20 to 40 minutes of load.
+line through the trials near it, and is held for longer. A search takes 20 to 30 minutes of load.
 
 EXIT STATUS
   0 found   2 wrong usage   3 no answer can be trusted   130 interrupted (--resume goes on)";

@@ -37,7 +37,6 @@ use unblink_report::format;
 const PREFLIGHTS_MAX: usize = 32;
 /// A pre-flight request that takes longer than this is given up, whatever the timeout.
 const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
-
 /// For so long nothing is said of an answer that does not come.
 const PREFLIGHT_QUIET: Duration = Duration::from_secs(1);
 

@@ -9,19 +9,19 @@
 //! the same rate again. The second pass goes over the same rates in an order that chance decides: a target that answers
 //! otherwise the second time has no one capacity.
 
+mod again;
 mod border;
 mod curve;
+mod hold;
 mod usl;
 
 pub use curve::{Collapse, Curve, Knees, kneedle};
 pub use usl::{Interval95, Usl, fit as fit_usl};
 
 use super::Experiment;
-use super::criterion::{Miss, Verdict};
+use super::criterion::Verdict;
 use super::trial::{Purpose, Step, Trial};
-use border::{Border, border};
 use unblink_core::schedule::Rate;
-use unblink_core::sim::Random;
 use unblink_core::time::Nanos;
 
 /// From one rate of the bracket to the next.
@@ -30,8 +30,6 @@ const GROWTH: u64 = 2;
 const HALVINGS_MAX: i32 = 6;
 /// When a quarter of a rate is no faster than this share of what the rate itself was, it is not the rate that is slow.
 const FLAT_SHARE: f64 = 0.9;
-/// So many rates are held for longer at the most.
-const CONFIRMATIONS_MAX: usize = 4;
 /// The answer is held so many times as long as the longest step.
 const CONFIRM_TIMES: u64 = 2;
 /// Latency is measured for so many steps' time, at this share of the last stationary rate.
@@ -40,14 +38,6 @@ const LATENCY_TIMES: u64 = 3;
 pub const LATENCY_SHARE: f64 = 0.75;
 /// Shares of the last stationary rate between which a target is run safely.
 pub const SAFE_BAND: (f64, f64) = (0.70, 0.80);
-/// A verdict that changes within so many resolutions of the border is chance, not hysteresis.
-const BORDER_RESOLUTIONS: f64 = 2.0;
-/// Delivering less than this share of what is offered is no chance, even at the border.
-const FALLS_BEHIND_SHARE: f64 = 0.9;
-/// A hold gives way when its percentile is this many times the limit.
-const NEAR_TIMES: f64 = 2.0;
-/// Below this share of the answer queues hardly count: what is above the limit there is not due to the rate.
-const LOW_SHARE: f64 = 0.8;
 
 /// What is searched for, and how patiently.
 #[derive(Clone, PartialEq, Debug)]
@@ -145,13 +135,6 @@ enum Search {
     Try(Purpose, Rate),
     Border { good: Rate, bad: Option<Rate> },
     NothingMet,
-}
-
-/// What seems to be the answer.
-struct Candidate {
-    rate: Rate,
-    /// It comes from this line.
-    line: Option<Border>,
 }
 
 enum Stage {
@@ -284,145 +267,6 @@ impl Knee {
         };
         let above = value(times(rate, GROWTH * GROWTH, 1));
         above.zip(value(rate)).is_some_and(|(above, here)| here > FLAT_SHARE * above)
-    }
-
-    /// Rates of the first pass that were not tried again yet, in an order that chance decides.
-    fn next_repeat(&self) -> Option<Rate> {
-        let mut rates: Vec<Rate> = self.first_pass().map(|step| step.trial.rate).collect();
-        rates.sort_unstable();
-        rates.dedup();
-        let mut random = Random::new(self.settings.seed, 11);
-        for last in (1..rates.len()).rev() {
-            rates.swap(last, random.below(last as u64 + 1) as usize);
-        }
-        let done = self.of(&[Purpose::Repeat]).count();
-        rates.get(done).copied()
-    }
-
-    /// A rate of which the two passes say the opposite, not just at the border.
-    fn hysteresis(&self, good: Rate) -> Option<Doom> {
-        let is_off_border = |rate: Rate| {
-            let share = rate.as_per_s() / good.as_per_s();
-            (share - 1.0).abs() > BORDER_RESOLUTIONS * self.settings.resolution
-        };
-        let is_decided = |verdict| matches!(verdict, Verdict::Met | Verdict::Missed(_));
-        let mut repeats: Vec<&Step> = self.of(&[Purpose::Repeat]).collect();
-        repeats.sort_by_key(|step| step.trial.rate);
-        repeats.into_iter().find_map(|again| {
-            let rate = again.trial.rate;
-            let (was, is) = (self.last_at(rate)?.outcome.verdict, again.outcome.verdict);
-            let differs = (was == Verdict::Met) != (is == Verdict::Met);
-            let doubted = differs && is_decided(was) && is_decided(is);
-            // At the border chance decides; but a target that falls behind where it did not before is no chance.
-            let outcome = &again.outcome;
-            let falls_behind = outcome.delivered_per_s < FALLS_BEHIND_SHARE * outcome.offered_per_s;
-            (doubted && (is_off_border(rate) || (falls_behind && rate <= good)))
-                .then_some(Doom::Hysteresis { rate, was_good: was == Verdict::Met })
-        })
-    }
-
-    /// Short windows at low rates may each have met the objective between two events; together they see them. What is above
-    /// the limit far below the border, over all of this time, is not due to the rate.
-    fn any_rate(&self, good: Rate) -> Option<Doom> {
-        let is_low = |step: &&Step| step.trial.rate.as_per_s() < LOW_SHARE * good.as_per_s();
-        let passes = || self.of(&[Purpose::Bracket, Purpose::Bisect, Purpose::Repeat]);
-        let low = || passes().filter(is_low).filter(|step| step.outcome.is_stationary());
-        let part = |step: &Step| Some((step.outcome.measured.as_secs_f64(), step.outcome.above_share?));
-        let (seconds, above) = low()
-            .filter_map(part)
-            .fold((0.0, 0.0), |(sum, above), (seconds, share)| (sum + seconds, above + seconds * share));
-        let rate = low().map(|step| step.trial.rate).max()?;
-        let above_share = above / seconds;
-        (above_share > 1.0 - self.settings.quantile).then_some(Doom::AnyRate { rate, above_share })
-    }
-
-    /// Holds what seems to be the answer until it stays the same.
-    fn hold(&self, good: Rate) -> Stage {
-        let held: Vec<&Step> = self.of(&[Purpose::Confirm]).collect();
-        let candidate = self.candidate(good);
-        // It misses by far, though the target keeps up, and events or chance decide: is that due to the rate?
-        let is_unsure = |step: &&Step| step.outcome.verdict == Verdict::Undecided;
-        let is_odd = |step: &Step| self.gives_way(step) && step.outcome.is_stationary();
-        let is_due =
-            held.last().is_some_and(|last| is_odd(last)) || self.first_pass().filter(is_unsure).any(is_odd);
-        match self.of(&[Purpose::Floor]).next() {
-            None if is_due => {
-                let lowest = self.first_pass().map(|step| step.trial.rate).min();
-                return Stage::Try(Purpose::Floor, lowest.unwrap_or(candidate.rate));
-            }
-            Some(floor) if floor.outcome.verdict != Verdict::Met => {
-                let above_share = floor.outcome.above_share.unwrap_or(1.0);
-                return Stage::Doomed(Doom::AnyRate { rate: floor.trial.rate, above_share });
-            }
-            _ => {}
-        }
-        let Some(last) = held.last() else { return Stage::Try(Purpose::Confirm, candidate.rate) };
-        if let Some(found) = self.accepted(last, &candidate) {
-            return Stage::Found(found);
-        }
-        match (held.len() >= CONFIRMATIONS_MAX, last.outcome.verdict) {
-            (true, _) => Stage::Doomed(Doom::NotConfirmed { rate: good }),
-            (false, Verdict::Generator) => Stage::Try(Purpose::Confirm, last.trial.rate),
-            (false, _) => Stage::Try(Purpose::Confirm, candidate.rate),
-        }
-    }
-
-    /// The target falls behind, or misses the limit by far.
-    fn gives_way(&self, step: &Step) -> bool {
-        let far_ns = self.settings.limit.0 as f64 * NEAR_TIMES;
-        match step.outcome.verdict {
-            Verdict::Met | Verdict::Generator => false,
-            Verdict::Missed(Miss::Growing | Miss::Delivered | Miss::NoAnswers) => true,
-            _ => step.outcome.percentile.is_none_or(|p| p.censored || p.value_ns as f64 >= far_ns),
-        }
-    }
-
-    /// What seems to be the answer by all trials so far.
-    fn candidate(&self, good: Rate) -> Candidate {
-        let less = |rate: Rate| rounded(rate.as_per_s() * (1.0 - self.settings.resolution));
-        let held = || self.of(&[Purpose::Confirm]);
-        let gave_way = held().filter(|step| self.gives_way(step)).map(|step| step.trial.rate).min();
-        let fell_behind = self.first_pass().filter(|step| !step.outcome.is_stationary());
-        let ceiling = gave_way.into_iter().chain(fell_behind.map(|step| step.trial.rate)).min();
-        let ceiling = ceiling.unwrap_or(self.settings.max).min(self.settings.max);
-        let line = border(&self.steps, self.settings.quantile, good.as_per_s());
-        if let Some(line) = line.filter(|line| line.per_s < ceiling.as_per_s()) {
-            return Candidate { rate: rounded(line.per_s), line: Some(line) };
-        }
-        let not_met =
-            held().filter(|step| !matches!(step.outcome.verdict, Verdict::Met | Verdict::Generator));
-        let lower = not_met.map(|step| less(step.trial.rate)).min();
-        Candidate { rate: lower.map_or(good, |lower| lower.min(good)), line: None }
-    }
-
-    /// The answer, if `candidate` has been held by `last`.
-    fn accepted(&self, last: &Step, candidate: &Candidate) -> Option<Found> {
-        let (held, per_s) = (last.trial.rate, candidate.rate.as_per_s());
-        let half_width = candidate.line.and_then(|line| line.half_width_per_s);
-        let tolerance = (self.settings.resolution * per_s).max(half_width.unwrap_or(0.0));
-        let is_same = (held.as_per_s() - per_s).abs() <= tolerance;
-        let is_held = match candidate.line {
-            Some(_) => is_same && !self.gives_way(last) && last.outcome.verdict != Verdict::Generator,
-            None => held == candidate.rate && last.outcome.verdict == Verdict::Met,
-        };
-        if !is_held {
-            return None;
-        }
-        let decided = |is_met: bool| {
-            let is_wanted = move |step: &&Step| match step.outcome.verdict {
-                Verdict::Met => is_met,
-                Verdict::Missed(_) => !is_met,
-                Verdict::Undecided | Verdict::Generator => false,
-            };
-            self.steps.iter().filter(is_wanted).map(|step| step.trial.rate)
-        };
-        Some(Found {
-            rate: candidate.rate,
-            is_interpolated: candidate.line.is_some(),
-            good: decided(true).filter(|&good| good <= candidate.rate).max()?,
-            missed_from: decided(false).filter(|&missed| missed > candidate.rate).min(),
-            trial: last.trial.number,
-        })
     }
 
     fn trial(&self, purpose: Purpose, rate: Rate) -> Trial {

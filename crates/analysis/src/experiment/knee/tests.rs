@@ -1,5 +1,6 @@
 use super::super::criterion::Miss;
 use super::super::trial::Outcome;
+use super::hold::CONFIRMATIONS_MAX;
 use super::*;
 
 fn settings() -> Settings {
