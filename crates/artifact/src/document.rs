@@ -444,6 +444,9 @@ pub struct Generator {
     /// At which priority the workers ran, where more than an ordinary one was asked for (`precise` pacing).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<WorkerPriority>,
+    /// No processor was sent to sleep while the run went on (`precise` pacing; `false`: the system refused).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_awake: Option<bool>,
 }
 
 /// At which priority the workers ran.

@@ -244,3 +244,28 @@ fn an_interrupted_comparison_goes_on() {
     assert_eq!(runs("candidate")[0]["left_out"], "it was interrupted");
     assert!(runs("baseline").len() == 1 || !runs("baseline")[0]["left_out"].is_null(), "{said:?}");
 }
+
+#[test]
+fn servers_in_words_are_compared_in_virtual_time() {
+    let place = Place::new();
+    let words = |base: &str, candidate: &str, folder: &str| {
+        let servers = ["--server", base, "--candidate-server", candidate];
+        place.call(&[&["compare"], &servers[..], &LOAD, &["--json", "-o", folder]].concat())
+    };
+    let slower = words("service=lognormal(5ms,0.5)", "service=lognormal(7ms,0.5)", "slower");
+    assert_eq!((slower.code(), &document(&slower)["outcome"]), (Some(1), &"regression".into()), "{slower:?}");
+    assert_eq!(slower.stderr.matches(" of 10, ").count(), 10, "{slower:?}");
+    assert!(place.text("slower/candidate/5/run.json").contains("lognormal(7ms"));
+    // A server that can't carry the load gives no run that counts: three of them are enough to know.
+    let lost = words("slots=1 service=10ms", "service=5ms", "lost");
+    assert_eq!((lost.code(), &document(&lost)["outcome"]), (Some(3), &"no_verdict".into()), "{lost:?}");
+    assert!(lost.stderr.contains("3 runs of the baseline did not count"), "{lost:?}");
+
+    let a_a =
+        place.call(&[&["compare", "--a-a", "--server", "service=exp(5ms)", "-o", "aa"], &LOAD[..]].concat());
+    assert!(matches!(a_a.code(), Some(0 | 3)), "{a_a:?}");
+    place.call(&["compare", "--server", "service=5ms", "-R", "5"]).refused(&["--candidate-server"]);
+    place.call(&["compare", "--candidate-server", "service=5ms"]).refused(&["--server"]);
+    place.call(&["compare", "http://127.0.0.1:9/", "--server", "service=5ms"]).refused(&["exclude"]);
+    place.call(&["compare"]).refused(&["compare what?"]);
+}

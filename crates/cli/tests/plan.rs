@@ -264,6 +264,46 @@ fn switches_of_a_plan_can_be_switched_off() {
 }
 
 #[test]
+fn a_plan_can_be_searched_and_compared() {
+    let place = Place::new();
+    let world = "[world]\nserver = \"slots=5 service=10ms\"\n";
+    let both = "[load]\nmax-rate = 800\n[objectives]\nslo = [\"errors < 1%\", \"p99 < 200ms\"]\n[search]\nstart = 100\n\
+                measure = \"4s\"\nmeasure-max = \"8s\"\nsettle = \"1s\"\n";
+    place.file("search.toml", format!("{both}{world}"));
+    let said = place.call(&["knee", "search.toml", "--arrivals", "even", "--json", "-o", "found"]);
+    let found: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!((said.code(), &found["question"]["objective"]), (Some(0), &"p99 < 200ms".into()), "{said:?}");
+    assert_eq!(found["question"]["max_per_s"], 800.0, "the plan's max-rate");
+    assert!(said.stderr.contains("\"errors < 1%\" is left out"), "{said:?}");
+    // With a target of its own, it is the target that is searched unless told otherwise.
+    place.file("live.toml", format!("target = \"http://127.0.0.1:9/\"\n{both}{world}"));
+    let live = place.call(&["knee", "live.toml", "-o", "live"]);
+    assert!(live.code() == Some(2) && live.stderr.contains("127.0.0.1:9"), "{live:?}");
+    let said = place.call(&["knee", "live.toml", "--simulate", "--arrivals", "even", "-o", "again"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let shown = place.call(&["plan", "show", "live.toml"]);
+    assert!(shown.stdout.contains("a search for the highest rate with p99 < 200ms"), "{shown:?}");
+
+    place.file("two.toml", format!("{}{world}", both.replace("errors < 1%", "p50 < 20ms")));
+    place.call(&["knee", "two.toml"]).refused(&["two.toml:4:22", "a second one", "--slo"]);
+    place.file("none.toml", format!("{}{world}", both.replace("\"p99 < 200ms\"", "\"a: p99 < 1s\"")));
+    place.call(&["knee", "none.toml"]).refused(&["none.toml:4:8", "needs a percentile"]);
+    place.file("cap.toml", format!("{}max = 900\n{world}", both));
+    place.call(&["knee", "cap.toml"]).refused(&["cap.toml:", "max is above max-rate"]);
+
+    let load = "[load]\nrate = 100\nduration = \"5s\"\n[comparison]\nruns = 1\n";
+    let servers = "[world]\nserver = \"service=5ms\"\ncandidate-server = \"service=6ms\"\n";
+    place.file("compare.toml", format!("{load}{servers}"));
+    let said = place.call(&["compare", "compare.toml", "--json", "-o", "compared"]);
+    let found: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert_eq!((said.code(), &found["reason"]), (Some(0), &"within_run_only".into()), "{said:?}");
+    place.file("half.toml", format!("target = \"http://127.0.0.1:9/\"\n{load}"));
+    place.call(&["compare", "half.toml"]).refused(&["has no candidate"]);
+    place.call(&["compare", "half.toml", "http://127.0.0.1:9/", "-o", "x"]).refused(&["127.0.0.1:9"]);
+    assert_eq!(place.call(&["plan", "check", "compare.toml", "search.toml", "live.toml"]).code(), Some(0));
+}
+
+#[test]
 fn init_writes_a_plan_once() {
     let place = Place::new();
     assert_eq!(place.call(&["init"]).code(), Some(0));
@@ -316,8 +356,12 @@ fn every_example_is_in_order_and_runs_in_the_virtual_world() {
         let place = Place::new();
         let path = plan.to_str().expect("UTF-8");
         assert_eq!(place.call(&["plan", "check", path]).code(), Some(0), "{path}");
-        let said = place.call(&["sim", path, "-o", "out"]);
         let text = std::fs::read_to_string(&plan).expect("a plan");
+        let is_for = |command: &str| text.contains(&format!("#   unblink {command} examples/"));
+        let said = match ["knee", "compare"].into_iter().find(|command| is_for(command)) {
+            Some(command) => place.call(&[command, path, "--simulate", "-o", "out"]),
+            None => place.call(&["sim", path, "-o", "out"]),
+        };
         let expected =
             text.lines().find_map(|line| line.strip_prefix("# Simulated, it exits with ")).expect(path);
         let code: i32 = expected.split(' ').next().and_then(|code| code.parse().ok()).expect(path);

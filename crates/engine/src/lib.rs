@@ -3,6 +3,7 @@
 //! [`run::start`] takes a [`job::Job`] and gives a handle that yields one merged interval a second.
 
 mod addresses;
+mod awake;
 pub mod clock;
 mod conn;
 pub mod expect;

@@ -5,7 +5,8 @@ use unblink_core::time::Nanos;
 /// What a worker does in the last moments before an arrival falls due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pacing {
-    /// Spins for as long as nearly every wake-up is late, at a real-time priority where that is permitted.
+    /// Spins for as long as nearly every wake-up is late, at a real-time priority and with no processor asleep, where
+    /// that is permitted.
     Precise,
     /// Spins for as long as most wake-ups are late.
     #[default]

@@ -1,8 +1,10 @@
 //! A run from the outside: start it, take an interval a second, stop it, see how it ended.
 
+use crate::awake::Awake;
 use crate::clock::{Clock, WallTime};
 use crate::job::Job;
 use crate::merge::Merger;
+use crate::pacing::Pacing;
 use crate::priority::Priority;
 use crate::worker::{Channels, Handed, Worker, WorkerEnd};
 use rustix::event::{EventfdFlags, eventfd};
@@ -166,6 +168,8 @@ pub struct Summary {
     pub involuntary_switches: Option<u64>,
     /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
     pub priority: Priority,
+    /// No processor slept while it went on; `None`: that was not asked for.
+    pub kept_awake: Option<bool>,
 }
 
 /// A run that is under way.
@@ -178,11 +182,15 @@ pub struct Running {
     full: Receiver<Handed>,
     empty: Vec<Sender<Box<Bank<u32>>>>,
     merger: Merger,
+    /// Asked for, and granted.
+    awake: Option<Option<Awake>>,
 }
 
 /// Starts the workers, opens fixed pools, and sets the schedule's zero.
 pub fn start(job: Job) -> Result<Running, EngineError> {
     let clock = Clock::start();
+    // Before the workers learn how late they wake up.
+    let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
     let job = Arc::new(job);
     let threads = job.plan.threads() as usize;
     let operations = job.plan.operations_apart();
@@ -221,6 +229,7 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
         full,
         empty,
         merger: Merger::new(threads, operations),
+        awake,
     })
 }
 
@@ -300,7 +309,8 @@ impl Running {
     pub fn finish(self) -> Result<Summary, EngineError> {
         let stopped_at = self.controls.stop_at().map(|at| at.since(self.start));
         let aborted = self.controls.is_aborted();
-        let mut summary = Summary { stopped_at, aborted, ..Summary::default() };
+        let kept_awake = self.awake.as_ref().map(Option::is_some);
+        let mut summary = Summary { stopped_at, aborted, kept_awake, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);

@@ -79,7 +79,12 @@ fn pacing(doc: &RunDocument) -> Option<String> {
         Some(WorkerPriority::GivenUp) => " at real-time priority until too busy for it",
         Some(WorkerPriority::Refused) => " (real-time priority refused)",
     };
-    Some(format!("{mode} pacing{priority}"))
+    let awake = match doc.generator.kept_awake {
+        None => "",
+        Some(true) => ", processors kept awake",
+        Some(false) => ", processors may sleep",
+    };
+    Some(format!("{mode} pacing{priority}{awake}"))
 }
 
 /// `VALID`, `DEGRADED` or `INVALID`.

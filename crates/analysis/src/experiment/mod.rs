@@ -6,6 +6,7 @@
 
 mod criterion;
 mod gather;
+pub mod interleaved;
 pub mod knee;
 mod simulated;
 mod trial;
@@ -17,12 +18,16 @@ pub use trial::{Outcome, Percentile, Purpose, Step, Trial};
 
 /// Decides which trial comes next.
 pub trait Experiment {
+    /// What is run next.
+    type Trial;
+    /// What the experiment wants to know of it.
+    type Outcome;
     /// Why there can be no answer.
     type Doom;
     /// The next trial; nothing when the experiment is over.
-    fn next_trial(&self) -> Option<Trial>;
+    fn next_trial(&self) -> Option<Self::Trial>;
     /// Takes note of what came of a trial.
-    fn observe(&mut self, step: Step);
+    fn observe(&mut self, step: Step<Self::Trial, Self::Outcome>);
     /// Why no answer can be trusted, once that is known.
     fn doomed(&self) -> Option<Self::Doom>;
     /// Every trial that was needed has been observed.
@@ -33,18 +38,26 @@ pub trait Experiment {
 
 /// Runs trials: simulated, on this machine, or on many.
 pub trait TrialRunner {
+    /// What it runs.
+    type Trial;
+    /// What it tells of a trial.
+    type Outcome;
     /// What can go wrong beside the trial itself.
     type Error;
     /// Runs one trial after the target has come to rest. `None`: it was interrupted, and nothing can be told of it.
-    fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>, Self::Error>;
+    fn run(&mut self, trial: &Self::Trial) -> Result<Option<Self::Outcome>, Self::Error>;
 }
 
 /// Runs `experiment` to its end and tells `each` of every trial as it ends. True unless it was interrupted.
-pub fn drive<E: Experiment, R: TrialRunner>(
+pub fn drive<E, R>(
     experiment: &mut E,
     runner: &mut R,
-    mut each: impl FnMut(&Step) -> Result<(), R::Error>,
-) -> Result<bool, R::Error> {
+    mut each: impl FnMut(&Step<E::Trial, E::Outcome>) -> Result<(), R::Error>,
+) -> Result<bool, R::Error>
+where
+    E: Experiment,
+    R: TrialRunner<Trial = E::Trial, Outcome = E::Outcome>,
+{
     while let Some(trial) = experiment.next_trial() {
         let Some(outcome) = runner.run(&trial)? else { return Ok(false) };
         let step = Step { trial, outcome };

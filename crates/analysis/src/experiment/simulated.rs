@@ -61,6 +61,8 @@ impl SimulatedRunner {
 }
 
 impl TrialRunner for SimulatedRunner {
+    type Trial = Trial;
+    type Outcome = Outcome;
     type Error = PlanError;
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>, PlanError> {

@@ -108,11 +108,11 @@ pub struct Outcome {
 
 /// A trial that has ended.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct Step<T = Trial, O = Outcome> {
     /// What was tried.
-    pub trial: Trial,
+    pub trial: T,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: O,
 }
 
 impl Outcome {

@@ -26,6 +26,8 @@ pub struct Ending {
     pub involuntary_switches: Option<u64>,
     /// At which priority the workers ran, where more than an ordinary one was asked for.
     pub priority: Option<WorkerPriority>,
+    /// No processor was sent to sleep, where that was asked for.
+    pub kept_awake: Option<bool>,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
     /// The rule that stopped it, if one did.
@@ -45,6 +47,7 @@ impl Ending {
             steal_share: None,
             involuntary_switches: None,
             priority: None,
+            kept_awake: None,
             by_address: BTreeMap::new(),
             aborted: None,
         }
@@ -62,6 +65,7 @@ impl Ending {
             steal_share: document.generator.steal_share,
             involuntary_switches: document.generator.involuntary_switches,
             priority: document.generator.priority,
+            kept_awake: document.generator.kept_awake,
             by_address: document.connections.by_address.clone(),
             aborted: document.aborted.clone(),
         }

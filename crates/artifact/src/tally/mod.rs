@@ -238,6 +238,7 @@ impl Tally {
                 involuntary_switches: ending.involuntary_switches,
                 double_intervals: self.double_intervals,
                 priority: ending.priority,
+                kept_awake: ending.kept_awake,
             },
             spectrum: Spectra {
                 response_time: spectrum(

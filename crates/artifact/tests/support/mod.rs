@@ -282,6 +282,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         steal_share: Some(0.001_234_567_890_123),
         involuntary_switches: Some(7),
         priority: Some(WorkerPriority::GivenUp),
+        kept_awake: Some(true),
         by_address: [("192.0.2.1:80".to_string(), 7)].into(),
         aborted: None,
     }

@@ -2,9 +2,11 @@
 
 use super::history::KeepArgs;
 use super::load::LoadArgs;
+use super::sim::WorldArgs;
 use super::steady;
 use super::target::TargetArgs;
 use super::value;
+use crate::plan::requests::Planned;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -14,6 +16,8 @@ EXAMPLES
   unblink compare main/ branch/ --percentile p95   each holds the folders of 5 runs or more
   unblink compare baseline:main branch/            see unblink baseline
   unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
+  unblink compare plan.toml                        target, candidate and load in a file, see unblink init
+  unblink compare --server 'service=exp(5ms)' --candidate-server 'service=exp(6ms)' -R 200 -d 30s
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s --resume DIR
 
 EXIT STATUS
@@ -21,32 +25,40 @@ EXIT STATUS
   3 no verdict   130 interrupted";
 
 /// Two targets are measured in turn (ABBA), with the load of `unblink run`, or saved runs are read. One percentile
-/// decides; a difference counts when chance can't explain it and when it is large enough.
+/// decides; a difference counts when chance can't explain it and when it is large enough. With --server both are
+/// simulated, in virtual time.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct CompareArgs {
     /// The baseline: a URL, the folder of a run, a folder that holds such folders, or baseline:NAME (in the history)
     #[arg(value_name = "BASE")]
-    pub baseline: String,
+    pub baseline: Option<String>,
 
     /// The candidate, of the same kind
-    #[arg(value_name = "CANDIDATE", required_unless_present = "a_a")]
+    #[arg(value_name = "CANDIDATE")]
     pub candidate: Option<String>,
 
+    /// What a plan requests of the baseline and of the candidate.
+    #[arg(skip)]
+    pub planned: Option<[Vec<Planned>; 2]>,
+
     /// Compare BASE with itself: how much do equal targets differ here?
-    #[arg(long, conflicts_with = "candidate")]
+    #[arg(long, conflicts_with = "candidate", help_heading = "Comparison")]
     pub a_a: bool,
 
     /// Runs of each target: 5 to 10, or 1 for evidence that decides nothing
-    #[arg(long, value_name = "COUNT", default_value_t = 5, allow_hyphen_values = true, value_parser = runs)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, help_heading = "Comparison",
+          allow_hyphen_values = true, value_parser = runs)]
     pub runs: u32,
 
     /// The percentile of response time that decides
-    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = steady::percentile)]
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", help_heading = "Comparison",
+          value_parser = steady::percentile)]
     pub percentile: f64,
 
     /// A smaller relative difference is no regression
-    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true, value_parser = effect)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", help_heading = "Comparison",
+          allow_hyphen_values = true, value_parser = effect)]
     pub min_effect: f64,
 
     #[command(flatten)]
@@ -54,6 +66,18 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub target: TargetArgs,
+
+    /// The baseline is what --server or --scenario says, or the [world] of a plan
+    #[command(flatten)]
+    pub world: WorldArgs,
+
+    /// What a simulated candidate does, in words
+    #[arg(long, value_name = "WORDS", help_heading = "World")]
+    pub candidate_server: Option<String>,
+
+    /// Simulate what the plan has under [world] instead of measuring its targets
+    #[arg(long, help_heading = "World")]
+    pub simulate: bool,
 
     /// Folder for the runs and the report [default: unblink-compares/<time> here; for saved runs: none]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

@@ -5,6 +5,7 @@ use super::load::Arrivals;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
 use super::value;
+use crate::plan::requests::Planned;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::{Figure, Slo};
@@ -16,6 +17,7 @@ EXAMPLES
   unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms'
   unblink knee http://127.0.0.1:8080/ --slo 'p95 < 50ms' --start 500 --max 20k --then-latency
   unblink knee --resume unblink-knee/2026-01-31T12-00-00Z http://127.0.0.1:8080/ --slo 'p99 < 200ms'
+  unblink knee plan.toml                           target, objective and [search] in a file, see unblink init
   unblink knee --server 'slots=1 service=exp(1ms)' --slo 'p99 < 50ms'      (in virtual time, see unblink sim)
 
 A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of what falls due
@@ -33,6 +35,10 @@ pub(crate) struct KneeArgs {
     /// Where to send requests; several are taken in turn and share one scheme, host and port
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
+
+    /// What a plan requests.
+    #[arg(skip)]
+    pub planned: Vec<Planned>,
 
     /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Search", value_parser = objective)]
@@ -84,6 +90,10 @@ pub(crate) struct KneeArgs {
 
     #[command(flatten)]
     pub world: WorldArgs,
+
+    /// Search what the plan has under [world], in virtual time, instead of its target
+    #[arg(long, help_heading = "World")]
+    pub simulate: bool,
 
     /// Connections: `auto`, `auto:MAX`, or a fixed number shared by the threads
     #[arg(short, long, value_name = "auto|N", default_value = "auto", help_heading = "Connections",

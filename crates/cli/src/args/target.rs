@@ -78,7 +78,7 @@ pub(crate) struct TargetArgs {
 /// What punctuality may cost.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacingArg {
-    /// Most of a processor, at a real-time priority where permitted
+    /// Most of a processor; where permitted, at a real-time priority and with no processor asleep
     Precise,
     /// A short spin before each arrival, as long as wake-ups are late here
     Balanced,

@@ -1,6 +1,7 @@
 //! `unblink compare`: a baseline and a candidate, measured in turn or read from their folders.
 
-mod live;
+mod measure;
+mod side;
 
 use crate::args::Cli;
 use crate::args::compare::CompareArgs;
@@ -12,9 +13,11 @@ use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory};
+use side::Source;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
+use unblink_core::plan::Plan;
 
 /// The page beside the runs.
 const PAGE: &str = "compare.html";
@@ -25,17 +28,70 @@ const BASELINE: &str = "baseline:";
 
 /// Compares and reports. Gives the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
+    match places(args)? {
+        Places::Measured(sources) => measured(args, sources),
+        Places::Saved(baseline, candidate) => saved(args, baseline, candidate),
+    }
+}
+
+/// The plan of a run and its load in a line, without anything being sent; none of saved runs.
+pub(crate) fn planned(args: &CompareArgs) -> Result<(Plan, String)> {
+    let Places::Measured(sources) = places(args)? else {
+        bail!("a plan is for runs that are to be measured")
+    };
+    let [(plan, load), _] = [sources[0].planned(args)?, sources[1].planned(args)?];
+    let runs = args.runs;
+    Ok((plan, format!("{runs} + {runs} runs in turn: {load}")))
+}
+
+/// Where the runs of both sides come from.
+enum Places {
+    Measured([Source; 2]),
+    /// Folders of runs.
+    Saved(Vec<PathBuf>, Vec<PathBuf>),
+}
+
+fn places(args: &CompareArgs) -> Result<Places> {
+    let world = &args.world;
+    if world.server.is_some() || world.scenario.is_some() {
+        return Source::worlds(args).map(Places::Measured);
+    }
+    if args.candidate_server.is_some() {
+        bail!(
+            "--candidate-server is held against a simulated baseline: add --server in words, or give two URLs"
+        );
+    }
+    if let Some([base, candidate]) = &args.planned {
+        let candidate = if args.a_a { base } else { candidate };
+        if base.is_empty() || candidate.is_empty() {
+            bail!(
+                "the plan has no {}: add it, or give both URLs behind the plan",
+                if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
+            );
+        }
+        return Ok(Places::Measured([base, candidate].map(|requests| Source::Requests(requests.clone()))));
+    }
+    let Some(base) = &args.baseline else {
+        bail!(
+            "compare what? Give two URLs, two folders of runs, or a plan (unblink compare --help shows each)"
+        )
+    };
     let store = &args.keep.store;
-    let base = Place::of(&args.baseline, store)?;
+    let base = Place::of(base, store)?;
     let candidate = args.candidate.as_deref().map(|text| Place::of(text, store)).transpose()?;
     match (base, candidate) {
-        (Place::Url(base), None) => measured(args, base, base),
-        (Place::Url(base), Some(Place::Url(candidate))) => measured(args, base, candidate),
-        (Place::Runs(base), None) => {
-            let (first, second) = live::dealt_out(&base);
-            saved(args, first, second)
+        (_, None) if !args.a_a => bail!("which candidate? Give a second URL or folder, or --a-a"),
+        (Place::Url(base), None) => {
+            Ok(Places::Measured([base, base].map(|url| Source::Url(url.to_string()))))
         }
-        (Place::Runs(base), Some(Place::Runs(candidate))) => saved(args, base, candidate),
+        (Place::Url(base), Some(Place::Url(candidate))) => {
+            Ok(Places::Measured([base, candidate].map(|url| Source::Url(url.to_string()))))
+        }
+        (Place::Runs(base), None) => {
+            let (first, second) = measure::dealt_out(&base);
+            Ok(Places::Saved(first, second))
+        }
+        (Place::Runs(base), Some(Place::Runs(candidate))) => Ok(Places::Saved(base, candidate)),
         _ => bail!(
             "one side is a URL, the other is recorded: runs that are not measured in turn can't tell a change of the \
              target from one of the machine; give two URLs, or record both sides and give two folders"
@@ -76,21 +132,21 @@ struct Measured {
 }
 
 /// Two targets, measured in turn.
-fn measured(args: &CompareArgs, base: &str, candidate: &str) -> Result<u8> {
+fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
     let root = match (&args.resume, &args.output) {
         (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
-    let measured = live::measure(args, [base, candidate], &root)?;
+    let measured = measure::measure(args, sources, &root)?;
     let is_interrupted = measured.is_interrupted;
     // Before the first run of a side has begun, there is nothing to show.
     if is_interrupted && (measured.baseline.is_empty() || measured.candidate.is_empty()) {
-        history::keep(&args.keep, &live::recorded(&root));
+        history::keep(&args.keep, &measure::recorded(&root));
         return Ok(exit::INTERRUPTED);
     }
     let document = compared(args, measured)?;
     let code = present(args, &document, Some(&root))?;
-    history::keep(&args.keep, &live::recorded(&root));
+    history::keep(&args.keep, &measure::recorded(&root));
     Ok(if is_interrupted { exit::INTERRUPTED } else { code })
 }
 
@@ -116,7 +172,7 @@ fn pointless_flags(argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let measuring = TargetArgs::augment_args(LoadArgs::augment_args(clap::Command::new("measuring")));
     let names = measuring.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
     names
-        .chain(["runs", "resume", "quiet"].map(|name| (name, Some(name))))
+        .chain(["runs", "resume", "quiet", "simulate", "network", "generator"].map(|name| (name, Some(name))))
         .filter(|(id, _)| sub.value_source(id) == Some(ValueSource::CommandLine))
         .map(|(id, long)| format!("--{}", long.unwrap_or(id)))
         .collect()

@@ -7,7 +7,7 @@ use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use crate::output;
-use crate::run::{Prepared, Watched, execute_watched, prepare};
+use crate::run::{self, Prepared, Watched, execute_watched, prepare};
 use crate::signals::Interruptions;
 use anyhow::Result;
 use std::ops::ControlFlow;
@@ -49,6 +49,11 @@ enum Rest {
 pub(super) fn target(args: &KneeArgs) -> Result<String> {
     let prepared = prepare(&run_args(args, args.start, args.settle, args.measure))?;
     Ok(prepared.target_line)
+}
+
+/// Checks what can be told without the network.
+pub(super) fn planned(args: &KneeArgs) -> Result<()> {
+    run::planned(&run_args(args, args.start, args.settle, args.measure)).map(drop)
 }
 
 impl Runner {
@@ -104,6 +109,8 @@ impl super::Runner for Runner {
 }
 
 impl TrialRunner for Runner {
+    type Trial = Trial;
+    type Outcome = Outcome;
     type Error = anyhow::Error;
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {
@@ -181,5 +188,6 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         timeout: args.timeout,
         drain: None,
     };
-    RunArgs::of_experiment(args.urls.clone(), load, args.target.clone(), args.quiet)
+    let run = RunArgs::of_experiment(args.urls.clone(), load, args.target.clone(), args.quiet);
+    RunArgs { planned: args.planned.clone(), ..run }
 }

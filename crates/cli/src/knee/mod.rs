@@ -10,7 +10,7 @@ use crate::{clock, config, environment, exit, history, output, secrets, signals}
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
-use unblink_analysis::experiment::{Criterion, Experiment, Step, TrialRunner, drive};
+use unblink_analysis::experiment::{Criterion, Experiment, Outcome, Step, Trial, TrialRunner, drive};
 use unblink_artifact::compare::run_folders;
 use unblink_artifact::knee::{
     Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, document,
@@ -27,18 +27,19 @@ const MEASURE_MIN: Nanos = Nanos::from_secs(4);
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     let settings = settings(args)?;
-    match (args.urls.as_slice(), is_simulated(args)) {
-        ([], false) => bail!(
+    let has_target = !args.urls.is_empty() || !args.planned.is_empty();
+    match (has_target, is_simulated(args)) {
+        (false, false) => bail!(
             "which target? Give a URL, or describe a server to search in virtual time: --server 'slots=1 \
              service=exp(1ms)' (see unblink sim --help)"
         ),
-        ([_, ..], true) => bail!("a URL and --server or --scenario exclude each other: which is the target?"),
-        ([], true) => {
+        (true, true) => bail!("a URL and --server or --scenario exclude each other: which is the target?"),
+        (false, true) => {
             let runner = simulated::Runner::new(args)?;
             let target = runner.target.clone();
             search(args, settings, target, |_, _| Ok(runner))
         }
-        (_, false) => {
+        (true, false) => {
             let target = live::target(args)?;
             let interruptions = signals::listen()?;
             search(args, settings, target, |folder, first| {
@@ -48,8 +49,24 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     }
 }
 
+/// What `args` come to in one line, without anything being sent.
+pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
+    let settings = settings(args)?;
+    match is_simulated(args) {
+        true => simulated::Runner::new(args).map(drop)?,
+        false => live::planned(args)?,
+    }
+    let rate = |rate: Rate| format::rate(rate.as_per_s());
+    Ok(format!(
+        "a search for the highest rate with {}, from {} to {} at the most",
+        args.slo.text,
+        rate(settings.start),
+        rate(settings.max)
+    ))
+}
+
 /// A runner that goes on with a search, and may know why it could not.
-trait Runner: TrialRunner<Error = anyhow::Error> {
+trait Runner: TrialRunner<Trial = Trial, Outcome = Outcome, Error = anyhow::Error> {
     /// Comes to the state in which it was after a trial that has been run before.
     fn replay(&mut self, step: &Step) -> Result<()>;
 

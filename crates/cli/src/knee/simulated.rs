@@ -54,6 +54,8 @@ impl super::Runner for Runner {
 }
 
 impl TrialRunner for Runner {
+    type Trial = Trial;
+    type Outcome = Outcome;
     type Error = anyhow::Error;
 
     fn run(&mut self, trial: &Trial) -> Result<Option<Outcome>> {

@@ -3,7 +3,8 @@
 
 use super::fields::{For, Kind};
 use super::file::{FILES, PlanFile, Text};
-use super::requests;
+use super::requests::{self, Planned};
+use super::search;
 use super::source::Wrong;
 use anyhow::{Result, bail};
 use clap::parser::ValueSource;
@@ -11,6 +12,9 @@ use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::Path;
 use unblink_analysis::slo::Slo;
+
+/// The section of what is simulated.
+const WORLD: &str = "world";
 
 /// Flags of which those on the one side make those on the other pointless.
 const ALTERNATIVES: [(&[&str], &[&str]); 6] = [
@@ -30,20 +34,30 @@ pub(crate) fn given(cli: &Command, argv: &[OsString]) -> Result<Option<(For, Str
     let Some(matches) = lenient(cli, argv) else { return Ok(None) };
     let Some((_, sub)) = matches.subcommand() else { return Ok(None) };
     let id = match command {
-        For::Run => "urls",
+        For::Run | For::Knee => "urls",
         For::Sim => "plan",
+        For::Compare => "baseline",
     };
     let mut positional =
         sub.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into_owned());
     let plans: Vec<String> = match command {
-        For::Run => positional.filter(|name| super::file::is_plan(name)).collect(),
+        For::Run | For::Knee | For::Compare => positional.filter(|name| super::file::is_plan(name)).collect(),
         For::Sim => positional.next().into_iter().collect(),
     };
     match plans.as_slice() {
         [] => Ok(None),
         [plan] => Ok(Some((command, plan.clone()))),
-        [_, second, ..] => bail!("a run has one plan, and {second:?} is a second one"),
+        [_, second, ..] => bail!("there is one plan at a time, and {second:?} is a second one"),
     }
+}
+
+/// What a plan requests.
+pub(crate) enum Requests {
+    /// Nothing: what it describes is simulated, or the user's flags say it.
+    None,
+    Of(Vec<Planned>),
+    /// Of the baseline, and of the candidate.
+    OfBoth([Vec<Planned>; 2]),
 }
 
 /// The command line with the plan's fields in front of the user's flags, and the plan's requests.
@@ -52,17 +66,26 @@ pub(crate) fn joined(
     argv: &[OsString],
     command: For,
     plan: &PlanFile,
-) -> Result<(Vec<OsString>, Vec<requests::Planned>)> {
+) -> Result<(Vec<OsString>, Requests)> {
     let matches = lenient(cli, argv);
     let sub = matches.as_ref().and_then(|matches| matches.subcommand()).map(|(_, sub)| sub);
     let user = User { command: cli.find_subcommand(command.name()), matches: sub };
+    let is_simulated = user.wants_simulation(command, plan);
     let mut injected: Vec<OsString> = Vec::new();
     for given in &plan.given {
         let field = given.field;
         if !field.is_for(command) || user.has(&field.name) || user.has_instead_of(&field.name) {
             continue;
         }
-        for text in given.values.iter().filter(|text| !is_of_one_request(command, &field.name, &text.raw)) {
+        if field.section == WORLD && !is_simulated {
+            continue;
+        }
+        let objective = match (command, field.name.as_str()) {
+            (For::Knee, "slo") => Some(search::objective(plan)?),
+            _ => None,
+        };
+        let values = objective.as_ref().map_or(given.values.as_slice(), std::slice::from_ref);
+        for text in values.iter().filter(|text| !is_of_one_request(command, &field.name, &text.raw)) {
             injected.push(match field.kind {
                 Kind::Switch => format!("--{}", field.name).into(),
                 Kind::One | Kind::Many => {
@@ -73,8 +96,10 @@ pub(crate) fn joined(
             });
         }
     }
-    let urls =
-        user.positional("urls").into_iter().filter(|url| !super::file::is_plan(url)).collect::<Vec<_>>();
+    if command == For::Knee && !user.has("max") {
+        injected.extend(search::cap(plan)?);
+    }
+    let urls = user.urls();
     if let (Some(targets), true) =
         (plan.values("targets").first(), plan.target.is_some() || !plan.requests.is_empty())
     {
@@ -82,9 +107,10 @@ pub(crate) fn joined(
         return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
     }
     let requests = match command {
-        For::Run if user.has("targets") => Vec::new(),
-        For::Run => requests::of(plan, &urls)?,
-        For::Sim => Vec::new(),
+        For::Run if user.has("targets") => Requests::None,
+        For::Compare if !is_simulated => Requests::OfBoth(requests::of_both(plan, &urls)?),
+        For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls)?),
+        _ => Requests::None,
     };
     let mut all = argv.to_vec();
     all.splice(2..2, injected);
@@ -143,8 +169,26 @@ impl User<'_> {
         let instead = ALTERNATIVES.iter().any(|(one, other)| {
             (one.contains(&flag) && given(other)) || (other.contains(&flag) && given(one))
         });
-        let urls = self.positional("urls");
-        instead || (flag == "targets" && urls.iter().any(|url| !super::file::is_plan(url)))
+        instead || (flag == "targets" && !self.urls().is_empty())
+    }
+
+    /// Is it the plan's world that is asked, and not its target?
+    fn wants_simulation(&self, command: For, plan: &PlanFile) -> bool {
+        match command {
+            For::Run => false,
+            For::Sim => true,
+            For::Knee | For::Compare => {
+                let given = ["simulate", "server", "scenario", "candidate-server"];
+                let is_nobody_asked = !plan.has_target() && self.urls().is_empty();
+                given.iter().any(|flag| self.has(flag)) || (is_nobody_asked && plan.has_section(WORLD))
+            }
+        }
+    }
+
+    /// Addresses beside the plan.
+    fn urls(&self) -> Vec<String> {
+        let all = ["urls", "baseline", "candidate"].into_iter().flat_map(|id| self.positional(id));
+        all.filter(|url| !super::file::is_plan(url)).collect()
     }
 
     fn positional(&self, id: &str) -> Vec<String> {

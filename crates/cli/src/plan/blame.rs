@@ -1,6 +1,7 @@
 //! Which field of a plan an error is about, when it was found by what reads flags: the message names the flag, and
 //! mostly the value.
 
+use super::fields::For;
 use super::file::{Given, PlanFile, Text};
 use super::source::{Pointed, Wrong};
 use crate::args::Cli;
@@ -63,20 +64,21 @@ fn place(plan: &PlanFile, said: &str, is_used: impl Fn(&Given) -> bool) -> Optio
         let quoted = given.values.iter().find(|text| is_quoted(given, text));
         Some((at, quoted.or(given.values.first())?.at.clone()))
     };
-    let of_target = plan.target.as_ref().filter(|target| said.contains(&target.raw)).map(|t| t.at.clone());
+    let urls = [&plan.target, &plan.candidate].into_iter().flatten();
+    let of_url = urls.filter(|url| said.contains(&url.raw)).map(|url| url.at.clone()).next();
     plan.given
         .iter()
         .filter(|given| is_used(given))
         .filter_map(mentioned)
         .min_by_key(|(at, _)| *at)
         .map(|(_, at)| at)
-        .or(of_target)
+        .or(of_url)
 }
 
 /// `--rate` and `-R`.
 fn flags(name: &str) -> Vec<String> {
     let cli = Cli::command();
-    let commands = ["run", "sim"].into_iter().filter_map(|command| cli.find_subcommand(command));
+    let commands = For::ALL.into_iter().filter_map(|command| cli.find_subcommand(command.name()));
     let arg = commands.flat_map(|command| command.get_arguments()).find(|arg| arg.get_long() == Some(name));
     let short = arg.and_then(|arg| arg.get_short()).map(|short| format!("-{short}"));
     std::iter::once(format!("--{name}")).chain(short).collect()

@@ -1,5 +1,5 @@
-//! The fields of a plan: every flag of `run` and `sim` that takes a value is one, in the section that its help names.
-//! So a plan can say what the command line can, in the same words, and a flag always has the field's meaning.
+//! The fields of a plan: every flag of the commands that take a plan is one, if it takes a value, in the section that
+//! its help names. So a plan can say what the command line can, in the same words, and a flag always has the field's meaning.
 
 use crate::args::Cli;
 use clap::error::ErrorKind;
@@ -8,7 +8,8 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 6] = ["json", "quiet", "store", "no-store", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 8] =
+    ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
 /// One field.
 #[derive(Debug)]
@@ -21,13 +22,12 @@ pub(crate) struct Field {
     pub help: String,
     /// What stands for the value in the help.
     pub value_name: String,
+    /// Of the first command that has it; knee's arrivals are others than a run's.
     pub default: Option<String>,
     /// The values that there are, where they are few.
     pub possible: Vec<String>,
-    /// `run` has the flag.
-    pub of_run: bool,
-    /// `sim` has the flag.
-    pub of_sim: bool,
+    /// Those that have the flag, each with its default.
+    commands: Vec<(For, Option<String>)>,
 }
 
 /// How many values a field takes.
@@ -44,15 +44,19 @@ pub(crate) enum Kind {
 pub(crate) enum For {
     Run,
     Sim,
+    Knee,
+    Compare,
 }
 
 impl For {
-    pub(crate) const ALL: [For; 2] = [For::Run, For::Sim];
+    pub(crate) const ALL: [For; 4] = [For::Run, For::Sim, For::Knee, For::Compare];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             For::Run => "run",
             For::Sim => "sim",
+            For::Knee => "knee",
+            For::Compare => "compare",
         }
     }
 }
@@ -72,10 +76,8 @@ pub(crate) fn all() -> &'static [Field] {
                     fields.push(Field::of(arg, name));
                     fields.len() - 1
                 });
-                match command {
-                    For::Run => fields[place].of_run = true,
-                    For::Sim => fields[place].of_sim = true,
-                }
+                let default = default(arg, fields[place].kind);
+                fields[place].commands.push((command, default));
             }
         }
         fields
@@ -114,35 +116,35 @@ impl Field {
             _ => Kind::One,
         };
         let value_names = arg.get_value_names().unwrap_or_default();
-        let defaults = arg.get_default_values().iter();
-        let default = defaults.map(|value| value.to_string_lossy().into_owned()).next();
         Field {
             section: arg.get_help_heading().unwrap_or("Request").to_lowercase(),
             name: name.to_string(),
             kind,
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
             value_name: value_names.first().map(ToString::to_string).unwrap_or_default(),
-            default: default.filter(|value| kind == Kind::One && !value.is_empty()),
+            default: default(arg, kind),
             possible: match kind {
                 Kind::Switch => Vec::new(),
                 _ => arg.get_possible_values().iter().map(|value| value.get_name().to_string()).collect(),
             },
-            of_run: false,
-            of_sim: false,
+            commands: Vec::new(),
         }
     }
 
     /// Does `command` have the flag?
     pub(crate) fn is_for(&self, command: For) -> bool {
-        match command {
-            For::Run => self.of_run,
-            For::Sim => self.of_sim,
-        }
+        self.commands.iter().any(|(one, _)| *one == command)
+    }
+
+    /// What it is when it is left out, in the eyes of the first of `commands` that has it; nothing when none has.
+    pub(crate) fn default_for(&self, commands: &[For]) -> Option<&str> {
+        let of = |command: &For| self.commands.iter().find(|(one, _)| one == command);
+        commands.iter().find_map(of)?.1.as_deref()
     }
 
     /// What is wrong with `value`, in the words of the flag.
     pub(crate) fn check(&self, value: &str) -> Result<(), String> {
-        let command = if self.of_run { For::Run } else { For::Sim };
+        let Some((command, _)) = self.commands.first() else { return Ok(()) };
         let cli = built();
         let sub = cli.find_subcommand(command.name()).expect("the command exists").clone();
         let Err(error) = sub.try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
@@ -159,4 +161,10 @@ impl Field {
             _ => Ok(()),
         }
     }
+}
+
+fn default(arg: &Arg, kind: Kind) -> Option<String> {
+    let mut defaults = arg.get_default_values().iter();
+    let first = defaults.next().map(|value| value.to_string_lossy().into_owned());
+    first.filter(|value| kind == Kind::One && !value.is_empty())
 }

@@ -13,6 +13,8 @@ use unblink_analysis::slo::{AbortRule, Slo};
 pub(crate) const REQUESTS: &str = "requests";
 /// The address of what is tested.
 pub(crate) const TARGET: &str = "target";
+/// The address that `unblink compare` holds against the target.
+pub(crate) const CANDIDATE: &str = "candidate";
 /// What a request may have.
 pub(crate) const OF_REQUEST: [&str; 6] = ["name", "url", "method", "header", "body", "body-file"];
 /// Files that are read; their names count from the plan's folder.
@@ -26,6 +28,7 @@ pub(crate) struct PlanFile {
     pub path: PathBuf,
     pub source: Source,
     pub target: Option<Text>,
+    pub candidate: Option<Text>,
     pub requests: Vec<Request>,
     /// In the order of the text.
     pub given: Vec<Given>,
@@ -82,14 +85,25 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     let root = if is_toml { tree::of_toml(&source.text) } else { yaml::of_yaml(&source.text) };
     let read = root.and_then(|root| Reader { text: &source.text }.plan(root));
     match read {
-        Ok((target, requests, given)) => {
-            Ok(PlanFile { path: path.to_path_buf(), source, target, requests, given, to_look_at: false })
+        Ok(Parts { target, candidate, requests, given }) => {
+            let path = path.to_path_buf();
+            Ok(PlanFile { path, source, target, candidate, requests, given, to_look_at: false })
         }
         Err(wrong) => Err(source.error(&wrong)),
     }
 }
 
 impl PlanFile {
+    /// Does it have a field of this section?
+    pub(crate) fn has_section(&self, section: &str) -> bool {
+        self.given.iter().any(|given| given.field.section == section)
+    }
+
+    /// It says whom to ask for what.
+    pub(crate) fn has_target(&self) -> bool {
+        self.target.is_some() || !self.requests.is_empty() || !self.values("targets").is_empty()
+    }
+
     /// The values of a field; empty when the plan does not have it.
     pub(crate) fn values(&self, name: &str) -> &[Text] {
         self.given.iter().find(|given| given.field.name == name).map_or(&[], |given| &given.values)
@@ -105,20 +119,27 @@ struct Reader<'a> {
     text: &'a str,
 }
 
-type Parts = (Option<Text>, Vec<Request>, Vec<Given>);
+#[derive(Default)]
+struct Parts {
+    target: Option<Text>,
+    candidate: Option<Text>,
+    requests: Vec<Request>,
+    given: Vec<Given>,
+}
 
 impl Reader<'_> {
     fn plan(&self, root: Node) -> Result<Parts, Wrong> {
-        let (mut target, mut requests, mut given) = (None, Vec::new(), Vec::new());
+        let mut parts = Parts::default();
         for (key, node) in table(root, "a plan is a table of fields")? {
             let sections = fields::sections();
             match key.name.as_str() {
-                TARGET => target = Some(self.text_of(node)?),
-                REQUESTS => requests = self.requests(node)?,
-                name if sections.contains(&name) => given.extend(self.section(name, node)?),
+                TARGET => parts.target = Some(self.text_of(node)?),
+                CANDIDATE => parts.candidate = Some(self.text_of(node)?),
+                REQUESTS => parts.requests = self.requests(node)?,
+                name if sections.contains(&name) => parts.given.extend(self.section(name, node)?),
                 name => {
                     let belongs = fields::named(name).map(|field| &field.section);
-                    let all = sections.iter().copied().chain([TARGET, REQUESTS]);
+                    let all = sections.iter().copied().chain([TARGET, CANDIDATE, REQUESTS]);
                     return Err(match belongs {
                         Some(section) => Wrong {
                             help: Some(format!("it belongs into [{section}]")),
@@ -133,7 +154,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok((target, requests, given))
+        Ok(parts)
     }
 
     fn section(&self, section: &str, node: Node) -> Result<Vec<Given>, Wrong> {

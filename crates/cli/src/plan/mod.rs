@@ -8,6 +8,7 @@ mod init;
 mod picture;
 pub(crate) mod requests;
 mod schema;
+mod search;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,9 @@ mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command};
-use crate::{exit, output, run, sim};
+use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
+use arguments::Requests;
 use clap::{CommandFactory, Parser};
 use fields::{For, Kind};
 use file::PlanFile;
@@ -56,12 +58,21 @@ pub(crate) fn command_line() -> Result<Cli> {
     }
 }
 
-fn with_requests(mut cli: Cli, requests: Vec<requests::Planned>) -> Cli {
-    if let Command::Run(args) = &mut cli.command
-        && !requests.is_empty()
-    {
-        args.urls.clear();
-        args.planned = requests;
+fn with_requests(mut cli: Cli, requests: Requests) -> Cli {
+    match (&mut cli.command, requests) {
+        (Command::Run(args), Requests::Of(planned)) if !planned.is_empty() => {
+            args.urls.clear();
+            args.planned = planned;
+        }
+        (Command::Knee(args), Requests::Of(planned)) if !planned.is_empty() => {
+            args.urls.clear();
+            args.planned = planned;
+        }
+        (Command::Compare(args), Requests::OfBoth(planned)) => {
+            (args.baseline, args.candidate) = (None, None);
+            args.planned = Some(planned);
+        }
+        _ => {}
     }
     cli
 }
@@ -161,12 +172,15 @@ fn read_to_look_at(path: &Path) -> Result<PlanFile> {
     Ok(PlanFile { to_look_at: true, ..file::read(path)? })
 }
 
-/// What a command line comes to, without anything being sent.
-fn planned(cli: &Cli) -> Result<(unblink_core::plan::Plan, String)> {
+/// What a command line comes to, without anything being sent: the plan of its runs, if they are alike, and a line.
+fn planned(cli: &Cli) -> Result<(Option<unblink_core::plan::Plan>, String)> {
+    let of_run = |(plan, summary)| (Some(plan), summary);
     match &cli.command {
-        Command::Run(args) => run::planned(args),
-        Command::Sim(args) => sim::planned(args),
-        _ => bail!("a plan is for run and sim"),
+        Command::Run(args) => run::planned(args).map(of_run),
+        Command::Sim(args) => sim::planned(args).map(of_run),
+        Command::Knee(args) => knee::planned(args).map(|summary| (None, summary)),
+        Command::Compare(args) => compare::planned(args).map(of_run),
+        _ => bail!("a plan is for run, sim, knee and compare"),
     }
 }
 
@@ -178,20 +192,31 @@ struct Checked {
     picture: String,
 }
 
-/// Reads the plan as `run` would and, if it has a world, as `sim` would.
+/// The command lines that the plan is for: a run, the same simulated, a search, a comparison.
+fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
+    let has_world = plan.has_section("world");
+    let is_for_knee = plan.has_section("search");
+    let is_for_compare = plan.candidate.is_some() || plan.has_section("comparison");
+    let has_load = ["rate", "closed"].iter().any(|field| !plan.values(field).is_empty());
+    let is_for_run = has_load || !is_for_knee;
+    let is_real = plan.has_target() || !has_world;
+    let all: [(bool, For, &[&str]); 6] = [
+        (is_for_run && is_real, For::Run, &[]),
+        (is_for_run && has_world, For::Sim, &[]),
+        (is_for_knee && is_real, For::Knee, &[]),
+        (is_for_knee && has_world, For::Knee, &["--simulate"]),
+        (is_for_compare && is_real, For::Compare, &[]),
+        (is_for_compare && has_world, For::Compare, &["--simulate"]),
+    ];
+    all.into_iter().filter(|(is_meant, ..)| *is_meant).map(|(_, command, flags)| (command, flags)).collect()
+}
+
+/// Reads the plan as every command would that it is for.
 fn checked(plan: &PlanFile) -> Result<Checked> {
-    let has_world = plan.given.iter().any(|given| given.field.section == "world");
-    let has_target = plan.target.is_some() || !plan.requests.is_empty() || !plan.values("targets").is_empty();
     let mut checked = None;
-    for command in For::ALL {
-        let is_asked = match command {
-            For::Run => has_target || !has_world,
-            For::Sim => has_world,
-        };
-        if !is_asked {
-            continue;
-        }
-        let argv = ["unblink".into(), command.name().into()];
+    for (command, flags) in meant_for(plan) {
+        let words = ["unblink", command.name()].into_iter().chain(flags.iter().copied());
+        let argv: Vec<OsString> = words.map(OsString::from).collect();
         let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
         let cli = Cli::try_parse_from(all).map_err(|error| {
             let text = error.to_string();
@@ -201,12 +226,13 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
         })?;
         let cli = with_requests(cli, requests);
         let (core, summary) = planned(&cli).map_err(|error| blame::pointed(plan, error))?;
-        let picture = match core.schedule() {
-            Some(schedule) => picture::draw(schedule, core.spec().warmup, output::style().width.into()),
-            None => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
+        let picture = match core.as_ref().map(|core| (core.schedule(), core.spec().warmup)) {
+            Some((Some(schedule), warmup)) => picture::draw(schedule, warmup, output::style().width.into()),
+            Some((None, _)) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
+            None => "No rate is fixed beforehand: each follows from what came of those before.\n".to_string(),
         };
-        let arrivals =
-            core.scheduled(core.spec().warmup, core.load_length()).map(|scheduled| scheduled.measured);
+        let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
+        let arrivals = arrivals.map(|scheduled| scheduled.measured);
         checked.get_or_insert(Checked { summary, arrivals, picture });
     }
     checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
@@ -234,8 +260,14 @@ fn wrapped(text: &str, width: usize) -> String {
 fn resolved(plan: &PlanFile) -> String {
     let mut out = String::new();
     let quoted = |text: &str| toml::Value::from(text).to_string();
-    if let Some(target) = &plan.target {
-        out += &format!("\ntarget = {}\n", quoted(&write::shown(file::TARGET, target)));
+    let commands: Vec<For> = meant_for(plan).into_iter().map(|(command, _)| command).collect();
+    if plan.target.is_some() || plan.candidate.is_some() {
+        out.push('\n');
+    }
+    for (name, url) in [(file::TARGET, &plan.target), (file::CANDIDATE, &plan.candidate)] {
+        if let Some(url) = url {
+            out += &format!("{name} = {}\n", quoted(&write::shown(name, url)));
+        }
     }
     for section in fields::sections() {
         let mut lines = String::new();
@@ -245,7 +277,7 @@ fn resolved(plan: &PlanFile) -> String {
                 .iter()
                 .map(|text| quoted(&write::shown(&field.name, text)))
                 .collect();
-            lines += &match (values.as_slice(), field.kind, &field.default) {
+            lines += &match (values.as_slice(), field.kind, field.default_for(&commands)) {
                 ([], _, Some(default)) => format!("# {} = {}\n", field.name, quoted(default)),
                 ([], ..) => continue,
                 (_, Kind::Switch, _) => format!("{} = true\n", field.name),

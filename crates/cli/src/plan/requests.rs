@@ -22,13 +22,41 @@ pub(crate) struct Planned {
 
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
 pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Planned>> {
-    let target = match (urls, &plan.target) {
-        ([url], _) => Some((url.clone(), url.clone())),
-        ([], Some(target)) => Some((filled_in(plan, target)?, target.raw.clone())),
-        ([], None) => None,
+    match urls {
+        [] => at_target(plan, written(plan, &plan.target)?, None),
+        [url] => at_target(plan, given(url), Some("the URL on the command line")),
         // Several are what is asked for, in turn.
-        _ => return Ok(urls.iter().map(|url| plain(url, url, "the command line".into())).collect()),
+        _ => Ok(urls.iter().map(|url| plain(url, url, "the command line".into())).collect()),
+    }
+}
+
+/// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
+pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Planned>; 2]> {
+    let (base, candidate) = match urls {
+        [] => (written(plan, &plan.target)?, written(plan, &plan.candidate)?),
+        [candidate] => (written(plan, &plan.target)?, given(candidate)),
+        [base, candidate, ..] => (given(base), given(candidate)),
     };
+    let candidate = match candidate {
+        None => Vec::new(),
+        some => at_target(plan, some, Some("the candidate"))?,
+    };
+    Ok([at_target(plan, base, None)?, candidate])
+}
+
+/// An address as it is asked, and as it is shown.
+type Address = Option<(String, String)>;
+
+fn written(plan: &PlanFile, url: &Option<Text>) -> Result<Address> {
+    url.as_ref().map(|url| Ok((filled_in(plan, url)?, url.raw.clone()))).transpose()
+}
+
+fn given(url: &str) -> Address {
+    Some((url.to_string(), url.to_string()))
+}
+
+/// Every request of `plan` at `target`. `instead` says what it is that takes the place of the plan's own target.
+fn at_target(plan: &PlanFile, target: Address, instead: Option<&str>) -> Result<Vec<Planned>> {
     if plan.requests.is_empty() {
         let place = || plan.source.name.clone();
         return Ok(target.map(|(url, shown)| plain(&url, &shown, place())).into_iter().collect());
@@ -42,12 +70,15 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Planned>> {
                 let wrong = Wrong::new(request.url.at.clone(), "this is a path, and the plan has no target");
                 return Err(plan.error(&wrong));
             }
-            (false, _) if !urls.is_empty() => {
-                let message = "this request has an address of its own, which the URL on the command line can't \
-                               replace: write its path alone";
-                return Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
-            }
-            (false, _) => (path, raw.clone()),
+            (false, _) => match instead {
+                Some(instead) => {
+                    let message = format!(
+                        "this request has an address of its own, which {instead} can't replace: write its path alone"
+                    );
+                    return Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
+                }
+                None => (path, raw.clone()),
+            },
         };
         let file = |text: &Text| {
             let path = beside(&plan.path, &text.raw);

@@ -1,7 +1,7 @@
 //! The JSON Schema of plans, from the flags.
 
 use super::fields::{self, Field, Kind};
-use super::file::{REQUESTS, TARGET};
+use super::file::{CANDIDATE, REQUESTS, TARGET};
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.
@@ -10,6 +10,10 @@ pub(crate) fn schema() -> Value {
     properties.insert(
         TARGET.into(),
         json!({"type": "string", "description": "URL of what is tested; ${NAME} is taken from the environment"}),
+    );
+    properties.insert(
+        CANDIDATE.into(),
+        json!({"type": "string", "description": "URL that `unblink compare` holds against target"}),
     );
     properties.insert(REQUESTS.into(), requests());
     for section in fields::sections() {

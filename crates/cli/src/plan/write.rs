@@ -1,15 +1,17 @@
 //! A plan written down again, in any form that it may have.
 
 use super::fields::{self, Kind};
-use super::file::{PlanFile, REQUESTS, Request, TARGET, Text};
+use super::file::{CANDIDATE, PlanFile, REQUESTS, Request, TARGET, Text};
 use crate::secrets;
 use serde_json::{Map, Value};
 
 /// As JSON, which the schema describes; YAML takes it as it is. `value` says how each text is shown.
 pub(crate) fn json(plan: &PlanFile, value: &impl Fn(&str, &Text) -> String) -> Value {
     let mut root = Map::new();
-    if let Some(target) = &plan.target {
-        root.insert(TARGET.into(), value(TARGET, target).into());
+    for (name, url) in [(TARGET, &plan.target), (CANDIDATE, &plan.candidate)] {
+        if let Some(url) = url {
+            root.insert(name.into(), value(name, url).into());
+        }
     }
     for section in fields::sections() {
         let mut table = Map::new();
@@ -92,7 +94,7 @@ pub(crate) fn shown(name: &str, text: &Text) -> String {
             _ => secrets::mask_header(raw),
         },
         "body" => secrets::MASK.to_string(),
-        TARGET | "url" => secrets::mask_url(raw),
+        TARGET | CANDIDATE | "url" => secrets::mask_url(raw),
         _ => raw.clone(),
     }
 }

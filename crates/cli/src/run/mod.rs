@@ -190,6 +190,7 @@ fn ending(
         steal_share,
         involuntary_switches: summary.involuntary_switches,
         priority: priority(summary.priority),
+        kept_awake: summary.kept_awake,
         by_address: summary.by_address,
         aborted: None,
     }

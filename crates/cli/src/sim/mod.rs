@@ -15,6 +15,7 @@ use crate::{clock, environment, exit, history, load, output, run, secrets};
 use anyhow::{Result, bail};
 use client::Client;
 use scenario::Scenario;
+use std::path::Path;
 use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
 use unblink_artifact::folder::{FolderWriter, leave_out_transient};
 use unblink_artifact::header::{ConnectionPlan, RunHeader};
@@ -47,18 +48,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
-    let mut writer = FolderWriter::create(&folder, &simulation.header)?;
-    let (tally, ending) = simulation.record((), |interval| {
-        if let Err(error) = writer.interval(interval) {
-            output::note(format_args!("warning: {error}"));
-        }
-    });
-    let tally = leave_out_transient(&folder, tally, &ending);
-    let document = tally.document(&ending);
-    if let Err(error) = writer.finish(&document) {
-        output::note(format_args!("warning: {error}"));
-    }
-    output::write_page(&folder, &document);
+    let (document, tally) = simulation.run_into(&folder)?;
     output::present(&document, &tally, &args.exports)?;
     output::say_where(&folder, args.exports.uses_stdout())?;
     history::keep(&args.keep, std::slice::from_ref(&*folder));
@@ -68,8 +58,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
 /// What `args` come to: the plan, and the load in one line.
 pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
     let described = Described::new(&args.world)?;
-    let simulation = described.simulation(&described.load(&args.load), &args.client)?;
-    Ok((simulation.plan, simulation.header.load.summary))
+    described.simulation(&described.load(&args.load), &args.client).map(Simulation::planned)
 }
 
 /// The world as it was described, and in which words.
@@ -242,6 +231,11 @@ impl Described {
 }
 
 impl Simulation {
+    /// The plan, and the load in one line.
+    pub(crate) fn planned(self) -> (Plan, String) {
+        (self.plan, self.header.load.summary)
+    }
+
     /// Intended times after the schedule's zero, by number; nothing of a closed load.
     pub(crate) fn intended(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.plan.schedule().into_iter().flat_map(|schedule| {
@@ -264,6 +258,23 @@ impl Simulation {
     pub(crate) fn run_watched(&self, watch: impl Watch, each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
         let (tally, ending) = self.record(watch, each);
         (tally.document(&ending), tally)
+    }
+
+    /// Runs, and leaves the record and the page of a run in `folder`.
+    pub(crate) fn run_into(&self, folder: &Path) -> Result<(RunDocument, Tally)> {
+        let mut writer = FolderWriter::create(folder, &self.header)?;
+        let (tally, ending) = self.record((), |interval| {
+            if let Err(error) = writer.interval(interval) {
+                output::note(format_args!("warning: {error}"));
+            }
+        });
+        let tally = leave_out_transient(folder, tally, &ending);
+        let document = tally.document(&ending);
+        if let Err(error) = writer.finish(&document) {
+            output::note(format_args!("warning: {error}"));
+        }
+        output::write_page(folder, &document);
+        Ok((document, tally))
     }
 
     /// Everything that was recorded, before any of it is left out.
@@ -298,6 +309,7 @@ impl Simulation {
             steal_share: None,
             involuntary_switches: None,
             priority: None,
+            kept_awake: None,
             by_address: Default::default(),
             aborted: None,
         };

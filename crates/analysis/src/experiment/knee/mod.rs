@@ -291,6 +291,8 @@ impl Knee {
 }
 
 impl Experiment for Knee {
+    type Trial = Trial;
+    type Outcome = super::Outcome;
     type Doom = Doom;
 
     fn next_trial(&self) -> Option<Trial> {

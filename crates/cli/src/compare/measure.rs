@@ -1,0 +1,160 @@
+//! Runs of both sides in turn, each in a folder of its own.
+
+use super::Measured;
+use super::side::Source;
+use crate::args::compare::CompareArgs;
+use crate::{output, run, signals};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use unblink_analysis::experiment::interleaved::{Interleaved, SPARE_RUNS, Side, TooManyLost, Turn};
+use unblink_analysis::experiment::{Experiment, TrialRunner, drive};
+use unblink_artifact::compare::{left_out, load_difference, run_folders, target_failed};
+use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_artifact::folder::read_folder;
+use unblink_artifact::header::RunHeader;
+use unblink_report::format;
+
+/// Measures what is missing below `root`, and gives the folders of both sides.
+pub(super) fn measure(args: &CompareArgs, sources: [Source; 2], root: &Path) -> Result<Measured> {
+    let mut done = [0, 0];
+    for side in Side::ALL {
+        let (number, folder) = (side as usize, root.join(side.name()));
+        if args.resume.is_some() {
+            done[number] = finished(side, &folder, &sources[number].header(args, number as u64)?)?;
+        } else {
+            output::check_folder(&folder)?;
+        }
+        // Both, before a minute is spent on one.
+        let is_needed = !args.target.no_preflight && done[number] < args.runs;
+        if let Some(prepared) = sources[number].prepared(args, number as u64)?.filter(|_| is_needed) {
+            run::preflight_all(&prepared.job, &prepared.header.targets)?;
+        }
+    }
+    let interruptions = signals::listen()?;
+    interruptions.defer();
+    let mut experiment = Interleaved::new(args.runs, done);
+    let mut number = experiment.counted();
+    let mut runner = Runner { args, sources, root, interruptions, number: &mut number };
+    let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;
+    if !is_finished {
+        output::note(format_args!(
+            "interrupted in run {number} of {}; to go on, give the same command with --resume {}",
+            2 * args.runs,
+            root.display()
+        ));
+    }
+    if let Some(TooManyLost(side)) = experiment.doomed() {
+        output::note(format_args!(
+            "{} runs of the {} did not count, so no comparison can come of it",
+            SPARE_RUNS + 1,
+            side.name()
+        ));
+    }
+    let [baseline, candidate] =
+        Side::ALL.map(|side| run_folders(&root.join(side.name())).unwrap_or_default());
+    Ok(Measured { baseline, candidate, is_interrupted: !is_finished })
+}
+
+struct Runner<'a> {
+    args: &'a CompareArgs,
+    sources: [Source; 2],
+    root: &'a Path,
+    interruptions: signals::Interruptions,
+    /// Of the run that is under way, for whoever reads along.
+    number: &'a mut u32,
+}
+
+impl TrialRunner for Runner<'_> {
+    type Trial = Turn;
+    type Outcome = bool;
+    type Error = anyhow::Error;
+
+    fn run(&mut self, turn: &Turn) -> Result<Option<bool>> {
+        *self.number += 1;
+        if !self.interruptions.wait(Duration::ZERO) {
+            return Ok(None);
+        }
+        let (args, side) = (self.args, turn.side);
+        let sides = self.root.join(side.name());
+        let place = next_number(&sides);
+        let folder = sides.join(place.to_string());
+        // Each has arrivals of its own, or no two Poisson runs would differ in them.
+        let seed = place * 2 + side as u64;
+        let document = self.sources[side as usize].run(args, seed, &folder, &self.interruptions)?;
+        if document.status == RunStatus::Interrupted {
+            return Ok(None);
+        }
+        let said = say(&document, args.percentile);
+        let all = 2 * args.runs;
+        output::note(format_args!("run {} of {all}, {:<9}  {said}", self.number, side.name()));
+        let counts = counts(side, &document);
+        // The next one takes its place.
+        *self.number -= u32::from(!counts);
+        Ok(Some(counts))
+    }
+}
+
+/// Folders of all runs below `root`, those that do not count, too.
+pub(super) fn recorded(root: &Path) -> Vec<PathBuf> {
+    Side::ALL.iter().flat_map(|side| run_folders(&root.join(side.name())).unwrap_or_default()).collect()
+}
+
+/// Runs of one target as if they had been measured in turn.
+pub(super) fn dealt_out(all: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let of = |first: bool| {
+        let is_first = |i: usize| matches!(i % 4, 0 | 3);
+        all.iter().enumerate().filter(|(i, _)| is_first(*i) == first).map(|(_, f)| f.clone()).collect()
+    };
+    (of(true), of(false))
+}
+
+/// How many runs of a side are there that count. Those of another load or target are refused.
+fn finished(side: Side, folder: &Path, header: &RunHeader) -> Result<u32> {
+    if !folder.is_dir() {
+        bail!(
+            "{folder:?} is no folder of a comparison: --resume needs the folder that an interrupted one has named"
+        );
+    }
+    let mut count = 0;
+    for folder in run_folders(folder).unwrap_or_default() {
+        let recorded = read_folder(&folder)?;
+        let (load, targets) = (&recorded.header.load, &recorded.header.targets);
+        if let Some(what) = load_difference(load, &header.load) {
+            bail!("{folder:?} has another load: {what}; give the same flags as before");
+        }
+        if *targets != header.targets {
+            bail!("{folder:?} has another target; give the same ones, in the same order, as before");
+        }
+        count += u32::from(recorded.final_document.is_some_and(|document| counts(side, &document)));
+    }
+    Ok(count)
+}
+
+/// What a candidate fails in counts, and a failing baseline is measured again.
+fn counts(side: Side, document: &RunDocument) -> bool {
+    left_out(document).is_none() || (side == Side::Candidate && target_failed(document).is_some())
+}
+
+/// The number after the last that is there.
+fn next_number(side: &Path) -> u64 {
+    let numbers = std::fs::read_dir(side).into_iter().flatten().filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u64>().ok()
+    });
+    numbers.max().unwrap_or(0) + 1
+}
+
+fn say(document: &RunDocument, quantile: f64) -> String {
+    if let Some(why) = left_out(document) {
+        return match target_failed(document) {
+            Some(how) => format!("failed: {}", format::plain(&how)),
+            None => format!("left out: {}", format::plain(&why)),
+        };
+    }
+    let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
+    let value = value.map_or("–".to_string(), |value| {
+        format!("{}{}", if value.censored { "> " } else { "" }, format::duration(value.value))
+    });
+    format::plain(&format!("{} {value}", format::quantile_label(quantile)))
+}

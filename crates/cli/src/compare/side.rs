@@ -1,0 +1,102 @@
+//! What is compared: a real target, or a server in words.
+
+use crate::args::compare::CompareArgs;
+use crate::args::load::LoadArgs;
+use crate::args::run::RunArgs;
+use crate::args::sim::WorldArgs;
+use crate::output;
+use crate::plan::requests::Planned;
+use crate::run::{self, Prepared};
+use crate::signals::Interruptions;
+use crate::sim::{Described, Simulation};
+use anyhow::{Result, bail};
+use std::path::Path;
+use unblink_artifact::document::RunDocument;
+use unblink_artifact::header::RunHeader;
+
+/// Where the runs of one side come from.
+pub(crate) enum Source {
+    Url(String),
+    /// What a plan requests.
+    Requests(Vec<Planned>),
+    /// In virtual time.
+    World(Box<Described>),
+}
+
+impl Source {
+    /// Both sides in virtual time.
+    pub(super) fn worlds(args: &CompareArgs) -> Result<[Source; 2]> {
+        if args.baseline.is_some() || args.planned.is_some() {
+            bail!("a URL or a folder and --server or --scenario exclude each other: what is the baseline?");
+        }
+        let candidate = match (&args.candidate_server, args.a_a) {
+            (Some(_), true) => bail!("--a-a compares the baseline with itself: leave --candidate-server out"),
+            (Some(server), false) => {
+                WorldArgs { server: Some(server.clone()), scenario: None, ..args.world.clone() }
+            }
+            (None, true) => args.world.clone(),
+            (None, false) => bail!(
+                "which candidate? Add --candidate-server 'service=12ms' in words (see unblink sim --help), or --a-a"
+            ),
+        };
+        let world = |args: &WorldArgs| Described::new(args).map(|world| Source::World(Box::new(world)));
+        Ok([world(&args.world)?, world(&candidate)?])
+    }
+
+    /// What the run with this seed will be, for a real target.
+    pub(super) fn prepared(&self, args: &CompareArgs, seed: u64) -> Result<Option<Prepared>> {
+        self.run_args(args, seed).map(|args| run::prepare(&args)).transpose()
+    }
+
+    /// Runs, and leaves the record and the page in `folder`.
+    pub(super) fn run(
+        &self,
+        args: &CompareArgs,
+        seed: u64,
+        folder: &Path,
+        interruptions: &Interruptions,
+    ) -> Result<RunDocument> {
+        // The preflight of each side has been sent.
+        let Some(prepared) = self.prepared(args, seed)? else {
+            return Ok(self.simulation(args, seed)?.run_into(folder)?.0);
+        };
+        let (document, _) = run::execute(prepared, folder, true, args.quiet, interruptions)?;
+        output::write_page(folder, &document);
+        Ok(document)
+    }
+
+    /// What is written at the head of each run.
+    pub(super) fn header(&self, args: &CompareArgs, seed: u64) -> Result<RunHeader> {
+        match self.prepared(args, seed)? {
+            Some(prepared) => Ok(prepared.header),
+            None => Ok(self.simulation(args, seed)?.header),
+        }
+    }
+
+    /// The plan of a run and its load in a line, without anything being sent.
+    pub(super) fn planned(&self, args: &CompareArgs) -> Result<(unblink_core::plan::Plan, String)> {
+        match self.run_args(args, 0) {
+            Some(args) => run::planned(&args),
+            None => self.simulation(args, 0).map(Simulation::planned),
+        }
+    }
+
+    fn run_args(&self, args: &CompareArgs, seed: u64) -> Option<RunArgs> {
+        let (urls, planned) = match self {
+            Source::Url(url) => (vec![url.clone()], Vec::new()),
+            Source::Requests(planned) => (Vec::new(), planned.clone()),
+            Source::World(_) => return None,
+        };
+        let run = RunArgs::of_experiment(urls, with_seed(&args.load, seed), args.target.clone(), args.quiet);
+        Some(RunArgs { planned, ..run })
+    }
+
+    fn simulation(&self, args: &CompareArgs, seed: u64) -> Result<Simulation> {
+        let Source::World(world) = self else { bail!("a real target is not simulated") };
+        world.simulation(&world.load(&with_seed(&args.load, seed)), "ideal")
+    }
+}
+
+fn with_seed(load: &LoadArgs, number: u64) -> LoadArgs {
+    LoadArgs { seed: load.seed.wrapping_add(number), ..load.clone() }
+}

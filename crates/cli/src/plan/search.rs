@@ -1,0 +1,56 @@
+//! What a search makes of a plan that is also a run's: of its objectives the one that a rate can be searched for, and its
+//! cap on the rate.
+
+use super::file::{PlanFile, Text};
+use super::source::Wrong;
+use crate::args::value;
+use anyhow::{Result, anyhow};
+use std::ffi::OsString;
+use unblink_analysis::slo::{Figure, Slo};
+
+/// The one percentile of all requests that the plan sets a limit to.
+pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
+    let is_one = |text: &&Text| {
+        Slo::parse(&text.raw).is_ok_and(|slo| {
+            let is_percentile = matches!(slo.objective.figure, Figure::Quantile(_));
+            is_percentile && slo.name.is_none() && slo.windows.is_none()
+        })
+    };
+    let all = plan.values("slo");
+    let mut found = all.iter().filter(is_one);
+    match (found.next(), found.next()) {
+        (Some(one), None) => {
+            for other in all.iter().filter(|other| other.at != one.at) {
+                let raw = &other.raw;
+                crate::output::note(format_args!(
+                    "note: a search asks for one percentile, so {raw:?} is left out"
+                ));
+            }
+            Ok(one.clone())
+        }
+        (Some(_), Some(second)) => {
+            let message = "a search asks for one percentile, and this is a second one: say which by --slo";
+            Err(plan.error(&Wrong::new(second.at.clone(), message)))
+        }
+        (None, _) => {
+            let message = "a search needs a percentile of all response times, such as \"p99 < 200ms\"";
+            Err(match all.first() {
+                Some(first) => plan.error(&Wrong::new(first.at.clone(), message)),
+                None => anyhow!("{}: {message}", plan.source.name),
+            })
+        }
+    }
+}
+
+/// The plan's `max-rate` holds for a search, too.
+pub(super) fn cap(plan: &PlanFile) -> Result<Option<OsString>> {
+    let Some(cap) = plan.values("max-rate").first() else { return Ok(None) };
+    let rate = |text: &Text| value::rate(&text.raw).map_err(|error| anyhow!(error));
+    match plan.values("max").first() {
+        None => Ok(Some(format!("--max={}", cap.raw).into())),
+        Some(max) if rate(max)? <= rate(cap)? => Ok(None),
+        Some(max) => {
+            Err(plan.error(&Wrong::new(max.at.clone(), format!("max is above max-rate, {}", cap.raw))))
+        }
+    }
+}
