@@ -433,6 +433,9 @@ pub struct Generator {
     pub pause_max_ns: u64,
     /// All such stretches of a millisecond or more together, summed over the workers.
     pub paused_ns: u64,
+    /// Longest time in which a worker did nothing but give away the record of an interval.
+    #[serde(default)]
+    pub handover_max_ns: u64,
     /// Time in which the workers were ready to run and had no processor, summed over the workers.
     pub run_delay_ns: u64,
     /// Share of processor time stolen by the hypervisor, 0 to 1; `null` when not known.

@@ -105,6 +105,9 @@ pub struct LabTool {
     pub model: LoadModel,
     /// What it was called with; `{url}` stands for the server, `{folder}` for the cell's folder.
     pub command: Vec<String>,
+    /// Fingerprint of its definition, scripts included; `null` for a command of the user's.
+    #[serde(default)]
+    pub definition: Option<String>,
 }
 
 /// A tool that took no part.

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::time::Duration;
 use support::{Place, Run};
 
 /// `unblink sim ARGS --json -o out`.
@@ -41,6 +42,43 @@ fn every_case_of_the_oracle() {
     percentiles(&pool("10"), 60_000, [1001.0, 1009.0, 1010.0, 1010.0, 1010.0, 1010.0, 1010.0]);
     percentiles(&pool("20"), 60_000, [10.0, 10.0, 10.0, 405.0, 705.0, 975.0, 1004.0]);
     percentiles(&pool("50"), 60_000, [10.0, 10.0, 10.0, 45.0, 525.0, 960.0, 1004.0]);
+}
+
+/// The lab's exact model and the simulator were written apart. Scenarios that both know have one truth.
+#[test]
+fn the_labs_truth_is_the_simulators() {
+    let stall = |at: &str| format!("service=10ms pause=1s@{at}");
+    for (name, words) in [
+        ("healthy", "service=10ms".to_string()),
+        ("stall", stall("30s")),
+        ("ramp", "service=ramp(10ms,100ms,20s,50s)".into()),
+        ("pauses", "service=10ms pause=200ms@9.5s/10s*6".into()),
+        ("saturation", "slots=5 service=10ms".into()),
+        ("headroom", "slots=50 service=10ms".into()),
+        ("early", stall("5s")),
+        ("late", stall("59.5s")),
+        ("frozen", stall("30s")),
+        ("resets", "service=10ms down=1s@30s".into()),
+        ("trickle", "service=50ms".into()),
+        ("fast", "service=200us".into()),
+    ] {
+        let case = unblink_lab::Case::preset(name, Duration::from_secs(60)).expect("a scenario");
+        let (rate, timeout) = (case.rate_per_s.to_string(), format!("{}s", case.timeout_s));
+        let run = sim(&Place::new(), &["--server", &words, "-R", &rate, "-d", "60s", "--timeout", &timeout]);
+        let truth = case.truth();
+        for q in [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999] {
+            let (ns, is_longer) = run.quantile("response_time", q);
+            let (low, high) = truth.at(q);
+            let low = low.expect("a lower bound") as f64 * 0.998;
+            assert!(ns as f64 >= low, "{name} at {q}: {ns} ns of {low} at least");
+            match high {
+                Some(high) => {
+                    assert!(ns as f64 <= high as f64 * 1.002, "{name} at {q}: {ns} ns of {high} at most")
+                }
+                None => assert!(is_longer, "{name} at {q}: {ns} ns, and the truth is beyond the timeout"),
+            }
+        }
+    }
 }
 
 #[test]

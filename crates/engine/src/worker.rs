@@ -454,12 +454,17 @@ impl<L: Load> Worker<L> {
             self.handed_until = self.handed_until + INTERVAL;
             return;
         };
+        let began = self.pacer.watch().clock().now();
         let passed = now.since(self.handed_until).0 / INTERVAL.0;
         let until = self.handed_until + Nanos(passed * INTERVAL.0);
         self.heed_stop();
         self.with_recorder(|dispatch, _, recorder| dispatch.count_due_before(until, now, recorder));
         let full = self.prepare(now, until, empty, false);
         let _ = self.channels.full.try_send(full);
+        let took = self.pacer.watch().clock().now().since(began);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.counters().own.handover_max = took;
+        }
     }
 
     fn finish(mut self, now: Instant) -> WorkerEnd {

@@ -144,6 +144,7 @@ impl Job<'_> {
             version: self.found.version.clone(),
             model: self.definition.model,
             command: std::iter::once(self.definition.program.clone()).chain(words).collect(),
+            definition: self.definition.fingerprint.clone(),
         }
     }
 

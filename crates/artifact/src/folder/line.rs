@@ -113,6 +113,8 @@ struct OwnLine {
     paused_ns: u64,
     run_delay_ns: u64,
     run_slices: u64,
+    #[serde(default)]
+    handover_max_ns: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -209,6 +211,7 @@ impl IntervalLine {
                 paused_ns: own.paused.0,
                 run_delay_ns: own.run_delay.0,
                 run_slices: own.run_slices,
+                handover_max_ns: own.handover_max.0,
             },
             operations_failed: bank.operations.iter().map(|t| t.failed).collect(),
             gauges: GaugesLine {
@@ -264,6 +267,7 @@ impl IntervalLine {
             paused: Nanos(self.own.paused_ns),
             run_delay: Nanos(self.own.run_delay_ns),
             run_slices: self.own.run_slices,
+            handover_max: Nanos(self.own.handover_max_ns),
         };
         for (tracks, &failed) in interval.bank.operations.iter_mut().zip(&self.operations_failed) {
             tracks.failed = failed;

@@ -233,6 +233,7 @@ impl Tally {
                 busy_share_max: self.busy_share_max,
                 pause_max_ns: counters.own.pause_max.0,
                 paused_ns: counters.own.paused.0,
+                handover_max_ns: counters.own.handover_max.0,
                 run_delay_ns: counters.own.run_delay.0,
                 steal_share: ending.steal_share,
                 involuntary_switches: ending.involuntary_switches,

@@ -136,6 +136,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.own.busy = Nanos(random.below(SECOND_NS));
     counters.own.total = Nanos(SECOND_NS);
     counters.own.pause_max = Nanos(random.below(SECOND_NS));
+    counters.own.handover_max = Nanos(random.below(SECOND_NS));
     counters.own.paused = Nanos(random.below(SECOND_NS));
     counters.own.run_delay = Nanos(random.below(SECOND_NS));
     counters.own.run_slices = random.below(99);

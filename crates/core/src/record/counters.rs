@@ -158,6 +158,8 @@ pub struct LoopCounts {
     pub run_delay: Nanos,
     /// How often they were given a processor.
     pub run_slices: u64,
+    /// Longest time that a worker took to give an interval's record away; it does nothing else meanwhile.
+    pub handover_max: Nanos,
 }
 
 impl LoopCounts {
@@ -176,6 +178,7 @@ impl LoopCounts {
         self.paused += o.paused;
         self.run_delay += o.run_delay;
         self.run_slices += o.run_slices;
+        self.handover_max = self.handover_max.max(o.handover_max);
     }
 }
 

@@ -43,7 +43,13 @@ fn cell(name: &str, played: &Played) -> LabCell {
     LabCell {
         schema: CELL_SCHEMA.into(),
         scenario: case.describe(),
-        tool: LabTool { name: "played".into(), version: None, model: LoadModel::Open, command: Vec::new() },
+        tool: LabTool {
+            name: "played".into(),
+            version: None,
+            model: LoadModel::Open,
+            command: Vec::new(),
+            definition: None,
+        },
         run: 1,
         started_at: String::new(),
         problem: None,

@@ -51,6 +51,9 @@ pub struct Definition {
     pub install: Option<Install>,
     /// What to do where it can't be installed.
     pub hint: Option<String>,
+    /// Of its text: two definitions with one fingerprint are one.
+    #[serde(skip)]
+    pub fingerprint: Option<String>,
 }
 
 /// How to ask for the version.
@@ -207,6 +210,7 @@ impl Definition {
             output,
             install: None,
             hint: None,
+            fingerprint: None,
         };
         let fail = |reason| DefinitionError::Parse { place: "the command".to_owned(), reason };
         definition.check().map_err(fail)?;
@@ -215,8 +219,9 @@ impl Definition {
 
     fn parse(place: &str, text: &str) -> Result<Definition, DefinitionError> {
         let fail = |reason: String| DefinitionError::Parse { place: place.to_owned(), reason };
-        let definition: Definition = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
+        let mut definition: Definition = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
         definition.check().map_err(fail)?;
+        definition.fingerprint = Some(fingerprint(text));
         Ok(definition)
     }
 
@@ -268,6 +273,14 @@ impl Definition {
     }
 }
 
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), in hexadecimal digits.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +292,17 @@ mod tests {
             assert_eq!(definition.name, *name);
             assert!(definition.install.is_some() || definition.hint.is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_definition_is_told_from_one_with_another_script() {
+        // The authors' own test vectors.
+        assert_eq!(
+            (fingerprint("").as_str(), fingerprint("a").as_str()),
+            ("cbf29ce484222325", "af63dc4c8601ec8c")
+        );
+        let (one, other) = (with(str::to_owned).unwrap(), with(|text| format!("{text}\n")).unwrap());
+        assert!(one.fingerprint.is_some() && one.fingerprint != other.fingerprint);
     }
 
     fn with(change: impl Fn(&str) -> String) -> Result<Definition, String> {

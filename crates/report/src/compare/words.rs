@@ -251,10 +251,14 @@ pub(super) fn about_intervals(doc: &CompareDocument) -> String {
         Some(NoVerdictReason::WithinRunOnly) => {
             "The intervals rest on the time within the two runs alone".into()
         }
-        _ => format!(
-            "{} decides; the other lines are shown, with intervals from runs and the time within them",
-            format::quantile_label(doc.rule.quantile)
-        ),
+        _ => {
+            let is_failing = doc.candidate.runs.iter().any(|run| run.target_failed.is_some());
+            let failed = if is_failing { ", and a run that failed counts as slower than any" } else { "" };
+            format!(
+                "{} decides{failed}; the other lines are shown, with intervals from runs and the time within them",
+                format::quantile_label(doc.rule.quantile)
+            )
+        }
     }
 }
 

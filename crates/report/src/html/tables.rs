@@ -309,6 +309,10 @@ fn generator(doc: &RunDocument) -> Vec<(String, String)> {
         ("processor time stolen".into(), g.steal_share.map_or("not known".into(), format::percent)),
         ("involuntary switches".into(), g.involuntary_switches.map_or("not known".into(), format::count)),
     ];
+    // Nothing is handed over in a simulation.
+    if g.handover_max_ns > 0 {
+        rows.push(("longest handing over of a second's record".into(), format::duration(g.handover_max_ns)));
+    }
     if g.double_intervals > 0 {
         rows.push(("intervals handed over late".into(), format::count(g.double_intervals)));
     }
