@@ -300,7 +300,25 @@ fn a_plan_can_be_searched_and_compared() {
     assert_eq!((said.code(), &found["reason"]), (Some(0), &"within_run_only".into()), "{said:?}");
     place.file("half.toml", format!("target = \"http://127.0.0.1:9/\"\n{load}"));
     place.call(&["compare", "half.toml"]).refused(&["has no candidate"]);
-    place.call(&["compare", "half.toml", "http://127.0.0.1:9/", "-o", "x"]).refused(&["127.0.0.1:9"]);
+    place.call(&["compare", "half.toml", "http://127.0.0.1:9/"]).refused(&["the same addresses"]);
+    place.call(&["compare", "half.toml", "http://127.0.0.1:10/", "-o", "x"]).refused(&["127.0.0.1:9"]);
+    place.call(&["compare", "half.toml", "compare.toml"]).refused(&["one plan at a time"]);
+    place.call(&["compare", "half.toml", "--simulate"]).refused(&["[world] has no server"]);
+    let urls = ["http://127.0.0.1:9/", "http://127.0.0.1:10/"];
+    place
+        .call(&[&["compare", "-R", "5", "--simulate"], &urls[..]].concat())
+        .refused(&["nothing to simulate"]);
+    place.call(&["knee", urls[0], "--slo", "p99 < 1s", "--simulate"]).refused(&["nothing to simulate"]);
+    let paths = "target = \"http://127.0.0.1:9/v1/\"\ncandidate = \"http://127.0.0.1:10/v2/\"\n";
+    place.file("paths.toml", format!("{paths}{load}[[requests]]\nurl = \"/cart\"\n"));
+    place.call(&["compare", "paths.toml"]).refused(&["paths.toml:1:10", "its path is not used"]);
+    place.file(
+        "masked.toml",
+        "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n[request]\nbody = \"***\"\n",
+    );
+    place.call(&["run", "masked.toml"]).refused(&["masked.toml:5:8", "was not to be shown"]);
+    place.file("bare.toml", "target = \"http://127.0.0.1:9/\"\n");
+    place.call(&["knee", "bare.toml"]).refused(&["add slo = "]);
     assert_eq!(place.call(&["plan", "check", "compare.toml", "search.toml", "live.toml"]).code(), Some(0));
 }
 

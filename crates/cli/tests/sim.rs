@@ -57,7 +57,6 @@ fn the_labs_truth_is_the_simulators() {
         ("headroom", "slots=50 service=10ms".into()),
         ("early", stall("5s")),
         ("late", stall("59.5s")),
-        ("frozen", stall("30s")),
         ("resets", "service=10ms down=1s@30s".into()),
         ("trickle", "service=50ms".into()),
         ("fast", "service=200us".into()),

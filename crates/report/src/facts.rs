@@ -262,7 +262,7 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
                 format::duration(lag)
             )
         }
-        _ => "Response and service time agree in every percentile that is shown.".into(),
+        _ => "Response and service time are within 1 ms or 5 % of each other in every percentile that is shown.".into(),
     }
 }
 
@@ -489,7 +489,10 @@ mod tests {
         for r in &mut doc.response_time.quantiles {
             r.value = if r.few_samples && r.q > last { 9_000_000_000 } else { 1_000_000 };
         }
-        assert_eq!(difference(&doc), "Response and service time agree in every percentile that is shown.");
+        assert_eq!(
+            difference(&doc),
+            "Response and service time are within 1 ms or 5 % of each other in every percentile that is shown."
+        );
         let mut censored = fixture::saturated();
         censored.service_time = fixture::stall().service_time;
         censored.lag_causes.connecting_ns = u64::MAX;

@@ -281,8 +281,10 @@ fn offered(load: &Load) -> Told {
         format!("{phases} {}", load.process.as_deref().unwrap_or(""))
     };
     // Phases of other lengths are another load, too.
-    let lengths: Vec<u64> = load.phases.iter().map(|phase| phase.duration_ns).collect();
-    Told { exact: format!("{}, each for {lengths:?} ns", phases(|rate| rate)), short: phases(short) }
+    let lengths: Vec<String> =
+        load.phases.iter().map(|phase| format!("{} s", phase.duration_ns as f64 / 1e9)).collect();
+    let lengths = lengths.join(", ");
+    Told { exact: format!("{} for {lengths}", phases(|rate| rate)), short: phases(short) }
 }
 
 /// What is compared, and how it is said.

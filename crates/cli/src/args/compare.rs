@@ -113,7 +113,14 @@ fn runs(text: &str) -> Result<u32, String> {
 
 /// `5%`, as a share of 1; 0 counts every difference.
 fn effect(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let number = match text.strip_suffix('%') {
+        Some(number) => number.trim_end(),
+        // 0.05 may mean 5 % or a two-thousandth.
+        None if text != "0" => {
+            return Err(format!("{text:?} has no unit: expected a percentage, such as 5%"));
+        }
+        None => text,
+    };
     match number.parse::<f64>() {
         Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),
         Ok(_) => Err(format!("{text:?} is out of range: 0% to 1000%, such as 5%")),

@@ -30,9 +30,9 @@ EXIT STATUS
 
 /// Find the highest rate at which the target meets an objective, where the curve bends, and what lies beyond.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, override_usage = "unblink knee [OPTIONS] --slo <OBJECTIVE> <URL>...\n       unblink knee [OPTIONS] <PLAN>\n       unblink knee [OPTIONS] --slo <OBJECTIVE> --server <WORDS>")]
 pub(crate) struct KneeArgs {
-    /// Where to send requests; several are taken in turn and share one scheme, host and port
+    /// Where to send requests (several are taken in turn and share one scheme, host and port), or a plan
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 

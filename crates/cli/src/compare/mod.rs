@@ -9,6 +9,7 @@ use crate::args::history::StoreArgs;
 use crate::args::load::LoadArgs;
 use crate::args::target::TargetArgs;
 use crate::folder::Folder;
+use crate::plan::requests::Planned;
 use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
 use unblink_core::plan::Plan;
+use unblink_report::format;
 
 /// The page beside the runs.
 const PAGE: &str = "compare.html";
@@ -56,13 +58,23 @@ fn places(args: &CompareArgs) -> Result<Places> {
     if world.server.is_some() || world.scenario.is_some() {
         return Source::worlds(args).map(Places::Measured);
     }
+    if args.simulate {
+        bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
+    }
     if args.candidate_server.is_some() {
         bail!(
             "--candidate-server is held against a simulated baseline: add --server in words, or give two URLs"
         );
     }
     if let Some([base, candidate]) = &args.planned {
+        if args.a_a && !candidate.is_empty() {
+            bail!("--a-a compares the target with itself, and there is a candidate: leave one of them out");
+        }
         let candidate = if args.a_a { base } else { candidate };
+        let addresses = |side: &[Planned]| side.iter().map(|request| request.url.clone()).collect::<Vec<_>>();
+        if !args.a_a && !base.is_empty() && addresses(base) == addresses(candidate) {
+            bail!("target and candidate come to the same addresses: give another candidate, or --a-a");
+        }
         if base.is_empty() || candidate.is_empty() {
             bail!(
                 "the plan has no {}: add it, or give both URLs behind the plan",
@@ -137,6 +149,9 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
         (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
+    if args.resume.is_some() {
+        check_rule(args, &root)?;
+    }
     let measured = measure::measure(args, sources, &root)?;
     let is_interrupted = measured.is_interrupted;
     // Before the first run of a side has begun, there is nothing to show.
@@ -148,6 +163,22 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
     let code = present(args, &document, Some(&root))?;
     history::keep(&args.keep, &measure::recorded(&root));
     Ok(if is_interrupted { exit::INTERRUPTED } else { code })
+}
+
+/// A comparison goes on by the rule that it was begun with: one that is chosen when the runs are known finds what it wants.
+fn check_rule(args: &CompareArgs, root: &Path) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(root.join(DOCUMENT)) else { return Ok(()) };
+    let Ok(begun) = serde_json::from_str::<CompareDocument>(&text) else { return Ok(()) };
+    let is_same = begun.rule.quantile == args.percentile && begun.rule.effect_min == args.min_effect;
+    if !is_same {
+        bail!(
+            "--resume {}: that comparison was begun with --percentile {} --min-effect {}; give the same",
+            root.display(),
+            format::quantile_label(begun.rule.quantile),
+            format::plain(&format::percent(begun.rule.effect_min)).replace(' ', "")
+        );
+    }
+    Ok(())
 }
 
 /// Runs that are there already.

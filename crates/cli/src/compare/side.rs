@@ -9,7 +9,7 @@ use crate::plan::requests::Planned;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
 use crate::sim::{Described, Simulation};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::header::RunHeader;
@@ -40,7 +40,12 @@ impl Source {
             ),
         };
         let world = |args: &WorldArgs| Described::new(args).map(|world| Source::World(Box::new(world)));
-        Ok([world(&args.world)?, world(&candidate)?])
+        let of_candidate = |error: anyhow::Error| match args.candidate_server {
+            Some(_) => anyhow!(crate::explain_error(&error).replace("--server", "--candidate-server")),
+            None => error,
+        };
+        let base = world(&args.world)?;
+        Ok([base, world(&candidate).map_err(of_candidate)?])
     }
 
     /// What the run with this seed will be, for a real target.

@@ -28,6 +28,9 @@ const MEASURE_MIN: Nanos = Nanos::from_secs(4);
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     let settings = settings(args)?;
     let has_target = !args.urls.is_empty() || !args.planned.is_empty();
+    if args.simulate && !is_simulated(args) {
+        bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
+    }
     match (has_target, is_simulated(args)) {
         (false, false) => bail!(
             "which target? Give a URL, or describe a server to search in virtual time: --server 'slots=1 \

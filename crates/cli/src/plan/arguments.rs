@@ -13,6 +13,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use unblink_analysis::slo::Slo;
 
+/// Sections of which whoever wrote them expects that they are heeded.
+const IS_MISSED: [&str; 2] = ["objectives", "output"];
+
 /// The section of what is simulated.
 const WORLD: &str = "world";
 
@@ -38,8 +41,9 @@ pub(crate) fn given(cli: &Command, argv: &[OsString]) -> Result<Option<(For, Str
         For::Sim => "plan",
         For::Compare => "baseline",
     };
-    let mut positional =
-        sub.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into_owned());
+    let more = (command == For::Compare).then_some("candidate");
+    let raw = std::iter::once(id).chain(more).filter_map(|id| sub.get_raw(id)).flatten();
+    let mut positional = raw.map(|value| value.to_string_lossy().into_owned());
     let plans: Vec<String> = match command {
         For::Run | For::Knee | For::Compare => positional.filter(|name| super::file::is_plan(name)).collect(),
         For::Sim => positional.next().into_iter().collect(),
@@ -71,9 +75,25 @@ pub(crate) fn joined(
     let sub = matches.as_ref().and_then(|matches| matches.subcommand()).map(|(_, sub)| sub);
     let user = User { command: cli.find_subcommand(command.name()), matches: sub };
     let is_simulated = user.wants_simulation(command, plan);
+    if matches!(command, For::Knee | For::Compare) && user.has("simulate") {
+        let is_there =
+            ["server", "scenario"].iter().any(|flag| user.has(flag) || !plan.values(flag).is_empty());
+        if !is_there {
+            bail!("{}: there is nothing to simulate: [world] has no server", plan.source.name);
+        }
+    }
+    if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
+        bail!(
+            "{}: a search needs a percentile to go by: add slo = \"p99 < 200ms\" to [objectives], or give --slo",
+            plan.source.name
+        );
+    }
     let mut injected: Vec<OsString> = Vec::new();
     for given in &plan.given {
         let field = given.field;
+        if !field.is_for(command) && IS_MISSED.contains(&field.section.as_str()) && command != For::Sim {
+            say(plan, format_args!("{} has no {}, so the plan's is left out", command.name(), field.name));
+        }
         if !field.is_for(command) || user.has(&field.name) || user.has_instead_of(&field.name) {
             continue;
         }
@@ -85,7 +105,7 @@ pub(crate) fn joined(
             _ => None,
         };
         let values = objective.as_ref().map_or(given.values.as_slice(), std::slice::from_ref);
-        for text in values.iter().filter(|text| !is_of_one_request(command, &field.name, &text.raw)) {
+        for text in values.iter().filter(|text| !is_of_one_request(plan, command, &field.name, &text.raw)) {
             injected.push(match field.kind {
                 Kind::Switch => format!("--{}", field.name).into(),
                 Kind::One | Kind::Many => {
@@ -117,13 +137,18 @@ pub(crate) fn joined(
     Ok((all, requests))
 }
 
+/// Tells whoever is about to start something; a plan that is only looked at is for several commands.
+pub(super) fn say(plan: &PlanFile, what: std::fmt::Arguments<'_>) {
+    if !plan.to_look_at {
+        crate::output::note(format_args!("note: {what}"));
+    }
+}
+
 /// An objective of one request by its name, which a simulation does not have.
-fn is_of_one_request(command: For, field: &str, raw: &str) -> bool {
+fn is_of_one_request(plan: &PlanFile, command: For, field: &str, raw: &str) -> bool {
     let is_one = command == For::Sim && field == "slo" && Slo::parse(raw).is_ok_and(|slo| slo.name.is_some());
     if is_one {
-        crate::output::note(format_args!(
-            "note: a simulation has no request by name, so {raw:?} is left out"
-        ));
+        say(plan, format_args!("a simulation has no request by name, so {raw:?} is left out"));
     }
     is_one
 }

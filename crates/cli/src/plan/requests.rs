@@ -4,6 +4,7 @@
 use super::arguments::beside;
 use super::file::{PlanFile, Text};
 use super::source::Wrong;
+use crate::secrets;
 use anyhow::{Context, Result};
 
 /// A request of a plan, ready to be sent.
@@ -37,11 +38,28 @@ pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Planned>;
         [candidate] => (written(plan, &plan.target)?, given(candidate)),
         [base, candidate, ..] => (given(base), given(candidate)),
     };
+    let plan_candidate = candidate.clone();
     let candidate = match candidate {
         None => Vec::new(),
         some => at_target(plan, some, Some("the candidate"))?,
     };
+    for (text, side) in [(&plan.target, &base), (&plan.candidate, &plan_candidate)] {
+        let raw = side.as_ref().map(|(_, raw)| raw.as_str()).unwrap_or_default();
+        if let Some(text) =
+            text.as_ref().filter(|text| text.raw == raw && !plan.requests.is_empty() && has_path(raw))
+        {
+            let message =
+                "its path is not used, since each request has one: write the path with the requests";
+            return Err(plan.error(&Wrong::new(text.at.clone(), message)));
+        }
+    }
     Ok([at_target(plan, base, None)?, candidate])
+}
+
+/// More than the root.
+fn has_path(url: &str) -> bool {
+    let host = url.find("://").map_or(0, |i| i + 3);
+    url[host..].find('/').is_some_and(|slash| host + slash + 1 < url.len())
 }
 
 /// An address as it is asked, and as it is shown.
@@ -121,6 +139,11 @@ fn at(base: &str, path: &str) -> String {
 
 /// The text with each `${NAME}` replaced by what the environment says; `$${` stands for `${`.
 pub(crate) fn filled_in(plan: &PlanFile, text: &Text) -> Result<String> {
+    if text.raw.contains(secrets::MASK) && !plan.to_look_at {
+        let message =
+            "*** stands in the place of a value that was not to be shown: write the value, or ${NAME}";
+        return Err(plan.error(&Wrong::new(text.at.clone(), message)));
+    }
     // An address that is a variable altogether is still to look like one.
     let stand_in = if text.raw.starts_with("${") { "http://variable.test" } else { "variable" };
     let value =

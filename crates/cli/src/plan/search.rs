@@ -1,6 +1,7 @@
 //! What a search makes of a plan that is also a run's: of its objectives the one that a rate can be searched for, and its
 //! cap on the rate.
 
+use super::arguments::say;
 use super::file::{PlanFile, Text};
 use super::source::Wrong;
 use crate::args::value;
@@ -22,9 +23,7 @@ pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
         (Some(one), None) => {
             for other in all.iter().filter(|other| other.at != one.at) {
                 let raw = &other.raw;
-                crate::output::note(format_args!(
-                    "note: a search asks for one percentile, so {raw:?} is left out"
-                ));
+                say(plan, format_args!("a search asks for one percentile, so {raw:?} is left out"));
             }
             Ok(one.clone())
         }

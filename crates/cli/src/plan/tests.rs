@@ -56,7 +56,14 @@ fn every_field_has_a_flag_that_overrides_it() {
         };
         let plan = plan_of(&json!({field.section.as_str(): {field.name.as_str(): value}}));
         for command in For::ALL.into_iter().filter(|command| field.is_for(*command)) {
-            let argv: Vec<OsString> = vec!["unblink".into(), command.name().into()];
+            // A search has an objective.
+            let objective = (command == For::Knee && field.name != "slo").then(|| "--slo=p99 < 1s".into());
+            let argv: Vec<OsString> =
+                ["unblink".into(), command.name().into()].into_iter().chain(objective).collect();
+            let flags = |argv: &[OsString]| {
+                let all = flags(argv).into_iter();
+                all.filter(|flag| flag != "slo" || field.name == "slo").collect::<Vec<_>>()
+            };
             let (all, _) = joined(&cli, &argv, command, &plan).unwrap();
             assert_eq!(flags(&all), [field.name.as_str()], "the field becomes its flag");
             let own = match field.kind {

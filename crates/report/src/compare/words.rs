@@ -68,9 +68,13 @@ pub(super) fn sentence(doc: &CompareDocument) -> String {
         ),
         (_, Some(_)) if doc.a_a => match doc.smallest_findable {
             Some(smallest) => format!(
-                "Comparisons like this one find a slow-down of {p} by {} in four of five cases; what is smaller \
-                 drowns in the noise.",
-                slow_down(smallest)
+                "Comparisons like this one find a slow-down of {p} by {} in four of five cases; what is smaller {}.",
+                slow_down(smallest),
+                // A little more than the least effect is that effect, found four times of five.
+                match smallest <= doc.rule.effect_min * 1.1 {
+                    true => "does not count (--min-effect)",
+                    false => "drowns in the noise",
+                }
             ),
             None => "Runs of the same target do not differ more than by chance.".into(),
         },

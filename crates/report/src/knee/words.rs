@@ -44,7 +44,7 @@ fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
         let tried = doc.trials.iter().filter(above).map(rate).reduce(f64::max);
         return match tried {
             Some(tried) => {
-                format!("Whether {} meets it, too, was not decided when it was held.", format::rate(tried))
+                format!("Whether {} meets it, too, was not decided.", format::rate(tried))
             }
             None => "No higher rate was to be tried, so the border lies above it (--max).".into(),
         };
@@ -55,7 +55,9 @@ fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
     let missed = |t: &&KneeTrial| is_miss(t.verdict) && (rate(t) - missed_per_s).abs() < 1e-6 * missed_per_s;
     match doc.trials.iter().find(missed).map(|trial| (trial.verdict, trial)) {
         Some((TrialVerdict::Growing, _)) => format!("At {at} the target falls behind."),
-        Some((TrialVerdict::Delivered, _)) => format!("At {at} less than 99\u{a0}% is answered as expected."),
+        Some((TrialVerdict::Delivered, _)) => {
+            format!("At {at} less than 99\u{a0}% is answered as expected within the same window.")
+        }
         Some((TrialVerdict::Percentile, trial)) => format!("At {at} it is {}.", value_and_interval(trial)),
         _ => format!("At {at} it is not."),
     }
@@ -65,6 +67,12 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
     let at = format::rate(refusal.rate_per_s);
     let why = refusal.why.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
     match refusal.code {
+        RefusalCode::NothingMet if doc.trials.iter().all(|t| t.verdict == TrialVerdict::NoAnswers) => {
+            format!(
+                "The target answered nothing as expected, not even at {at}. What it does instead is in the report of each \
+             trial, or in that of unblink run."
+            )
+        }
         RefusalCode::NothingMet => format!(
             "Not even {at} meets the objective ({}). {}",
             doc.header.question.objective,

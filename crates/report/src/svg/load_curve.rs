@@ -28,9 +28,10 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
     let label = format::quantile_label(doc.header.question.quantile);
     let latency = Title {
         finding: match &doc.answer {
-            Some(answer) => {
+            Some(answer) if answer.interpolated => {
                 format!("{label} stays below its limit up to {}", format::rate(answer.rate_per_s))
             }
+            Some(answer) => format!("The objective is met up to {}", format::rate(answer.rate_per_s)),
             None => format!("{label} over offered load"),
         },
         plotted: format!(

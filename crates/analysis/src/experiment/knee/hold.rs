@@ -74,8 +74,18 @@ impl Knee {
         }
         let not_met =
             held().filter(|step| !matches!(step.outcome.verdict, Verdict::Met | Verdict::Generator));
-        let lower = not_met.map(|step| less(step.trial.rate)).min();
+        let lower = not_met.map(|step| self.good_below(step.trial.rate).max(less(step.trial.rate))).min();
         Candidate { rate: lower.map_or(good, |lower| lower.min(good)), line: None }
+    }
+
+    /// The highest rate below that was good whenever it was tried.
+    fn good_below(&self, rate: Rate) -> Rate {
+        let is_good = |tried: &Rate| {
+            let mut at = self.steps.iter().filter(|step| step.trial.rate == *tried);
+            at.all(|step| step.outcome.verdict == Verdict::Met)
+        };
+        let below = self.steps.iter().map(|step| step.trial.rate).filter(|&tried| tried < rate);
+        below.filter(is_good).max().unwrap_or_default()
     }
 
     /// The answer, if `candidate` has been held by `last`.

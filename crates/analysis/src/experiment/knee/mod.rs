@@ -19,6 +19,7 @@ pub use curve::{Collapse, Curve, Knees, kneedle};
 pub use usl::{Interval95, Usl, fit as fit_usl};
 
 use super::Experiment;
+use super::criterion::Miss;
 use super::criterion::Verdict;
 use super::trial::{Purpose, Step, Trial};
 use unblink_core::schedule::Rate;
@@ -222,6 +223,7 @@ impl Knee {
 
     fn search(&self) -> Search {
         let settings = &self.settings;
+        let is_silent = |step: &&Step| step.outcome.verdict == Verdict::Missed(Miss::NoAnswers);
         // One bad moment of the generator's machine must not end the search.
         if let Some(last) = self.first_pass().next_back() {
             let tries = self.first_pass().filter(|step| step.trial.rate == last.trial.rate).count();
@@ -237,6 +239,8 @@ impl Knee {
             (None, None) => Search::Try(Purpose::Bracket, settings.start.min(settings.max)),
             (Some(good), None) if good >= settings.max => Search::Border { good, bad: None },
             (Some(good), None) => Search::Try(Purpose::Bracket, times(good, GROWTH, 1).min(settings.max)),
+            // A target that answers nothing of two rates answers nothing of lower ones.
+            (None, Some(_)) if self.first_pass().filter(is_silent).count() > 1 => Search::NothingMet,
             (None, Some(bad)) => {
                 let halved = (settings.start.as_per_s() / bad.as_per_s()).log2().round() as i32;
                 match halved < HALVINGS_MAX && !self.is_flat(bad) {
