@@ -72,8 +72,7 @@ impl Knee {
         if let Some(line) = line.filter(|line| line.per_s < ceiling.as_per_s()) {
             return Candidate { rate: rounded(line.per_s), line: Some(line) };
         }
-        let not_met =
-            held().filter(|step| !matches!(step.outcome.verdict, Verdict::Met | Verdict::Generator));
+        let not_met = held().filter(|step| !self.is_good(step) && step.outcome.verdict != Verdict::Generator);
         let lower = not_met.map(|step| self.good_below(step.trial.rate).max(less(step.trial.rate))).min();
         Candidate { rate: lower.map_or(good, |lower| lower.min(good)), line: None }
     }
@@ -96,7 +95,8 @@ impl Knee {
         let is_same = (held.as_per_s() - per_s).abs() <= tolerance;
         let is_held = match candidate.line {
             Some(_) => is_same && !self.gives_way(last) && last.outcome.verdict != Verdict::Generator,
-            None => held == candidate.rate && last.outcome.verdict == Verdict::Met,
+            // For how long near capacity it would take to decide, nobody waits: by its estimate, as in the search.
+            None => held == candidate.rate && self.is_good(last),
         };
         if !is_held {
             return None;
