@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod document;
+pub mod fingerprint;
 pub mod folder;
 pub mod header;
 pub mod hgrm;

@@ -20,6 +20,7 @@ fn header() -> KneeHeader {
             local_ports: 28_232,
         },
         question: KneeQuestion {
+            asked: None,
             target: "GET http://127.0.0.1/".into(),
             simulated: false,
             objective: "p99 < 50ms".into(),

@@ -317,6 +317,16 @@ fn a_plan_can_be_searched_and_compared() {
         "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n[request]\nbody = \"***\"\n",
     );
     place.call(&["run", "masked.toml"]).refused(&["masked.toml:5:8", "was not to be shown"]);
+    place.file("secret.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n[request]\nheader = [\"Authorization S3CRET\"]\n");
+    let secret = place.call(&["run", "secret.toml"]);
+    assert!(secret.stderr.contains("secret.toml:5:") && !secret.stderr.contains("S3CRET"), "{secret:?}");
+    place.file(
+        "targets.toml",
+        "[load]\nrate = 5\n[request]\ntargets = \"x\"\n[objectives]\nslo = \"p99 < 1s\"\n",
+    );
+    place.call(&["knee", "targets.toml"]).refused(&["targets.toml:4:11", "[[requests]]"]);
+    let high = place.call(&["knee", "search.toml", "--max", "900"]);
+    assert!(high.code() == Some(2) && high.stderr.contains("above the plan's max-rate"), "{high:?}");
     place.file("bare.toml", "target = \"http://127.0.0.1:9/\"\n");
     place.call(&["knee", "bare.toml"]).refused(&["add slo = "]);
     assert_eq!(place.call(&["plan", "check", "compare.toml", "search.toml", "live.toml"]).code(), Some(0));

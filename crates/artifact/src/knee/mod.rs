@@ -46,6 +46,9 @@ pub struct KneeQuestion {
     pub timeout_ns: u64,
     /// Of arrivals, and of the second pass's order.
     pub seed: u64,
+    /// Fingerprint of what is asked and of whom: requests, addresses, connections, pacing; or the simulated world.
+    #[serde(default)]
+    pub asked: Option<String>,
 }
 
 /// What is known when a search starts.

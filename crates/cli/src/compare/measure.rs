@@ -87,7 +87,9 @@ impl TrialRunner for Runner<'_> {
         }
         let said = say(&document, args.percentile);
         let all = 2 * args.runs;
-        output::note(format_args!("run {} of {all}, {:<9}  {said}", self.number, side.name()));
+        if !args.quiet {
+            output::note(format_args!("run {} of {all}, {:<9}  {said}", self.number, side.name()));
+        }
         let counts = counts(side, &document);
         // The next one takes its place.
         *self.number -= u32::from(!counts);

@@ -1,5 +1,6 @@
 //! `unblink compare`: a baseline and a candidate, measured in turn or read from their folders.
 
+mod begun;
 mod measure;
 mod side;
 
@@ -12,6 +13,7 @@ use crate::folder::Folder;
 use crate::plan::requests::Planned;
 use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
+use begun::Begun;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory};
 use side::Source;
@@ -19,7 +21,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use unblink_artifact::compare::{self, CompareDocument, CompareSpec, NoVerdictReason, Outcome};
 use unblink_core::plan::Plan;
-use unblink_report::format;
 
 /// The page beside the runs.
 const PAGE: &str = "compare.html";
@@ -67,9 +68,6 @@ fn places(args: &CompareArgs) -> Result<Places> {
         );
     }
     if let Some([base, candidate]) = &args.planned {
-        if args.a_a && !candidate.is_empty() {
-            bail!("--a-a compares the target with itself, and there is a candidate: leave one of them out");
-        }
         let candidate = if args.a_a { base } else { candidate };
         let addresses = |side: &[Planned]| side.iter().map(|request| request.url.clone()).collect::<Vec<_>>();
         if !args.a_a && !base.is_empty() && addresses(base) == addresses(candidate) {
@@ -149,8 +147,10 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
         (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
-    if args.resume.is_some() {
-        check_rule(args, &root)?;
+    let begun = Begun::of(args, &sources)?;
+    match args.resume {
+        Some(_) => begun.check(&root)?,
+        None => begun.keep(&root)?,
     }
     let measured = measure::measure(args, sources, &root)?;
     let is_interrupted = measured.is_interrupted;
@@ -163,22 +163,6 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
     let code = present(args, &document, Some(&root))?;
     history::keep(&args.keep, &measure::recorded(&root));
     Ok(if is_interrupted { exit::INTERRUPTED } else { code })
-}
-
-/// A comparison goes on by the rule that it was begun with: one that is chosen when the runs are known finds what it wants.
-fn check_rule(args: &CompareArgs, root: &Path) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(root.join(DOCUMENT)) else { return Ok(()) };
-    let Ok(begun) = serde_json::from_str::<CompareDocument>(&text) else { return Ok(()) };
-    let is_same = begun.rule.quantile == args.percentile && begun.rule.effect_min == args.min_effect;
-    if !is_same {
-        bail!(
-            "--resume {}: that comparison was begun with --percentile {} --min-effect {}; give the same",
-            root.display(),
-            format::quantile_label(begun.rule.quantile),
-            format::plain(&format::percent(begun.rule.effect_min)).replace(' ', "")
-        );
-    }
-    Ok(())
 }
 
 /// Runs that are there already.

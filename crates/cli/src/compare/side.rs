@@ -4,12 +4,12 @@ use crate::args::compare::CompareArgs;
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::sim::WorldArgs;
-use crate::output;
 use crate::plan::requests::Planned;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
 use crate::sim::{Described, Simulation};
-use anyhow::{Result, anyhow, bail};
+use crate::{asked, output};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::header::RunHeader;
@@ -20,7 +20,10 @@ pub(crate) enum Source {
     /// What a plan requests.
     Requests(Vec<Planned>),
     /// In virtual time.
-    World(Box<Described>),
+    World {
+        world: Box<Described>,
+        words: WorldArgs,
+    },
 }
 
 impl Source {
@@ -30,22 +33,34 @@ impl Source {
             bail!("a URL or a folder and --server or --scenario exclude each other: what is the baseline?");
         }
         let candidate = match (&args.candidate_server, args.a_a) {
-            (Some(_), true) => bail!("--a-a compares the baseline with itself: leave --candidate-server out"),
+            (_, true) => args.world.clone(),
             (Some(server), false) => {
                 WorldArgs { server: Some(server.clone()), scenario: None, ..args.world.clone() }
             }
-            (None, true) => args.world.clone(),
             (None, false) => bail!(
                 "which candidate? Add --candidate-server 'service=12ms' in words (see unblink sim --help), or --a-a"
             ),
         };
-        let world = |args: &WorldArgs| Described::new(args).map(|world| Source::World(Box::new(world)));
+        let world = |args: &WorldArgs| {
+            Described::new(args).map(|world| Source::World { world: Box::new(world), words: args.clone() })
+        };
         let of_candidate = |error: anyhow::Error| match args.candidate_server {
             Some(_) => anyhow!(crate::explain_error(&error).replace("--server", "--candidate-server")),
             None => error,
         };
         let base = world(&args.world)?;
         Ok([base, world(&candidate).map_err(of_candidate)?])
+    }
+
+    /// What is asked, and of whom.
+    pub(super) fn asked(&self, args: &CompareArgs) -> Result<String> {
+        let planned: &[Planned] = match self {
+            Source::World { words, .. } => return Ok(asked::of_world(words, args.load.connections)),
+            Source::Url(_) => &[],
+            Source::Requests(planned) => planned,
+        };
+        let prepared = self.prepared(args, 0)?.context("a real target")?;
+        Ok(asked::of_target(&prepared, &args.target, args.load.connections, planned))
     }
 
     /// What the run with this seed will be, for a real target.
@@ -90,14 +105,14 @@ impl Source {
         let (urls, planned) = match self {
             Source::Url(url) => (vec![url.clone()], Vec::new()),
             Source::Requests(planned) => (Vec::new(), planned.clone()),
-            Source::World(_) => return None,
+            Source::World { .. } => return None,
         };
         let run = RunArgs::of_experiment(urls, with_seed(&args.load, seed), args.target.clone(), args.quiet);
         Some(RunArgs { planned, ..run })
     }
 
     fn simulation(&self, args: &CompareArgs, seed: u64) -> Result<Simulation> {
-        let Source::World(world) = self else { bail!("a real target is not simulated") };
+        let Source::World { world, .. } = self else { bail!("a real target is not simulated") };
         world.simulation(&world.load(&with_seed(&args.load, seed)), "ideal")
     }
 }

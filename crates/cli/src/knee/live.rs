@@ -6,9 +6,9 @@ use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
-use crate::output;
 use crate::run::{self, Prepared, Watched, execute_watched, prepare};
 use crate::signals::Interruptions;
+use crate::{asked, output};
 use anyhow::Result;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -45,10 +45,11 @@ enum Rest {
     Interrupted,
 }
 
-/// The target in words, once everything about it has been checked.
-pub(super) fn target(args: &KneeArgs) -> Result<String> {
+/// The target in words, once everything about it has been checked, and what is asked of it.
+pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
     let prepared = prepare(&run_args(args, args.start, args.settle, args.measure))?;
-    Ok(prepared.target_line)
+    let asked = asked::of_target(&prepared, &args.target, args.connections, &args.planned);
+    Ok((prepared.target_line, asked))
 }
 
 /// Checks what can be told without the network.

@@ -6,7 +6,7 @@ mod simulated;
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::folder::Folder;
-use crate::{clock, config, environment, exit, history, output, secrets, signals};
+use crate::{asked, clock, config, environment, exit, history, output, secrets, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
@@ -39,7 +39,7 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
         (true, true) => bail!("a URL and --server or --scenario exclude each other: which is the target?"),
         (false, true) => {
             let runner = simulated::Runner::new(args)?;
-            let target = runner.target.clone();
+            let target = (runner.target.clone(), asked::of_world(&args.world, args.connections));
             search(args, settings, target, |_, _| Ok(runner))
         }
         (true, false) => {
@@ -82,7 +82,7 @@ trait Runner: TrialRunner<Trial = Trial, Outcome = Outcome, Error = anyhow::Erro
 fn search<R: Runner>(
     args: &KneeArgs,
     settings: Settings,
-    target: String,
+    target: (String, String),
     runner: impl FnOnce(&Path, u32) -> Result<R>,
 ) -> Result<u8> {
     let question = question(args, &settings, target);
@@ -137,10 +137,9 @@ fn open(
             Journal::resume(folder).with_context(|| format!("can't resume the search in {folder:?}"))?;
         if header.question != question {
             bail!(
-                "--resume {}: that search was begun with other flags: {} at {}; give the same ones, or begin anew",
+                "--resume {}: that search was begun with other flags: {}; give the same ones, or begin anew",
                 folder.display(),
-                header.question.objective,
-                header.question.target
+                differences(&header.question, &question)
             );
         }
         trials.iter().for_each(|trial| search.observe(trial.into()));
@@ -160,6 +159,22 @@ fn open(
     Ok((folder.to_path_buf(), journal, header))
 }
 
+/// What was asked before, where it is not what is asked now.
+fn differences(before: &KneeQuestion, now: &KneeQuestion) -> String {
+    let fields = |question| serde_json::to_value(question).unwrap_or_default();
+    let (before, now) = (fields(before), fields(now));
+    let all = before.as_object().into_iter().flatten().filter(|(name, value)| now.get(name) != Some(value));
+    let told: Vec<String> = all
+        .map(|(name, value)| match name.as_str() {
+            "asked" => {
+                "what is asked (requests, addresses, connections, pacing, or the simulated world)".into()
+            }
+            _ => format!("{name} was {value} and is {}", now.get(name).unwrap_or(&serde_json::Value::Null)),
+        })
+        .collect();
+    told.join(", ")
+}
+
 fn is_simulated(args: &KneeArgs) -> bool {
     args.world.server.is_some() || args.world.scenario.is_some()
 }
@@ -173,7 +188,9 @@ fn rest(args: &KneeArgs) -> Nanos {
 }
 
 fn settings(args: &KneeArgs) -> Result<Settings> {
-    let highest = config::max_rate()?.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
+    // The user's config file caps what is sent, and to a simulated server nothing is.
+    let cap = if is_simulated(args) { None } else { config::max_rate()? };
+    let highest = cap.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
     let max = args.max.unwrap_or(highest);
     if max > highest {
         bail!(
@@ -218,8 +235,9 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
     })
 }
 
-fn question(args: &KneeArgs, settings: &Settings, target: String) -> KneeQuestion {
+fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, String)) -> KneeQuestion {
     KneeQuestion {
+        asked: Some(asked),
         target,
         simulated: is_simulated(args),
         objective: args.slo.text.clone(),

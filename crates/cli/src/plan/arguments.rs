@@ -20,7 +20,8 @@ const IS_MISSED: [&str; 2] = ["objectives", "output"];
 const WORLD: &str = "world";
 
 /// Flags of which those on the one side make those on the other pointless.
-const ALTERNATIVES: [(&[&str], &[&str]); 6] = [
+const ALTERNATIVES: [(&[&str], &[&str]); 7] = [
+    (&["output"], &["resume"]),
     (&["rate", "arrivals"], &["closed", "think"]),
     (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
     (&["closed"], &["precision", "precision-of", "max-duration"]),
@@ -82,6 +83,10 @@ pub(crate) fn joined(
             bail!("{}: there is nothing to simulate: [world] has no server", plan.source.name);
         }
     }
+    if let (For::Knee | For::Compare, Some(targets)) = (command, plan.values("targets").first()) {
+        let message = format!("{} takes [[requests]] of a plan, and no file of targets", command.name());
+        return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
+    }
     if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
         bail!(
             "{}: a search needs a percentile to go by: add slo = \"p99 < 200ms\" to [objectives], or give --slo",
@@ -116,8 +121,8 @@ pub(crate) fn joined(
             });
         }
     }
-    if command == For::Knee && !user.has("max") {
-        injected.extend(search::cap(plan)?);
+    if command == For::Knee {
+        injected.extend(search::cap(plan, user.value("max"))?);
     }
     let urls = user.urls();
     if let (Some(targets), true) =
@@ -128,7 +133,12 @@ pub(crate) fn joined(
     }
     let requests = match command {
         For::Run if user.has("targets") => Requests::None,
-        For::Compare if !is_simulated => Requests::OfBoth(requests::of_both(plan, &urls)?),
+        For::Compare if !is_simulated => {
+            let a_a = user.has("a-a") || !plan.values("a-a").is_empty();
+            let both =
+                if a_a { [requests::of(plan, &urls)?, Vec::new()] } else { requests::of_both(plan, &urls)? };
+            Requests::OfBoth(both)
+        }
         For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls)?),
         _ => Requests::None,
     };
@@ -187,6 +197,12 @@ impl User<'_> {
             arguments.into_iter().find(|arg| arg.get_long() == Some(flag)).map(|arg| arg.get_id().as_str());
         let source = id.zip(self.matches).and_then(|(id, matches)| matches.value_source(id));
         source == Some(ValueSource::CommandLine)
+    }
+
+    /// What the user gave for a flag.
+    fn value(&self, flag: &str) -> Option<String> {
+        let raw = self.has(flag).then(|| self.matches?.try_get_raw(flag).ok().flatten()?.next_back());
+        raw.flatten().map(|value| value.to_string_lossy().into_owned())
     }
 
     fn has_instead_of(&self, flag: &str) -> bool {

@@ -3,7 +3,7 @@
 use super::fields::{self, Field, Kind};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
-use super::yaml;
+use super::{write, yaml};
 use anyhow::{Context, Result};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,24 @@ impl PlanFile {
 
     /// An error that points into the plan.
     pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
-        self.source.error(wrong)
+        self.source.error_hiding(wrong, &self.secrets())
+    }
+
+    /// Where something stands that is not to be shown.
+    fn secrets(&self) -> Vec<Range<usize>> {
+        let given = self.given.iter().flat_map(|given| {
+            given.values.iter().map(|text| (given.field.name.as_str(), text)).collect::<Vec<_>>()
+        });
+        let urls = [&self.target, &self.candidate].into_iter().flatten().map(|text| (TARGET, text));
+        let of_requests = self.requests.iter().flat_map(|request| {
+            let headers = request.headers.iter().map(|text| ("header", text));
+            let body = request.body.iter().map(|text| ("body", text));
+            headers.chain(body).chain(std::iter::once(("url", &request.url)))
+        });
+        let all = given.chain(urls).chain(of_requests);
+        all.filter(|(name, text)| write::shown(name, text) != text.raw)
+            .map(|(_, text)| text.at.clone())
+            .collect()
     }
 }
 

@@ -233,7 +233,11 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
         };
         let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
         let arrivals = arrivals.map(|scheduled| scheduled.measured);
-        checked.get_or_insert(Checked { summary, arrivals, picture });
+        let first = checked.get_or_insert(Checked { summary: summary.clone(), arrivals, picture });
+        // A simulated run has the load of the real one.
+        if !first.summary.contains(&summary) {
+            first.summary += &format!("; {summary}");
+        }
     }
     checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
 }

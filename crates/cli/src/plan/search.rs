@@ -5,7 +5,7 @@ use super::arguments::say;
 use super::file::{PlanFile, Text};
 use super::source::Wrong;
 use crate::args::value;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use std::ffi::OsString;
 use unblink_analysis::slo::{Figure, Slo};
 
@@ -41,10 +41,19 @@ pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
     }
 }
 
-/// The plan's `max-rate` holds for a search, too.
-pub(super) fn cap(plan: &PlanFile) -> Result<Option<OsString>> {
+/// The plan's `max-rate` holds for a search, too; `max` is the user's flag.
+pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<OsString>> {
     let Some(cap) = plan.values("max-rate").first() else { return Ok(None) };
     let rate = |text: &Text| value::rate(&text.raw).map_err(|error| anyhow!(error));
+    if let Some(max) = max {
+        return match value::rate(&max) {
+            Ok(asked) if asked > rate(cap)? => {
+                bail!("--max {max} is above the plan's max-rate, {}", cap.raw)
+            }
+            // What can't be read is refused where flags are read.
+            _ => Ok(None),
+        };
+    }
     match plan.values("max").first() {
         None => Ok(Some(format!("--max={}", cap.raw).into())),
         Some(max) if rate(max)? <= rate(cap)? => Ok(None),

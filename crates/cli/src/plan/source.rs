@@ -52,12 +52,26 @@ impl Wrong {
 impl Source {
     /// File, line and column, the line itself, and a mark below what is wrong.
     pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
+        self.error_hiding(wrong, &[])
+    }
+
+    /// The same, with stars for what lies in `hidden`, in bytes of the text.
+    pub(crate) fn error_hiding(&self, wrong: &Wrong, hidden: &[Range<usize>]) -> anyhow::Error {
         let text = &self.text;
         let start = floor(text, wrong.at.start);
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let end = floor(text, wrong.at.end).clamp(start, line_end);
-        let line = text[line_start..line_end].trim_end_matches('\r').replace('\t', " ");
+        let line = text[line_start..line_end].trim_end_matches('\r');
+        let is_hidden = |at: usize| hidden.iter().any(|range| range.contains(&(line_start + at)));
+        let line: String = line
+            .char_indices()
+            .map(|(at, c)| match c {
+                _ if is_hidden(at) => '*',
+                '\t' => ' ',
+                c => c,
+            })
+            .collect();
         let number = text[..start].matches('\n').count() + 1;
         let column = text[line_start..start].chars().count();
         let width = text[start..end].trim_end().chars().count().max(1);

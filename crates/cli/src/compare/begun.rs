@@ -1,0 +1,67 @@
+//! What a comparison was begun with: it goes on with nothing else. A rule that is chosen when the runs are known finds
+//! what it wants, and runs that ask for something else are no runs of the same.
+
+use super::side::Source;
+use crate::args::compare::CompareArgs;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use unblink_report::format;
+
+const FILE: &str = "begun.json";
+
+/// The rule, and what is asked.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct Begun {
+    percentile: f64,
+    min_effect: f64,
+    /// Fingerprints of both sides.
+    asked: [String; 2],
+}
+
+impl Begun {
+    pub(super) fn of(args: &CompareArgs, sources: &[Source; 2]) -> Result<Begun> {
+        let asked = [sources[0].asked(args)?, sources[1].asked(args)?];
+        Ok(Begun { percentile: args.percentile, min_effect: args.min_effect, asked })
+    }
+
+    pub(super) fn keep(&self, root: &Path) -> Result<()> {
+        output::check_folder(root)?;
+        std::fs::create_dir_all(root).with_context(|| format!("can't create the folder {root:?}"))?;
+        let path = root.join(FILE);
+        std::fs::write(&path, output::to_json(self)?).with_context(|| format!("can't write {path:?}"))
+    }
+
+    /// Refuses to go on otherwise.
+    pub(super) fn check(&self, root: &Path) -> Result<()> {
+        let path = root.join(FILE);
+        let text = std::fs::read_to_string(&path).with_context(|| {
+            format!(
+                "{path:?} can't be read: --resume needs the folder that an interrupted comparison has named"
+            )
+        })?;
+        let begun: Begun = serde_json::from_str(&text).with_context(|| format!("can't read {path:?}"))?;
+        let folder = root.display();
+        if (begun.percentile, begun.min_effect) != (self.percentile, self.min_effect) {
+            bail!(
+                "--resume {folder}: that comparison was begun with --percentile {} --min-effect {}%; give the same",
+                format::quantile_label(begun.percentile),
+                begun.min_effect * 100.0
+            );
+        }
+        let differs = |side: usize| begun.asked[side] != self.asked[side];
+        match [differs(0), differs(1)] {
+            [false, false] => Ok(()),
+            sides => bail!(
+                "--resume {folder}: that comparison was begun with something else asked of the {} (requests, addresses, \
+                 connections, pacing, or the simulated world); give the same flags and URLs",
+                match sides {
+                    [true, true] => "targets",
+                    [true, false] => "baseline",
+                    _ => "candidate",
+                }
+            ),
+        }
+    }
+}
