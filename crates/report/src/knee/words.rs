@@ -130,8 +130,10 @@ pub(super) fn evidence(doc: &KneeDocument) -> Option<String> {
     let answer = doc.answer?;
     let held = doc.trials.iter().find(|trial| trial.number == answer.trial)?;
     let percentile = format::quantile_label(doc.header.question.quantile);
+    let is_above = held.percentile_ns.is_some_and(|ns| ns > doc.header.question.limit_ns);
+    let border = if is_above { " At the border it lies above the limit half of the time." } else { "" };
     Some(format!(
-        "Held for {} at {}: {percentile} {}, {} of what was offered delivered.",
+        "Held for {} at {}: {percentile} {}, {} of what was offered delivered.{border}",
         format::moment(held.measured_ns),
         format::rate(rate(held)),
         value_and_interval(held),
