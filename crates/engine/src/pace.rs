@@ -8,7 +8,7 @@
 
 use crate::clock::{Clock, Pauses, Watch, timespec};
 use crate::pacing::{Linger, Pacing, SpinWindow};
-use crate::priority::{Priority, RealTime, ask_for_short_slice};
+use crate::priority::{Priority, RealTime};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -50,7 +50,6 @@ impl Pacer {
     pub(crate) fn new(clock: Clock, pacing: Pacing) -> Result<Pacer, Errno> {
         // Not allowed in some containers; a later wake-up is then seen as the generator's lateness.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let _ = ask_for_short_slice();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;

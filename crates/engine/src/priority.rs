@@ -1,5 +1,4 @@
-//! When a worker gets its processor: by a short time slice among ordinary threads, or by a real-time priority, where the
-//! system permits it, and for as long as that is safe.
+//! A real-time priority for a worker, where the system permits it, and for as long as that is safe.
 
 #![allow(unsafe_code)] // The scheduling policy of a thread has no safe interface.
 
@@ -62,34 +61,11 @@ impl RealTime {
         if passed >= STRETCH {
             if (passed - self.asleep.min(passed)).0 * 100 > passed.0 * AWAKE_PERCENT_MAX {
                 set_policy(libc::SCHED_OTHER, 0);
-                ask_for_short_slice();
                 self.priority = Priority::GivenUp;
             }
             (self.stretch_from, self.asleep) = (now, Nanos::ZERO);
         }
     }
-}
-
-/// The shortest slice that the kernel gives, in ns.
-const SLICE_NS: u64 = 100_000;
-
-/// Asks that the calling thread, an ordinary one, gets its processor in slices of 0.1 ms instead of some 3 ms. It gets
-/// no more time in all; but when it wakes up it need not wait until a thread with a longer slice has had all of its own,
-/// be it the one that writes down what the workers have recorded (`Documentation/scheduler/sched-eevdf.rst`; since Linux
-/// 6.12, of no effect before). False when the system refuses.
-pub(crate) fn ask_for_short_slice() -> bool {
-    let size = size_of::<libc::sched_attr>();
-    // SAFETY: every field is an integer, for which zeros are a value.
-    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    // SAFETY: 0 is the calling thread; the kernel writes no more than `size` bytes, which `attributes` has and lives for.
-    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
-    if got != 0 || attributes.sched_policy != libc::SCHED_OTHER as u32 {
-        return false;
-    }
-    attributes.size = size as u32;
-    attributes.sched_runtime = SLICE_NS;
-    // SAFETY: as above; the kernel only reads `attributes`, whose `size` is its own.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }
 }
 
 /// Sets the calling thread's policy. False when the system refuses.
@@ -116,25 +92,6 @@ mod tests {
             real_time.note(Instant(i * 1_000_000), Nanos(100_000));
         }
         assert_eq!(real_time.priority(), Priority::GivenUp);
-    }
-
-    #[test]
-    fn a_short_slice_keeps_policy_and_niceness() {
-        let attributes = || {
-            let status = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-            // Behind the name in parentheses: priority, nice, …, policy (proc_pid_stat(5), fields 18, 19, 41).
-            let fields: Vec<String> =
-                status.rsplit(')').next().unwrap().split_whitespace().map(String::from).collect();
-            (fields[16].clone(), fields[38].clone())
-        };
-        std::thread::spawn(move || {
-            let before = attributes();
-            // An ordinary thread may always ask, unless a sandbox forbids the call.
-            let _ = ask_for_short_slice();
-            assert_eq!(attributes(), before);
-        })
-        .join()
-        .unwrap();
     }
 
     #[test]
