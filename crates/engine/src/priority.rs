@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // The scheduling policy of a thread has no safe interface.
 
+use std::marker::PhantomData;
 use unblink_core::time::{Instant, Nanos};
 
 /// Above every ordinary thread, below the kernel's own.
@@ -68,6 +69,32 @@ impl RealTime {
     }
 }
 
+/// While it lives, the calling thread does not take a processor from another the moment it wakes up (`SCHED_BATCH`): a
+/// worker that hands it the record of a second goes on with its own work. It keeps its share of the processor, and gets
+/// it when nobody has anything due.
+#[derive(Debug)]
+pub(crate) struct Background {
+    is_set: bool,
+    /// Of one thread, so it stays with it.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Background {
+    pub(crate) fn begin() -> Background {
+        // SAFETY: asks for the policy of the calling thread; no memory is involved.
+        let is_ordinary = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
+        Background { is_set: is_ordinary && set_policy(libc::SCHED_BATCH, 0), _thread: PhantomData }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if self.is_set {
+            set_policy(libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
 /// Sets the calling thread's policy. False when the system refuses.
 fn set_policy(policy: i32, priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
@@ -92,6 +119,21 @@ mod tests {
             real_time.note(Instant(i * 1_000_000), Nanos(100_000));
         }
         assert_eq!(real_time.priority(), Priority::GivenUp);
+    }
+
+    #[test]
+    fn what_is_in_the_background_comes_back() {
+        // SAFETY: as above.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        std::thread::spawn(move || {
+            let before = policy();
+            let background = Background::begin();
+            assert!(policy() == libc::SCHED_BATCH || !background.is_set);
+            drop(background);
+            assert_eq!(policy(), before);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::clock::{Clock, WallTime};
 use crate::job::Job;
 use crate::merge::Merger;
 use crate::pacing::Pacing;
-use crate::priority::Priority;
+use crate::priority::{Background, Priority};
 use crate::worker::{Channels, Handed, Worker, WorkerEnd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
@@ -184,6 +184,8 @@ pub struct Running {
     merger: Merger,
     /// Asked for, and granted.
     awake: Option<Option<Awake>>,
+    /// Of the thread that takes the intervals.
+    _background: Background,
 }
 
 /// Starts the workers, opens fixed pools, and sets the schedule's zero.
@@ -230,6 +232,8 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
         empty,
         merger: Merger::new(threads, operations),
         awake,
+        // Behind the workers, which have the policy of the thread that starts them.
+        _background: Background::begin(),
     })
 }
 
