@@ -53,7 +53,7 @@ fn constant_service() {
 #[test]
 fn a_cap() {
     for seed in 1..=3 {
-        let knee = found("cap of 5", seed);
+        let knee = found("cap of 5, even arrivals", seed);
         assert!(knee.found().is_some_and(|found| !found.is_interpolated), "it breaks down below the limit");
         assert_eq!(knee.curve().collapse, None);
     }
@@ -104,8 +104,8 @@ fn what_does_not_recover_has_no_answer() {
 #[test]
 fn a_seed_gives_the_same_search_again() {
     let (a, b) = (
-        worlds::search(&world("cap of 5"), 3, settings()),
-        worlds::search(&world("cap of 5"), 3, settings()),
+        worlds::search(&world("cap of 5, even arrivals"), 3, settings()),
+        worlds::search(&world("cap of 5, even arrivals"), 3, settings()),
     );
     assert_eq!(a.steps(), b.steps());
 }
