@@ -34,7 +34,7 @@ impl Side {
 pub struct Turn {
     /// Whose turn it is.
     pub side: Side,
-    /// Of the runs that count, which one this is to be, from 1.
+    /// Of all runs that count, which one this is to be, from 1.
     pub number: u32,
 }
 
@@ -57,11 +57,6 @@ impl Interleaved {
     pub fn new(runs: u32, done: [u32; 2]) -> Interleaved {
         Interleaved { runs, counted: done.map(|n| n.min(runs)), lost: [0, 0] }
     }
-
-    /// Runs that count, both sides together.
-    pub fn counted(&self) -> u32 {
-        self.counted.iter().sum()
-    }
 }
 
 impl Experiment for Interleaved {
@@ -77,7 +72,7 @@ impl Experiment for Interleaved {
         let pair = self.counted.into_iter().min().filter(|&pair| pair < self.runs)?;
         let order = if pair % 2 == 0 { Side::ALL } else { [Side::Candidate, Side::Baseline] };
         let side = order.into_iter().find(|&side| self.counted[side as usize] == pair)?;
-        Some(Turn { side, number: pair + 1 })
+        Some(Turn { side, number: self.counted.iter().sum::<u32>() + 1 })
     }
 
     fn observe(&mut self, step: Step<Turn, bool>) {

@@ -12,6 +12,10 @@ use unblink_analysis::slo::{Figure, Slo};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
+const USAGE: &str = "unblink knee [OPTIONS] --slo <OBJECTIVE> <URL>...
+       unblink knee [OPTIONS] <PLAN>
+       unblink knee [OPTIONS] --slo <OBJECTIVE> --server <WORDS>";
+
 const HELP: &str = "\
 EXAMPLES
   unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms'
@@ -30,7 +34,7 @@ EXIT STATUS
 
 /// Find the highest rate at which the target meets an objective, where the curve bends, and what lies beyond.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = HELP, override_usage = "unblink knee [OPTIONS] --slo <OBJECTIVE> <URL>...\n       unblink knee [OPTIONS] <PLAN>\n       unblink knee [OPTIONS] --slo <OBJECTIVE> --server <WORDS>")]
+#[command(after_help = HELP, override_usage = USAGE)]
 pub(crate) struct KneeArgs {
     /// Where to send requests (several are taken in turn and share one scheme, host and port), or a plan
     #[arg(value_name = "URL")]

@@ -1,7 +1,7 @@
 //! What a comparison was begun with: it goes on with nothing else. A rule that is chosen when the runs are known finds
 //! what it wants, and runs that ask for something else are no runs of the same.
 
-use super::side::Source;
+use super::side::Ready;
 use crate::args::compare::CompareArgs;
 use crate::output;
 use anyhow::{Context, Result, bail};
@@ -21,9 +21,9 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    pub(super) fn of(args: &CompareArgs, sources: &[Source; 2]) -> Result<Begun> {
-        let asked = [sources[0].asked(args)?, sources[1].asked(args)?];
-        Ok(Begun { percentile: args.percentile, min_effect: args.min_effect, asked })
+    pub(super) fn of(args: &CompareArgs, first: &[Ready; 2]) -> Begun {
+        let asked = [first[0].asked.clone(), first[1].asked.clone()];
+        Begun { percentile: args.percentile, min_effect: args.min_effect, asked }
     }
 
     pub(super) fn keep(&self, root: &Path) -> Result<()> {

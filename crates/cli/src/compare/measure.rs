@@ -1,9 +1,9 @@
 //! Runs of both sides in turn, each in a folder of its own.
 
 use super::Measured;
-use super::side::Source;
+use super::side::{Ready, Source};
 use crate::args::compare::CompareArgs;
-use crate::{output, run, signals};
+use crate::{output, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,31 +15,35 @@ use unblink_artifact::folder::read_folder;
 use unblink_artifact::header::RunHeader;
 use unblink_report::format;
 
-/// Measures what is missing below `root`, and gives the folders of both sides.
-pub(super) fn measure(args: &CompareArgs, sources: [Source; 2], root: &Path) -> Result<Measured> {
+/// Measures what is missing below `root`, and gives the folders of both sides. `first` are runs that could be the first.
+pub(super) fn measure(
+    args: &CompareArgs,
+    sources: [Source; 2],
+    first: &[Ready; 2],
+    root: &Path,
+) -> Result<Measured> {
     let mut done = [0, 0];
     for side in Side::ALL {
         let (number, folder) = (side as usize, root.join(side.name()));
         if args.resume.is_some() {
-            done[number] = finished(side, &folder, &sources[number].header(args, number as u64)?)?;
+            done[number] = finished(side, &folder, first[number].header())?;
         } else {
             output::check_folder(&folder)?;
         }
         // Both, before a minute is spent on one.
-        let is_needed = !args.target.no_preflight && done[number] < args.runs;
-        if let Some(prepared) = sources[number].prepared(args, number as u64)?.filter(|_| is_needed) {
-            run::preflight_all(&prepared.job, &prepared.header.targets)?;
+        if !args.target.no_preflight && done[number] < args.runs {
+            first[number].preflight()?;
         }
     }
     let interruptions = signals::listen()?;
     interruptions.defer();
     let mut experiment = Interleaved::new(args.runs, done);
-    let mut number = experiment.counted();
-    let mut runner = Runner { args, sources, root, interruptions, number: &mut number };
+    let mut runner = Runner { args, sources, root, interruptions };
     let is_finished = drive(&mut experiment, &mut runner, |_| Ok(()))?;
-    if !is_finished {
+    if let Some(turn) = experiment.next_trial() {
         output::note(format_args!(
-            "interrupted in run {number} of {}; to go on, give the same command with --resume {}",
+            "interrupted in run {} of {}; to go on, give the same command with --resume {}",
+            turn.number,
             2 * args.runs,
             root.display()
         ));
@@ -61,8 +65,6 @@ struct Runner<'a> {
     sources: [Source; 2],
     root: &'a Path,
     interruptions: signals::Interruptions,
-    /// Of the run that is under way, for whoever reads along.
-    number: &'a mut u32,
 }
 
 impl TrialRunner for Runner<'_> {
@@ -71,7 +73,6 @@ impl TrialRunner for Runner<'_> {
     type Error = anyhow::Error;
 
     fn run(&mut self, turn: &Turn) -> Result<Option<bool>> {
-        *self.number += 1;
         if !self.interruptions.wait(Duration::ZERO) {
             return Ok(None);
         }
@@ -79,21 +80,17 @@ impl TrialRunner for Runner<'_> {
         let sides = self.root.join(side.name());
         let place = next_number(&sides);
         let folder = sides.join(place.to_string());
-        // Each has arrivals of its own, or no two Poisson runs would differ in them.
-        let seed = place * 2 + side as u64;
-        let document = self.sources[side as usize].run(args, seed, &folder, &self.interruptions)?;
+        let ready = self.sources[side as usize].ready(args, place * 2 + side as u64)?;
+        let document = ready.run(args, &folder, &self.interruptions)?;
         if document.status == RunStatus::Interrupted {
             return Ok(None);
         }
         let said = say(&document, args.percentile);
         let all = 2 * args.runs;
         if !args.quiet {
-            output::note(format_args!("run {} of {all}, {:<9}  {said}", self.number, side.name()));
+            output::note(format_args!("run {} of {all}, {:<9}  {said}", turn.number, side.name()));
         }
-        let counts = counts(side, &document);
-        // The next one takes its place.
-        *self.number -= u32::from(!counts);
-        Ok(Some(counts))
+        Ok(Some(counts(side, &document)))
     }
 }
 

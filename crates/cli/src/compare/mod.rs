@@ -79,7 +79,8 @@ fn places(args: &CompareArgs) -> Result<Places> {
                 if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
             );
         }
-        return Ok(Places::Measured([base, candidate].map(|requests| Source::Requests(requests.clone()))));
+        let source = |planned: &Vec<Planned>| Source::Real { urls: Vec::new(), planned: planned.clone() };
+        return Ok(Places::Measured([source(base), source(candidate)]));
     }
     let Some(base) = &args.baseline else {
         bail!(
@@ -91,11 +92,9 @@ fn places(args: &CompareArgs) -> Result<Places> {
     let candidate = args.candidate.as_deref().map(|text| Place::of(text, store)).transpose()?;
     match (base, candidate) {
         (_, None) if !args.a_a => bail!("which candidate? Give a second URL or folder, or --a-a"),
-        (Place::Url(base), None) => {
-            Ok(Places::Measured([base, base].map(|url| Source::Url(url.to_string()))))
-        }
+        (Place::Url(base), None) => Ok(Places::Measured([base, base].map(Source::url))),
         (Place::Url(base), Some(Place::Url(candidate))) => {
-            Ok(Places::Measured([base, candidate].map(|url| Source::Url(url.to_string()))))
+            Ok(Places::Measured([base, candidate].map(Source::url)))
         }
         (Place::Runs(base), None) => {
             let (first, second) = measure::dealt_out(&base);
@@ -147,12 +146,13 @@ fn measured(args: &CompareArgs, sources: [Source; 2]) -> Result<u8> {
         (Some(folder), _) => Folder::named_or_new(Some(folder), ""),
         (None, output) => Folder::named_or_new(output.as_ref(), "unblink-compares"),
     }?;
-    let begun = Begun::of(args, &sources)?;
+    let first = [sources[0].ready(args, 0)?, sources[1].ready(args, 1)?];
+    let begun = Begun::of(args, &first);
     match args.resume {
         Some(_) => begun.check(&root)?,
         None => begun.keep(&root)?,
     }
-    let measured = measure::measure(args, sources, &root)?;
+    let measured = measure::measure(args, sources, &first, &root)?;
     let is_interrupted = measured.is_interrupted;
     // Before the first run of a side has begun, there is nothing to show.
     if is_interrupted && (measured.baseline.is_empty() || measured.candidate.is_empty()) {

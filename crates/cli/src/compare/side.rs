@@ -9,24 +9,37 @@ use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
 use crate::sim::{Described, Simulation};
 use crate::{asked, output};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::header::RunHeader;
+use unblink_core::plan::Plan;
 
 /// Where the runs of one side come from.
 pub(crate) enum Source {
-    Url(String),
-    /// What a plan requests.
-    Requests(Vec<Planned>),
+    /// A URL, or what a plan requests.
+    Real { urls: Vec<String>, planned: Vec<Planned> },
     /// In virtual time.
-    World {
-        world: Box<Described>,
-        words: WorldArgs,
-    },
+    World { world: Box<Described>, words: WorldArgs },
+}
+
+/// A run of which everything is checked, and nothing sent.
+pub(super) struct Ready {
+    /// What is asked, and of whom.
+    pub(super) asked: String,
+    run: Run,
+}
+
+enum Run {
+    Real(Box<Prepared>),
+    Simulated(Box<Simulation>),
 }
 
 impl Source {
+    pub(super) fn url(url: &str) -> Source {
+        Source::Real { urls: vec![url.to_string()], planned: Vec::new() }
+    }
+
     /// Both sides in virtual time.
     pub(super) fn worlds(args: &CompareArgs) -> Result<[Source; 2]> {
         if args.baseline.is_some() || args.planned.is_some() {
@@ -52,71 +65,73 @@ impl Source {
         Ok([base, world(&candidate).map_err(of_candidate)?])
     }
 
-    /// What is asked, and of whom.
-    pub(super) fn asked(&self, args: &CompareArgs) -> Result<String> {
-        let planned: &[Planned] = match self {
-            Source::World { words, .. } => return Ok(asked::of_world(words, args.load.connections)),
-            Source::Url(_) => &[],
-            Source::Requests(planned) => planned,
-        };
-        let prepared = self.prepared(args, 0)?.context("a real target")?;
-        Ok(asked::of_target(&prepared, &args.target, args.load.connections, planned))
+    /// The run with this number, which also picks its seed: each has arrivals of its own, or no two Poisson runs would
+    /// differ in them.
+    pub(super) fn ready(&self, args: &CompareArgs, number: u64) -> Result<Ready> {
+        let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
+        let connections = load.connections;
+        match self {
+            Source::Real { urls, planned } => {
+                let prepared = run::prepare(&run_args(args, urls, planned, load))?;
+                let asked = asked::of_target(&prepared, &args.target, connections, planned);
+                Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
+            }
+            Source::World { world, words } => {
+                let simulation = world.simulation(&world.load(&load), "ideal")?;
+                let asked = asked::of_world(words, connections);
+                Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
+            }
+        }
     }
 
-    /// What the run with this seed will be, for a real target.
-    pub(super) fn prepared(&self, args: &CompareArgs, seed: u64) -> Result<Option<Prepared>> {
-        self.run_args(args, seed).map(|args| run::prepare(&args)).transpose()
+    /// The plan of a run and its load in a line, without the network.
+    pub(super) fn planned(&self, args: &CompareArgs) -> Result<(Plan, String)> {
+        match self {
+            Source::Real { urls, planned } => run::planned(&run_args(args, urls, planned, args.load.clone())),
+            Source::World { world, .. } => {
+                world.simulation(&world.load(&args.load), "ideal").map(Simulation::planned)
+            }
+        }
+    }
+}
+
+impl Ready {
+    /// What is written at the head of the run.
+    pub(super) fn header(&self) -> &RunHeader {
+        match &self.run {
+            Run::Real(prepared) => &prepared.header,
+            Run::Simulated(simulation) => &simulation.header,
+        }
+    }
+
+    /// Asks a real target once.
+    pub(super) fn preflight(&self) -> Result<()> {
+        match &self.run {
+            Run::Real(prepared) => run::preflight_all(&prepared.job, &prepared.header.targets),
+            Run::Simulated(_) => Ok(()),
+        }
     }
 
     /// Runs, and leaves the record and the page in `folder`.
     pub(super) fn run(
-        &self,
+        self,
         args: &CompareArgs,
-        seed: u64,
         folder: &Path,
         interruptions: &Interruptions,
     ) -> Result<RunDocument> {
-        // The preflight of each side has been sent.
-        let Some(prepared) = self.prepared(args, seed)? else {
-            return Ok(self.simulation(args, seed)?.run_into(folder)?.0);
-        };
-        let (document, _) = run::execute(prepared, folder, true, args.quiet, interruptions)?;
-        output::write_page(folder, &document);
-        Ok(document)
-    }
-
-    /// What is written at the head of each run.
-    pub(super) fn header(&self, args: &CompareArgs, seed: u64) -> Result<RunHeader> {
-        match self.prepared(args, seed)? {
-            Some(prepared) => Ok(prepared.header),
-            None => Ok(self.simulation(args, seed)?.header),
+        match self.run {
+            Run::Real(prepared) => {
+                // The preflight of each side has been sent.
+                let (document, _) = run::execute(*prepared, folder, true, args.quiet, interruptions)?;
+                output::write_page(folder, &document);
+                Ok(document)
+            }
+            Run::Simulated(simulation) => Ok(simulation.run_into(folder)?.0),
         }
-    }
-
-    /// The plan of a run and its load in a line, without anything being sent.
-    pub(super) fn planned(&self, args: &CompareArgs) -> Result<(unblink_core::plan::Plan, String)> {
-        match self.run_args(args, 0) {
-            Some(args) => run::planned(&args),
-            None => self.simulation(args, 0).map(Simulation::planned),
-        }
-    }
-
-    fn run_args(&self, args: &CompareArgs, seed: u64) -> Option<RunArgs> {
-        let (urls, planned) = match self {
-            Source::Url(url) => (vec![url.clone()], Vec::new()),
-            Source::Requests(planned) => (Vec::new(), planned.clone()),
-            Source::World { .. } => return None,
-        };
-        let run = RunArgs::of_experiment(urls, with_seed(&args.load, seed), args.target.clone(), args.quiet);
-        Some(RunArgs { planned, ..run })
-    }
-
-    fn simulation(&self, args: &CompareArgs, seed: u64) -> Result<Simulation> {
-        let Source::World { world, .. } = self else { bail!("a real target is not simulated") };
-        world.simulation(&world.load(&with_seed(&args.load, seed)), "ideal")
     }
 }
 
-fn with_seed(load: &LoadArgs, number: u64) -> LoadArgs {
-    LoadArgs { seed: load.seed.wrapping_add(number), ..load.clone() }
+fn run_args(args: &CompareArgs, urls: &[String], planned: &[Planned], load: LoadArgs) -> RunArgs {
+    let run = RunArgs::of_experiment(urls.to_vec(), load, args.target.clone(), args.quiet);
+    RunArgs { planned: planned.to_vec(), ..run }
 }

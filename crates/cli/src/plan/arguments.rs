@@ -96,13 +96,17 @@ pub(crate) fn joined(
     let mut injected: Vec<OsString> = Vec::new();
     for given in &plan.given {
         let field = given.field;
-        if !field.is_for(command) && IS_MISSED.contains(&field.section.as_str()) && command != For::Sim {
-            say(plan, format_args!("{} has no {}, so the plan's is left out", command.name(), field.name));
-        }
-        if !field.is_for(command) || user.has(&field.name) || user.has_instead_of(&field.name) {
+        if !field.is_for(command) {
+            if IS_MISSED.contains(&field.section.as_str()) && command != For::Sim {
+                say(
+                    plan,
+                    format_args!("{} has no {}, so the plan's is left out", command.name(), field.name),
+                );
+            }
             continue;
         }
-        if field.section == WORLD && !is_simulated {
+        let is_not_asked = field.section == WORLD && !is_simulated;
+        if is_not_asked || user.has(&field.name) || user.has_instead_of(&field.name) {
             continue;
         }
         let objective = match (command, field.name.as_str()) {

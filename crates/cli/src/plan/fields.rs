@@ -1,5 +1,6 @@
 //! The fields of a plan: every flag of the commands that take a plan is one, if it takes a value, in the section that
-//! its help names. So a plan can say what the command line can, in the same words, and a flag always has the field's meaning.
+//! its help names. So a plan can say what the command line can, in the same words, and a flag always has the field's
+//! meaning.
 
 use crate::args::Cli;
 use clap::error::ErrorKind;
@@ -22,8 +23,6 @@ pub(crate) struct Field {
     pub help: String,
     /// What stands for the value in the help.
     pub value_name: String,
-    /// Of the first command that has it; knee's arrivals are others than a run's.
-    pub default: Option<String>,
     /// The values that there are, where they are few.
     pub possible: Vec<String>,
     /// Those that have the flag, each with its default.
@@ -122,7 +121,6 @@ impl Field {
             kind,
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
             value_name: value_names.first().map(ToString::to_string).unwrap_or_default(),
-            default: default(arg, kind),
             possible: match kind {
                 Kind::Switch => Vec::new(),
                 _ => arg.get_possible_values().iter().map(|value| value.get_name().to_string()).collect(),
@@ -136,7 +134,8 @@ impl Field {
         self.commands.iter().any(|(one, _)| *one == command)
     }
 
-    /// What it is when it is left out, in the eyes of the first of `commands` that has it; nothing when none has.
+    /// What it is when it is left out, in the eyes of the first of `commands` that has it; nothing when none has. The
+    /// arrivals of a search are others than a run's.
     pub(crate) fn default_for(&self, commands: &[For]) -> Option<&str> {
         let of = |command: &For| self.commands.iter().find(|(one, _)| one == command);
         commands.iter().find_map(of)?.1.as_deref()

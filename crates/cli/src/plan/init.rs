@@ -1,6 +1,6 @@
 //! A plan to begin with: every field with its help, most of them as comments.
 
-use super::fields::{self, Kind};
+use super::fields::{self, For, Kind};
 use std::fmt::Write;
 
 /// What stands in the plan without a comment sign. The length is enough for its objectives: errors < 0.1% takes 3,838
@@ -40,7 +40,7 @@ pub(crate) fn text() -> String {
             for line in folded(&field.help) {
                 let _ = writeln!(out, "# {line}");
             }
-            let example = match (&field.default, field.kind) {
+            let example = match (field.default_for(&For::ALL), field.kind) {
                 (_, Kind::Switch) => "true".to_string(),
                 (Some(default), Kind::One) => format!("{default:?}"),
                 (_, Kind::Many) => "[]".to_string(),

@@ -38,21 +38,18 @@ pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Planned>;
         [candidate] => (written(plan, &plan.target)?, given(candidate)),
         [base, candidate, ..] => (given(base), given(candidate)),
     };
-    let plan_candidate = candidate.clone();
+    for (own, asked) in [(&plan.target, &base), (&plan.candidate, &candidate)] {
+        let (Some(own), Some((_, asked))) = (own, asked) else { continue };
+        if own.raw == *asked && !plan.requests.is_empty() && has_path(asked) {
+            let message =
+                "its path is not used, since each request has one: write the path with the requests";
+            return Err(plan.error(&Wrong::new(own.at.clone(), message)));
+        }
+    }
     let candidate = match candidate {
         None => Vec::new(),
         some => at_target(plan, some, Some("the candidate"))?,
     };
-    for (text, side) in [(&plan.target, &base), (&plan.candidate, &plan_candidate)] {
-        let raw = side.as_ref().map(|(_, raw)| raw.as_str()).unwrap_or_default();
-        if let Some(text) =
-            text.as_ref().filter(|text| text.raw == raw && !plan.requests.is_empty() && has_path(raw))
-        {
-            let message =
-                "its path is not used, since each request has one: write the path with the requests";
-            return Err(plan.error(&Wrong::new(text.at.clone(), message)));
-        }
-    }
     Ok([at_target(plan, base, None)?, candidate])
 }
 

@@ -1,6 +1,6 @@
 //! The JSON Schema of plans, from the flags.
 
-use super::fields::{self, Field, Kind};
+use super::fields::{self, Field, For, Kind};
 use super::file::{CANDIDATE, REQUESTS, TARGET};
 use serde_json::{Map, Value, json};
 
@@ -51,8 +51,8 @@ fn of(field: &Field) -> Value {
         Kind::One if !field.possible.is_empty() => json!({"enum": field.possible, "description": help}),
         Kind::One => {
             let mut one = json!({"type": ["string", "number"], "description": help});
-            if let Some(default) = &field.default {
-                one["default"] = default.as_str().into();
+            if let Some(default) = field.default_for(&For::ALL) {
+                one["default"] = default.into();
             }
             one
         }

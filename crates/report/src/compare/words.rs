@@ -256,8 +256,10 @@ pub(super) fn about_intervals(doc: &CompareDocument) -> String {
             "The intervals rest on the time within the two runs alone".into()
         }
         _ => {
-            let is_failing = doc.candidate.runs.iter().any(|run| run.target_failed.is_some());
-            let failed = if is_failing { ", and a run that failed counts as slower than any" } else { "" };
+            let failed = match failed(&doc.candidate) {
+                0 => "",
+                _ => ", and a run that failed counts as slower than any",
+            };
             format!(
                 "{} decides{failed}; the other lines are shown, with intervals from runs and the time within them",
                 format::quantile_label(doc.rule.quantile)
