@@ -20,6 +20,7 @@ mod live;
 mod load;
 mod output;
 mod plan;
+mod precision;
 mod report;
 mod run;
 mod secrets;

@@ -237,6 +237,39 @@ fn a_simulated_cold_start_is_left_out() {
     assert!(stall.at("/transient/status") == "none" && p99.abs_diff(410_000_000) < 1_000_000, "{p99}");
 }
 
+/// A simulation that stops itself is what one of that length would have been, but that its interval is wider for the
+/// two looks.
+#[test]
+fn a_simulation_goes_on_until_its_percentile_is_known() {
+    let world = ["--server", "slots=1 service=exp(1ms)", "-R", "500", "--arrivals", "poisson"];
+    let place = Place::new();
+    let goal = ["--precision", "10%", "--precision-of", "p90", "--max-duration", "30m"];
+    let run = sim(&place, &[&world[..], &goal].concat());
+    assert_eq!(
+        (run.at("/precision/reached") == true, run.at("/status") == "complete"),
+        (true, true),
+        "{run:?}"
+    );
+    let after = run.count("/precision/after_ns");
+    assert!((60_000_000_000..1_800_000_000_000).contains(&after), "{after}");
+    assert!(run.number("/precision/share_found") <= 0.1);
+    assert_eq!(run.count("/arrivals/scheduled"), run.count("/arrivals/ok"));
+    assert_eq!(place.call(&["report", "out", "--json"]).run().document, run.document);
+    let length = format!("{after}ns");
+    let fixed = sim(&Place::new(), &[&world[..], &["-d", &length]].concat());
+    for q in [0.5, 0.9, 0.99, 0.999] {
+        assert_eq!(run.quantile("response_time", q), fixed.quantile("response_time", q), "{q}");
+    }
+    assert_eq!(run.count("/arrivals/scheduled"), fixed.count("/arrivals/scheduled"));
+    // One event decides it, however long the load.
+    let never = ["--precision", "5%", "--max-duration", "2m", "--scenario", "stall"];
+    let never = sim(&Place::new(), &never);
+    assert_eq!(
+        (never.at("/precision/reached") == true, never.count("/response_time/count")),
+        (false, 120_000)
+    );
+}
+
 #[test]
 fn users_who_try_again_amplify() {
     let server = ["--server", "slots=10 service=10ms pause=2s@5s", "-R", "900", "-d", "20s"];
@@ -301,6 +334,10 @@ fn what_can_not_be_simulated_is_refused() {
     let auto = ["--scenario", "stall", "--warmup", "auto"];
     refused(&[&auto[..], &["--client", "k6"]].concat(), &["--client", "--warmup 5s"]);
     refused(&[&auto[..], &["-d", "19s"]].concat(), &["at least 20 s", "19 s"]);
+    let precision = ["--scenario", "stall", "--precision", "5%"];
+    refused(&[&precision[..], &["--client", "k6"]].concat(), &["--precision", "--client", "-d"]);
+    refused(&[&precision[..], &["-d", "60s"]].concat(), &["--precision", "--duration"]);
+    refused(&["--scenario", "stall", "--max-duration", "60s"], &["--precision 5%"]);
     place.call(&[&["explain"], &auto[..]].concat()).refused(&["explain", "--warmup 5s"]);
     refused(
         &["-R", "10", "--server", "service=1ms refuse=1/2", "--client", "k6"],

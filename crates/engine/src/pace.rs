@@ -102,9 +102,9 @@ impl Pacer {
         (self.watch.take_pauses(), std::mem::take(&mut self.waited))
     }
 
-    /// Waits until `wake` or until a socket is ready. The worker has just looked at its clock. Returns the time
-    /// afterwards.
-    pub(crate) fn wait(&mut self, wake: Instant) -> Instant {
+    /// Waits until `wake` or until a socket is ready. The worker has just looked at its clock, and may await answers.
+    /// Returns the time afterwards.
+    pub(crate) fn wait(&mut self, wake: Instant, awaits_answers: bool) -> Instant {
         let now = self.watch.last();
         if wake <= now {
             self.poll(Patience::None);
@@ -112,12 +112,12 @@ impl Pacer {
             self.real_time.note(after, Nanos::ZERO);
             return after;
         }
-        let after = self.wait_until(now, wake);
+        let after = self.wait_until(now, wake, awaits_answers);
         self.waited += after.since(now);
         after
     }
 
-    fn wait_until(&mut self, mut now: Instant, wake: Instant) -> Instant {
+    fn wait_until(&mut self, mut now: Instant, wake: Instant, awaits_answers: bool) -> Instant {
         self.events.clear();
         while now < wake && self.events.is_empty() {
             let ahead = wake.since(now);
@@ -126,15 +126,16 @@ impl Pacer {
                 // A signal, or the timer of an earlier wait, may end this one before its time: then the
                 // loop sleeps again.
                 let until = wake - spin;
-                if self.linger.pays() {
-                    now = self.poll_until(until.min(now + Linger::LENGTH));
-                    self.linger.polled(!self.events.is_empty());
+                if awaits_answers && self.linger.pays() {
+                    let after = self.poll_until(until.min(now + self.linger.length()));
+                    self.linger.polled(after.since(now), !self.events.is_empty());
+                    now = after;
                     continue;
                 }
                 self.sleep(now, until);
                 let after = self.watch.now_after_wait(wake);
                 self.real_time.note(after, after.since(now));
-                self.linger.slept(after.since(now), !self.events.is_empty());
+                self.linger.slept(after.since(now), awaits_answers, !self.events.is_empty());
                 if self.events.is_empty() && after >= until {
                     self.spin.learn(after.since(until));
                 }

@@ -82,42 +82,63 @@ impl SpinWindow {
     }
 }
 
-/// Whether to poll the sockets for a moment before going to sleep. When a stalled server comes back, its answers
-/// follow each other within microseconds; a worker that sleeps between two of them costs the server's send an
-/// interrupt to the other processor, and sets the scheduler looking for a place for it, over and over. As with an
-/// adaptive lock: it is worth polling as long as the last sleeps would have been shorter than going to sleep.
+/// Whether to poll the sockets for a moment before going to sleep, where answers are awaited. When a stalled server
+/// comes back, its answers follow each other within microseconds; a worker that sleeps between two of them costs the
+/// server's send an interrupt to the other processor, and sets the scheduler looking for a place for it, over and over.
+/// And an answer that finds the worker asleep is seen late by what waking costs, which is much of what a quick server
+/// takes. As with an adaptive lock: it is worth polling as long as the last sleeps would have been short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linger {
-    allowed: bool,
-    /// Sleeps in a row that a socket ended at once.
+    /// The longest that it polls in vain; none: never.
+    length: Nanos,
+    /// Sleeps in a row that an answer ended within that.
     brief: u32,
+    /// So much more may be polled. Sleep earns it.
+    credit: Nanos,
 }
 
 impl Linger {
-    /// The longest that it polls in vain; what sleeping and waking cost in a virtual machine.
-    pub(crate) const LENGTH: Nanos = Nanos::from_micros(20);
-    /// One brief sleep is chance: an answer of a quick server.
+    /// One brief sleep is chance.
     const BRIEF_SLEEPS: u32 = 2;
+    /// A worker that only polls is up to nothing else for no longer than this, so that it keeps a real-time priority.
+    const CREDIT_MAX: Nanos = Nanos::from_millis(30);
 
     pub(crate) fn new(pacing: Pacing) -> Linger {
-        Linger { allowed: pacing != Pacing::Frugal, brief: 0 }
+        let length = match pacing {
+            // A quick server's answers: what waking costs would be a tenth of them.
+            Pacing::Precise => Nanos::from_micros(300),
+            // What sleeping and waking cost in a virtual machine.
+            Pacing::Balanced => Nanos::from_micros(20),
+            Pacing::Frugal => Nanos::ZERO,
+        };
+        Linger { length, brief: 0, credit: Self::CREDIT_MAX }
+    }
+
+    /// The longest that it polls in vain.
+    pub(crate) fn length(&self) -> Nanos {
+        self.length
     }
 
     /// Whether to poll first.
     #[inline]
     pub(crate) fn pays(&self) -> bool {
-        self.brief >= Self::BRIEF_SLEEPS
+        self.brief >= Self::BRIEF_SLEEPS && self.credit > Nanos::ZERO
     }
 
-    /// A sleep of this length is over; a socket ended it, or the time.
-    pub(crate) fn slept(&mut self, length: Nanos, by_socket: bool) {
-        let is_brief = self.allowed && by_socket && length < Self::LENGTH;
-        self.brief = if is_brief { self.brief.saturating_add(1) } else { 0 };
+    /// A sleep of this length is over; a socket ended it, or the time. Without an answer to come it says nothing.
+    pub(crate) fn slept(&mut self, length: Nanos, awaits_answers: bool, by_socket: bool) {
+        self.credit = (self.credit + length).min(Self::CREDIT_MAX);
+        if length >= self.length && awaits_answers {
+            self.brief = 0;
+        } else if by_socket && awaits_answers {
+            self.brief = self.brief.saturating_add(1);
+        }
     }
 
-    /// A moment of polling is over. In vain: then the next wait sleeps.
-    pub(crate) fn polled(&mut self, by_socket: bool) {
-        if !by_socket {
+    /// Has polled for so long. In vain: then the next wait sleeps.
+    pub(crate) fn polled(&mut self, length: Nanos, by_socket: bool) {
+        self.credit = self.credit - length;
+        if !by_socket && length >= self.length {
             self.brief = 0;
         }
     }
@@ -127,27 +148,59 @@ impl Linger {
 mod tests {
     use super::*;
 
+    const BRIEF: Nanos = Nanos::from_micros(3);
+
     #[test]
     fn it_lingers_after_brief_sleeps_until_it_polls_in_vain() {
         let mut linger = Linger::new(Pacing::Balanced);
-        linger.slept(Nanos::from_micros(3), true);
+        linger.slept(BRIEF, true, true);
         assert!(!linger.pays(), "one brief sleep is chance");
-        linger.slept(Nanos::from_micros(3), true);
+        linger.slept(BRIEF, true, true);
         assert!(linger.pays());
-        linger.polled(true);
+        linger.polled(BRIEF, true);
         assert!(linger.pays());
-        linger.polled(false);
+        linger.polled(BRIEF, false);
+        assert!(linger.pays(), "an arrival fell due before the answer came");
+        linger.polled(linger.length(), false);
         assert!(!linger.pays());
     }
 
     #[test]
-    fn long_sleeps_those_that_the_time_ends_and_frugal_never_linger() {
-        let cases = [(Pacing::Balanced, 50, true), (Pacing::Precise, 3, false), (Pacing::Frugal, 3, true)];
-        for (pacing, micros, by_socket) in cases {
+    fn long_sleeps_those_without_an_answer_to_come_and_frugal_never_linger() {
+        for (pacing, micros, awaits, by_socket) in [
+            (Pacing::Balanced, 50, true, true),
+            (Pacing::Precise, 3, true, false),
+            (Pacing::Precise, 3, false, true),
+            (Pacing::Frugal, 3, true, true),
+        ] {
             let mut linger = Linger::new(pacing);
-            (0..5).for_each(|_| linger.slept(Nanos::from_micros(micros), by_socket));
+            (0..5).for_each(|_| linger.slept(Nanos::from_micros(micros), awaits, by_socket));
             assert!(!linger.pays(), "{pacing:?}");
         }
+        // An answer after 200 µs, then nothing to wait for until the next arrival.
+        let mut linger = Linger::new(Pacing::Precise);
+        for _ in 0..2 {
+            linger.slept(Nanos::from_micros(200), true, true);
+            linger.slept(Nanos::from_micros(700), false, false);
+        }
+        assert!(linger.pays());
+    }
+
+    #[test]
+    fn whoever_only_polls_must_sleep_in_between() {
+        let mut linger = Linger::new(Pacing::Precise);
+        let (mut polled, mut slept) = (Nanos::ZERO, Nanos::ZERO);
+        for _ in 0..10_000 {
+            let answer = Nanos::from_micros(200);
+            if linger.pays() {
+                linger.polled(answer, true);
+                polled += answer;
+            } else {
+                linger.slept(answer, true, true);
+                slept += answer;
+            }
+        }
+        assert!(polled > slept && polled.0 * 10 < slept.0 * 11, "{polled:?} {slept:?}");
     }
 
     /// Lateness that is spread evenly from 0 to `top`, in an order without a pattern.

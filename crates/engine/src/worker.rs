@@ -202,7 +202,8 @@ impl<L: Load> Worker<L> {
     /// Waits until `wake` or the first socket, then works on what the sockets have. Returns the time.
     fn turn(&mut self, wake: Instant) -> Instant {
         let pending = !self.deferred.is_empty() || !self.unread.is_empty();
-        let now = self.pacer.wait(if pending { Instant(0) } else { wake });
+        let awaits_answers = self.dispatch.gauges().in_flight > 0;
+        let now = self.pacer.wait(if pending { Instant(0) } else { wake }, awaits_answers);
         // First of all, so that what happens after a boundary is not counted before it.
         if self.has_started() && now >= self.handed_until + INTERVAL {
             self.hand_over(now);

@@ -4,6 +4,7 @@ use super::Exports;
 use super::history::KeepArgs;
 use super::load::LoadArgs;
 use super::objectives::SloArgs;
+use super::steady::PrecisionArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -74,6 +75,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub precision: PrecisionArgs,
 
     #[command(flatten)]
     pub objectives: SloArgs,

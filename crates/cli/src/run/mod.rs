@@ -2,7 +2,6 @@
 
 mod abort;
 pub(crate) mod objectives;
-mod precision;
 mod prepare;
 mod request;
 mod target_file;
@@ -14,8 +13,7 @@ use crate::environment::StealMeter;
 use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
-use crate::output;
-use crate::{clock, exit, signals};
+use crate::{clock, exit, output, precision, signals};
 use anyhow::{Context, Result};
 pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
 use std::io::IsTerminal;
@@ -101,7 +99,7 @@ pub(crate) fn execute_watched(
     let steal = StealMeter::now();
     let mut running = unblink_engine::run::start(job)?;
     let _listening = interruptions.attach(running.controls());
-    let mut precision = precision::Watch::new(header.load.precision.as_ref(), running.controls());
+    let mut precision = precision::Watch::new(header.load.precision.as_ref());
     let mut abort = abort::Watch::new(&header, running.controls());
     header.started_at = clock::rfc3339(running.started_at());
     let mut writer = match reserved.begin(&header) {
@@ -125,12 +123,12 @@ pub(crate) fn execute_watched(
         }
         if look(interval).is_break() && !is_enough {
             is_enough = true;
-            has_ended_it = controls.stop();
+            has_ended_it |= controls.stop();
         }
         live.show(interval);
         abort.look(interval);
-        if let Some(precision) = &mut precision {
-            precision.look(&tally);
+        if precision.as_mut().is_some_and(|precision| precision.look(&tally)) {
+            has_ended_it |= controls.stop();
         }
         if let Err(error) = writer.interval(interval) {
             live.clear();
@@ -141,8 +139,7 @@ pub(crate) fn execute_watched(
     let summary = running.finish()?;
     let steal_share = steal.and_then(StealMeter::share_since);
     let was_given_up = summary.aborted;
-    let has_stopped = has_ended_it || precision.is_some_and(|precision| precision.has_stopped);
-    let stopped_itself = has_stopped && !summary.aborted;
+    let stopped_itself = has_ended_it && !summary.aborted;
     let mut ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
     if let Some(aborted) = abort.aborted {
         // Whoever then gave up waiting for the last answers has interrupted it all the same.

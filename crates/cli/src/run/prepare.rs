@@ -1,13 +1,12 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
 use super::request::{RequestSpec, requests};
-use super::{objectives, precision, watch};
-use crate::args::load::LoadArgs;
+use super::{objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::target::TargetArgs;
 use crate::args::value::{Connections, Expectation};
-use crate::{config, environment, load, secrets};
+use crate::{config, environment, load, precision, secrets};
 use anyhow::{Context, Result, anyhow, bail};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
@@ -82,7 +81,14 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
         Connections::Fixed(n) => Pool::Fixed { n },
     };
-    let plan = core_plan(args, &requests, load::spec(&lasting(args)?)?, pool, threads, config::max_rate()?)?;
+    let plan = core_plan(
+        args,
+        &requests,
+        load::spec(&precision::lasting(&args.precision, &args.load)?)?,
+        pool,
+        threads,
+        config::max_rate()?,
+    )?;
     let (targets, operations) = named(&requests, plan.operations_apart());
     objectives::check(&args.objectives.slo, &args.abort_on, &targets, &operations)?;
     let summary = describe(args, &plan).summary;
@@ -177,7 +183,7 @@ fn plan(
     target: &Target,
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
-    let load = load::spec(&lasting(args)?)?;
+    let load = load::spec(&precision::lasting(&args.precision, &args.load)?)?;
     let rate_max = match &load {
         LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
         LoadSpec::Closed { .. } => Rate::default(),
@@ -214,24 +220,10 @@ fn core_plan(
     Ok(plan)
 }
 
-/// The load's flags; with `--precision` the load lasts until it is stopped, at most for `--max-duration`.
-fn lasting(args: &RunArgs) -> Result<LoadArgs> {
-    precision::check(args)?;
-    let duration = args.precision.precision.map(|_| args.precision.max_duration()).or(args.load.duration);
-    Ok(LoadArgs { duration, ..args.load.clone() })
-}
-
 fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
     let mut load = load::describe(&args.load, plan);
     load.pacing = Some(args.target.pacing.mode().name().into());
-    load.precision = precision::goal(args);
-    if let Some(goal) = &load.precision {
-        load.summary += &format!(
-            " at most, until {} is known within {}",
-            format::quantile_label(goal.quantile),
-            format::percent(goal.share)
-        );
-    }
+    precision::describe(&args.precision, &mut load);
     load
 }
 

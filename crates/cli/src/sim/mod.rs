@@ -11,10 +11,11 @@ use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
 use crate::folder::Folder;
-use crate::{clock, environment, exit, history, load, output, run, secrets};
+use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
 use anyhow::{Result, bail};
 use client::Client;
 use scenario::Scenario;
+use std::ops::ControlFlow;
 use std::path::Path;
 use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
 use unblink_artifact::folder::{FolderWriter, leave_out_transient};
@@ -22,11 +23,11 @@ use unblink_artifact::header::{ConnectionPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{Plan, PlanSpec, Scheduled};
+use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::record::Interval;
 use unblink_core::schedule::{Cursor, Rate};
 use unblink_core::sim::{
-    ClientSpec, Correct, Pacing, Part, ToolSpec, Watch, WorldSpec, simulate_client, simulate_part,
+    ClientSpec, Correct, Pacing, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until,
 };
 use unblink_core::time::Nanos;
 
@@ -35,8 +36,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 
 /// Simulates and reports. Gives the exit code.
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
-    let described = Described::new(&args.world)?;
-    let mut simulation = described.simulation(&described.load(&args.load), &args.client)?;
+    let mut simulation = simulation(args)?;
     if let Some(named) = args.objectives.slo.iter().find(|slo| slo.name.is_some()) {
         bail!(
             "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
@@ -57,8 +57,19 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
 
 /// What `args` come to: the plan, and the load in one line.
 pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
+    simulation(args).map(Simulation::planned)
+}
+
+/// What `args` ask for, checked.
+fn simulation(args: &SimArgs) -> Result<Simulation> {
     let described = Described::new(&args.world)?;
-    described.simulation(&described.load(&args.load), &args.client).map(Simulation::planned)
+    let load = precision::lasting(&args.precision, &args.load)?;
+    let mut simulation = described.simulation(&described.load(&load), &args.client)?;
+    if args.precision.precision.is_some() && simulation.client.is_some() {
+        bail!("--precision is about what users feel; with --client give the load a length (-d)");
+    }
+    precision::describe(&args.precision, &mut simulation.header.load);
+    Ok(simulation)
 }
 
 /// The world as it was described, and in which words.
@@ -75,8 +86,6 @@ pub(crate) struct Simulation {
     plan: Plan,
     world: WorldSpec,
     client: Option<ClientSpec>,
-    /// By the schedule, what the client itself discards taken for warm-up.
-    scheduled: Option<Scheduled>,
     pub header: RunHeader,
 }
 
@@ -163,7 +172,7 @@ impl Described {
             seed: args.seed,
             planned: scheduled.map(|s| s.measured),
         });
-        Ok(Simulation { plan, world, client, scheduled, header })
+        Ok(Simulation { plan, world, client, header })
     }
 
     /// The client with what it takes from the load.
@@ -280,26 +289,37 @@ impl Simulation {
     /// Everything that was recorded, before any of it is left out.
     fn record(&self, watch: impl Watch, mut each: impl FnMut(&Interval)) -> (Tally, Ending) {
         let mut tally = Tally::new(self.header.clone());
-        let take = |interval: &Interval| {
+        let mut precision = precision::Watch::new(self.header.load.precision.as_ref());
+        let mut take = |interval: &Interval| {
             tally.add(interval);
             each(interval);
+            match precision.as_mut().is_some_and(|precision| precision.look(&tally)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         };
-        let summary = match &self.client {
-            None => simulate_part(&self.plan, &self.world, Part::default(), watch, take),
-            Some(client) => simulate_client(&self.plan, &self.world, client, take),
+        let (summary, offered) = match &self.client {
+            None => simulate_until(&self.plan, &self.world, watch, take),
+            // Its load is not ended early.
+            Some(client) => {
+                let summary = simulate_client(&self.plan, &self.world, client, |interval| {
+                    let _ = take(interval);
+                });
+                (summary, self.plan.load_length())
+            }
         };
         let due = tally.totals().counters.measured.due;
         let limited = self.plan.spec().limit.is_some_and(|limit| due >= limit);
         let by_count = matches!(&self.client, Some(ClientSpec::Tool(tool)) if tool.by_count);
         let ended_after = match self.plan.schedule() {
-            Some(_) if !by_count => self.plan.load_length(),
-            None if !limited => self.plan.load_length(),
+            Some(_) if !by_count => offered,
+            None if !limited => offered,
             // When the last of a fixed number of requests is sent follows from the answers.
             _ => tally.end(),
         };
         // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
-        let scheduled = self.scheduled.filter(|_| self.client.is_none());
         let warmup = self.plan.spec().warmup;
+        let scheduled = self.plan.scheduled(warmup, offered).filter(|_| self.client.is_none());
         let ending = Ending {
             status: RunStatus::Complete,
             scheduled: scheduled.map(|s| s.measured),

@@ -46,6 +46,6 @@ impl LastingWorld {
         self.server = world.into_server();
         self.now = driven.end.max(zero);
         self.runs += 1;
-        driven.ended.map_or(plan.load_length(), |ended| ended.since(zero).min(plan.load_length()))
+        driven.offered(plan, zero)
     }
 }

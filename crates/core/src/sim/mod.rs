@@ -38,6 +38,7 @@ use honest::Honest;
 use intervals::Intervals;
 use server::Server;
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use world::{Client, World};
 
 /// The way between client and server.
@@ -109,6 +110,23 @@ pub fn simulate_part(
     drive_load(plan, part, &mut around, ZERO, None, intervals).summary
 }
 
+/// The same whole, for as long as `look` lets the load go on. Gives, beside the summary, for how long it was offered,
+/// after the schedule's zero.
+pub fn simulate_until(
+    plan: &Plan,
+    world: &WorldSpec,
+    watch: impl Watch,
+    mut look: impl FnMut(&Interval) -> ControlFlow<()>,
+) -> (SimSummary, Nanos) {
+    let enough = Cell::new(false);
+    let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
+    let intervals = Intervals::new(plan, ZERO, each);
+    let server = Server::new(world.server.clone(), ZERO, world.seed);
+    let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    let driven = drive_load(plan, Part::default(), &mut around, ZERO, Some(&enough), intervals);
+    (driven.summary, driven.offered(plan, ZERO))
+}
+
 /// How the load of a run went to its end.
 struct Driven {
     summary: SimSummary,
@@ -116,6 +134,13 @@ struct Driven {
     end: Instant,
     /// When the load was ended by whoever looks on.
     ended: Option<Instant>,
+}
+
+impl Driven {
+    /// For how long the load was offered.
+    fn offered(&self, plan: &Plan, zero: Instant) -> Nanos {
+        self.ended.map_or(plan.load_length(), |ended| ended.since(zero).min(plan.load_length()))
+    }
 }
 
 fn drive_load<W: Watch, F: FnMut(&Interval)>(

@@ -1,21 +1,19 @@
 //! `--precision`: the run goes on until a percentile is known well enough.
 
-use crate::args::run::RunArgs;
-use crate::args::steady::Warmup;
+use crate::args::load::LoadArgs;
+use crate::args::steady::{PrecisionArgs, Warmup};
 use crate::args::value::Shape;
 use anyhow::{Result, bail};
-use std::sync::Arc;
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
-use unblink_artifact::document::PrecisionGoal;
+use unblink_artifact::document::{Load, PrecisionGoal};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
-use unblink_engine::run::Controls;
 use unblink_report::format;
 
 /// Refuses what can't go together.
-pub(super) fn check(args: &RunArgs) -> Result<()> {
-    if args.precision.precision.is_none() {
-        if args.precision.precision_of.is_some() || args.precision.max_duration.is_some() {
+fn check(args: &PrecisionArgs, load: &LoadArgs) -> Result<()> {
+    if args.precision.is_none() {
+        if args.precision_of.is_some() || args.max_duration.is_some() {
             bail!(
                 "--precision-of and --max-duration belong to --precision: add --precision 5%, say, or leave them out \
                  (-d is how long a run lasts)"
@@ -23,13 +21,13 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
         }
         return Ok(());
     }
-    if matches!(args.load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
+    if matches!(load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
         bail!("--precision needs one constant rate: the percentiles of a ramp or of steps settle nowhere");
     }
-    if args.load.warmup == Warmup::Auto {
+    if load.warmup == Warmup::Auto {
         bail!("--precision and --warmup auto exclude each other: give --warmup a time");
     }
-    let max = args.precision.max_duration();
+    let max = args.max_duration();
     let first = Nanos(MINIMUM.0.saturating_mul(CONFIRMED_AFTER));
     if max <= first {
         let said = |ns: Nanos| format::plain(&format::moment(ns.0));
@@ -45,45 +43,55 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// For the run's header.
-pub(super) fn goal(args: &RunArgs) -> Option<PrecisionGoal> {
-    let share = args.precision.precision?;
-    Some(PrecisionGoal { quantile: args.precision.quantile(), share, minimum_ns: MINIMUM.0 })
+/// The load's flags; with a goal the load lasts until it is stopped, at most for `--max-duration`.
+pub(crate) fn lasting(args: &PrecisionArgs, load: &LoadArgs) -> Result<LoadArgs> {
+    check(args, load)?;
+    let duration = args.precision.map(|_| args.max_duration()).or(load.duration);
+    Ok(LoadArgs { duration, ..load.clone() })
 }
 
-/// Stops the run when its goal is reached.
-pub(super) struct Watch {
+/// Adds the goal, if there is one, to what is said of the load.
+pub(crate) fn describe(args: &PrecisionArgs, load: &mut Load) {
+    let Some(share) = args.precision else { return };
+    let quantile = args.quantile();
+    load.summary += &format!(
+        " at most, until {} is known within {}",
+        format::quantile_label(quantile),
+        format::percent(share)
+    );
+    load.precision = Some(PrecisionGoal { quantile, share, minimum_ns: MINIMUM.0 });
+}
+
+/// Sees when the goal of a run is reached.
+pub(crate) struct Watch {
     goal: PrecisionGoal,
     stopping: Stopping,
-    controls: Arc<Controls>,
-    /// The load ended because the goal was reached, and nobody else had asked for that before.
-    pub(super) has_stopped: bool,
+    is_reached: bool,
 }
 
 impl Watch {
     /// Nothing without a goal.
-    pub(super) fn new(goal: Option<&PrecisionGoal>, controls: Arc<Controls>) -> Option<Watch> {
+    pub(crate) fn new(goal: Option<&PrecisionGoal>) -> Option<Watch> {
         let goal = goal?.clone();
         let stopping = Stopping::new(goal.share);
-        Some(Watch { goal, stopping, controls, has_stopped: false })
+        Some(Watch { goal, stopping, is_reached: false })
     }
 
-    /// Looks at what was recorded, when it is time to.
-    pub(super) fn look(&mut self, tally: &Tally) {
+    /// Looks at what was recorded, when it is time to. True once: the load may end now.
+    pub(crate) fn look(&mut self, tally: &Tally) -> bool {
         let load = &tally.header().load;
         let planned_end = Nanos(load.warmup_ns + load.duration_ns);
         let after = tally.end() - Nanos(load.warmup_ns);
-        if self.has_stopped || tally.end() >= planned_end || !self.stopping.is_due(after) {
-            return;
+        if self.is_reached || tally.end() >= planned_end || !self.stopping.is_due(after) {
+            return false;
         }
         let response = tally.document(&Ending::unknown(tally.header(), tally.end())).response_time;
         let Some(quantile) = response.quantiles.iter().find(|quantile| quantile.q == self.goal.quantile)
         else {
-            return;
+            return false;
         };
         let interval = quantile.low.zip(quantile.high);
-        if self.stopping.look(after, quantile.value, interval) {
-            self.has_stopped = self.controls.stop();
-        }
+        self.is_reached = self.stopping.look(after, quantile.value, interval);
+        self.is_reached
     }
 }
