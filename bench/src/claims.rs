@@ -10,6 +10,8 @@ use std::fmt::Write;
 const OURS: &str = "unblink";
 const FRUGAL: &str = "unblink frugal";
 const PRECISE: &str = "unblink precise";
+const ONE: &str = "unblink -t 1";
+const TWO: &str = "unblink -t 2";
 
 /// A bound that a figure keeps, or does not.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +95,13 @@ fn claims(all: &[Results]) -> Vec<Claim> {
         let measured = ratio(&runs(all, Part::Tls, None), OURS, "wrk", CPU);
         let text = "TLS kept alive: CPU per request ÷ wrk's".to_string();
         claims.push(Claim { text, bound: Bound::AtMost(0.85), measured });
+    }
+    if was_measured(Part::Threads) {
+        for rate in Part::Threads.rates().into_iter().flatten() {
+            let measured = ratio(&runs(all, Part::Threads, Some(rate)), TWO, ONE, CPU_AT_RATE);
+            let text = format!("{}/s: CPU per request of two threads ÷ one's", three_digits(rate as f64));
+            claims.push(Claim { text, bound: Bound::AtMost(1.05), measured });
+        }
     }
     claims
 }
@@ -216,6 +225,7 @@ fn figures(part: Part) -> Vec<(&'static str, Figure, bool)> {
             ("CPU per request", CPU_AT_RATE, false),
         ],
         Part::Stall => vec![memory],
+        Part::Threads => vec![],
         Part::Throughput => vec![("requests/s", ANSWERS, true), ("CPU per request", CPU, false), memory],
         _ => vec![("requests/s", ANSWERS, true), ("CPU per request", CPU, false)],
     }

@@ -1,6 +1,6 @@
 //! The parts of the bench: what is offered, to whom, how often.
 
-use crate::generator::Tool;
+use crate::generator::{Tool, Way};
 use crate::stall::Stall;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,21 @@ pub(crate) enum Part {
     Handshake,
     /// Closed loop, answers of 1 MB
     Large,
+    /// A second worker thread at the same rate
+    Threads,
 }
 
 /// In the order in which they run and stand in the tables.
-pub(crate) const PARTS: [Part; 7] =
-    [Part::Throughput, Part::Pacing, Part::Stall, Part::Connect, Part::Tls, Part::Handshake, Part::Large];
+pub(crate) const PARTS: [Part; 8] = [
+    Part::Throughput,
+    Part::Pacing,
+    Part::Stall,
+    Part::Connect,
+    Part::Tls,
+    Part::Handshake,
+    Part::Large,
+    Part::Threads,
+];
 
 /// Connections, and requests in flight in a closed loop.
 pub(crate) const CONNECTIONS: u64 = 64;
@@ -34,6 +44,7 @@ pub(crate) const CONNECTIONS: u64 = 64;
 const STALL_BEFORE_END: u64 = 4;
 const PACING_RATES: [u64; 4] = [1_000, 10_000, 50_000, 100_000];
 const STALL_RATES: [u64; 2] = [1_000, 10_000];
+const THREADS_RATES: [u64; 2] = [10_000, 50_000];
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +65,7 @@ impl Part {
             Part::Tls => "tls",
             Part::Handshake => "handshake",
             Part::Large => "large",
+            Part::Threads => "threads",
         }
     }
 
@@ -62,6 +74,7 @@ impl Part {
         match self {
             Part::Pacing => PACING_RATES.map(Some).to_vec(),
             Part::Stall => STALL_RATES.map(Some).to_vec(),
+            Part::Threads => THREADS_RATES.map(Some).to_vec(),
             _ => vec![None],
         }
     }
@@ -81,6 +94,8 @@ impl Part {
         match self {
             // The first 10 s are wrk2's calibration, which it forgets.
             Part::Stall => 15,
+            // What a thread costs once, when it starts, is not the question.
+            Part::Threads => 10,
             _ => 3,
         }
     }
@@ -108,7 +123,7 @@ impl Part {
             stamped,
         };
         match self {
-            Part::Throughput => responder("", false),
+            Part::Throughput | Part::Threads => responder("", false),
             Part::Pacing => responder("--busy", true),
             Part::Stall => {
                 let from = seconds.saturating_sub(STALL_BEFORE_END);
@@ -124,7 +139,9 @@ impl Part {
     /// Whether `tool` has a place here. The command that it is given decides the rest.
     pub(crate) fn admits(self, tool: Tool) -> bool {
         match tool {
-            Tool::Unblink(mode) => mode.is_none() || self == Part::Pacing,
+            // Its own affair.
+            _ if self == Part::Threads => matches!(tool, Tool::Unblink(Way::Threads(_))),
+            Tool::Unblink(way) => way == Way::Plain || self == Part::Pacing,
             Tool::Raw => self == Part::Throughput,
             Tool::Pace => self == Part::Pacing,
             // What these report of a load at a rate is no latency of an open load; their arrivals can be judged.
@@ -160,7 +177,7 @@ mod tests {
         assert_eq!((played(Part::Throughput, Tool::Wrk, 9), played(Part::Throughput, Tool::Ab, 9)), (9, 3));
         assert_eq!((played(Part::Pacing, Tool::Wrk2, 3), played(Part::Pacing, Tool::Vegeta, 3)), (3, 1));
         assert_eq!(
-            (played(Part::Stall, Tool::Unblink(None), 2), played(Part::Stall, Tool::Fortio, 2)),
+            (played(Part::Stall, Tool::Unblink(Way::Plain), 2), played(Part::Stall, Tool::Fortio, 2)),
             (2, 1)
         );
     }

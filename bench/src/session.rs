@@ -1,7 +1,7 @@
 //! Plays parts in rounds: everybody in turn, then everybody again, so that what changes on the machine meanwhile
 //! changes it for all.
 
-use crate::generator::{Field, Generator, Tool};
+use crate::generator::{Field, Generator, Tool, Way};
 use crate::part::Part;
 use crate::play::{Processors, Turn};
 use crate::results::{Machine, Missing, Results, Run, Version};
@@ -57,11 +57,14 @@ impl Session {
     /// Who takes part in `part`, unblink first, in every pacing mode where that matters.
     fn players(&self, part: Part) -> Vec<Generator> {
         let mut players = Vec::new();
+        if part == Part::Threads {
+            let unblink = self.field.present.iter().filter(|g| g.tool == Tool::Unblink(Way::Plain));
+            players.extend(unblink.flat_map(|unblink| [1, 2].map(|n| unblink.told(Way::Threads(n)))));
+        }
         for generator in self.field.present.iter().filter(|g| part.admits(g.tool) && self.is_wanted(g.tool)) {
             players.push(generator.clone());
-            if generator.tool == Tool::Unblink(None) && part == Part::Pacing && self.field.has_pacing {
-                let modes = ["precise", "frugal"].map(|mode| Tool::Unblink(Some(mode)));
-                players.extend(modes.map(|tool| Generator { tool, ..generator.clone() }));
+            if generator.tool == Tool::Unblink(Way::Plain) && part == Part::Pacing && self.field.has_pacing {
+                players.extend(["precise", "frugal"].map(|mode| generator.told(Way::Pacing(mode))));
             }
         }
         players

@@ -24,6 +24,13 @@ const ANSWERS: Column =
     Column { title: "requests/s", value: |run| run.answers_per_s, write: three_digits, compared: true };
 const CPU: Column =
     Column { title: "CPU s per million", value: Run::cpu_s_per_million, write: three_digits, compared: true };
+/// Without a ratio, where unblink is not beside others.
+const CPU_ALONE: Column = Column {
+    title: "CPU s per million",
+    value: Run::cpu_s_per_million,
+    write: three_digits,
+    compared: false,
+};
 const MEMORY: Column = Column {
     title: "memory, MB",
     value: |run| Some(run.memory_bytes_max as f64 / 1e6),
@@ -104,6 +111,7 @@ fn columns(part: Part) -> &'static [Column] {
         Part::Throughput => &[ANSWERS, CPU, MEMORY, SERVER],
         Part::Connect | Part::Large => &[ANSWERS, CPU, MEMORY, SERVER],
         Part::Tls | Part::Handshake => &[ANSWERS, CPU, MEMORY],
+        Part::Threads => &[CPU_ALONE, RATE, MEMORY],
         Part::Pacing => &[OFF_P50, OFF_P99, OFF_P99_9, CPU, RATE, MEMORY],
         Part::Stall => {
             &[ANSWERED, P95, P99, P99_9, P99_OFF, P99_9_OFF, P99_OFF_SERVER, P99_9_OFF_SERVER, MEMORY]
@@ -120,6 +128,7 @@ fn heading(part: Part) -> &'static str {
         Part::Tls => "TLS, 64 connections kept alive, nginx",
         Part::Handshake => "TLS, a handshake for each request, nginx",
         Part::Large => "Closed loop, answers of 1 MB",
+        Part::Threads => "A second worker thread at the same rate",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Each tool's own words for the same load.
 
-use super::{Generator, Tool};
+use super::{Generator, Tool, Way};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -33,17 +33,18 @@ impl Generator {
         let time = format!("{s}s");
         let flag = |on: bool, words: &'static str| if on { words } else { "" };
         let line = match (self.tool, rate) {
-            (Tool::Unblink(mode), rate) => {
+            (Tool::Unblink(way), rate) => {
                 let load = rate.map_or(format!("--closed {c}"), |rate| format!("-R {rate}"));
-                // Where processor time is compared at a rate, with as many connections as the others.
-                let is_compared = mode == Some("frugal") && job.rate_per_s.is_some();
-                let pool = if is_compared { format!("-c {c}") } else { String::new() };
-                let mode = mode.map_or(String::new(), |mode| format!("--pacing {mode}"));
+                let mode = match way {
+                    Way::Plain => String::new(),
+                    // Where processor time is compared at a rate, with as many connections as the others.
+                    Way::Pacing("frugal") if job.rate_per_s.is_some() => format!("--pacing frugal -c {c}"),
+                    Way::Pacing(mode) => format!("--pacing {mode}"),
+                    Way::Threads(threads) => format!("--pacing frugal -c {c} -t {threads}"),
+                };
                 let insecure = flag(is_tls, "-k");
                 let out = file("run");
-                format!(
-                    "run {url} {load} -d {time} --no-preflight {mode} {pool} {insecure} -q --json -o {out}"
-                )
+                format!("run {url} {load} -d {time} --no-preflight {mode} {insecure} -q --json -o {out}")
             }
             (Tool::Raw, None) if !is_tls && !job.is_fresh => format!("raw {address} -c {c} -d {s}"),
             (Tool::Pace, Some(rate)) if !is_tls => format!("pace {address} -c {c} -d {s} -R {rate}"),

@@ -12,8 +12,7 @@ pub(crate) use arguments::Job;
 /// A generator that can take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
-    /// With a pacing mode, where the binary has modes; `None` is its default.
-    Unblink(Option<&'static str>),
+    Unblink(Way),
     /// The ceiling of throughput.
     Raw,
     /// The reference of pacing.
@@ -28,6 +27,17 @@ pub(crate) enum Tool {
     Vegeta,
     K6,
     Fortio,
+}
+
+/// How unblink is told to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As it is by default.
+    Plain,
+    /// In this pacing mode, where the binary has modes.
+    Pacing(&'static str),
+    /// With so many worker threads, which spin for nothing.
+    Threads(u32),
 }
 
 /// Other people's tools, in the order of the tables, with the command that installs each.
@@ -45,14 +55,15 @@ pub(crate) const PEERS: [(Tool, &str); 10] = [
 ];
 
 /// unblink and the references.
-pub(crate) const OURS: [Tool; 3] = [Tool::Unblink(None), Tool::Raw, Tool::Pace];
+pub(crate) const OURS: [Tool; 3] = [Tool::Unblink(Way::Plain), Tool::Raw, Tool::Pace];
 
 impl Tool {
     /// As tables have it.
     pub(crate) fn name(self) -> String {
         let name = match self {
-            Tool::Unblink(Some(mode)) => return format!("unblink {mode}"),
-            Tool::Unblink(None) => "unblink",
+            Tool::Unblink(Way::Pacing(mode)) => return format!("unblink {mode}"),
+            Tool::Unblink(Way::Threads(threads)) => return format!("unblink -t {threads}"),
+            Tool::Unblink(Way::Plain) => "unblink",
             Tool::Raw => "raw loop",
             Tool::Pace => "sleep and spin",
             Tool::Wrk => "wrk",
@@ -79,6 +90,13 @@ pub(crate) struct Generator {
     pub version: String,
 }
 
+impl Generator {
+    /// unblink, told to run in this way.
+    pub(crate) fn told(&self, way: Way) -> Generator {
+        Generator { tool: Tool::Unblink(way), ..self.clone() }
+    }
+}
+
 /// Who takes part, and who is missing.
 pub(crate) struct Field {
     pub present: Vec<Generator>,
@@ -91,10 +109,14 @@ pub(crate) struct Field {
 /// Looks for everybody: `unblink` where it is said to be, ours in this binary, peers on the PATH.
 pub(crate) fn find(unblink: &Path) -> Result<Field> {
     let ours = std::env::current_exe()?;
-    let own_version = version::of(Tool::Unblink(None), unblink)?;
+    let own_version = version::of(Tool::Unblink(Way::Plain), unblink)?;
     let mut field = Field {
         present: vec![
-            Generator { tool: Tool::Unblink(None), program: unblink.to_path_buf(), version: own_version },
+            Generator {
+                tool: Tool::Unblink(Way::Plain),
+                program: unblink.to_path_buf(),
+                version: own_version,
+            },
             Generator { tool: Tool::Raw, program: ours.clone(), version: String::new() },
             Generator { tool: Tool::Pace, program: ours, version: String::new() },
         ],

@@ -1,8 +1,10 @@
 //! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
 
+mod opening;
+
 use crate::addresses::Addresses;
 use crate::clock::Clock;
-use crate::conn::{Attempt, Buffers, Conn, Reading};
+use crate::conn::{Buffers, Conn, Reading};
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
 use crate::priority::Priority;
@@ -294,54 +296,6 @@ impl<L: Load> Worker<L> {
             }
         }
         self.actions.clear();
-    }
-
-    fn open(&mut self, id: ConnId) {
-        let began = self.pacer.watch().now();
-        // Slots are taken from the lowest on, so that no source has more connections than its share.
-        let source = self.slots_per_source.map_or(0, |n| id.slot / n);
-        let attempt = Attempt { address: self.addresses.next(began), source, tried: 0, began };
-        if let Err(kind) = self.connect(id, attempt) {
-            self.deferred.push_back(Deferred { id, kind, was_usable: false });
-        }
-    }
-
-    fn connect(&mut self, id: ConnId, attempt: Attempt) -> Result<(), FailureKind> {
-        let conn = Conn::begin(&self.job, id.generation, attempt).and_then(|conn| {
-            let token = u64::from(id.generation) << 32 | u64::from(id.slot);
-            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
-                .map_err(|_| FailureKind::NO_FILE_DESCRIPTOR)?;
-            Ok(conn)
-        });
-        match conn {
-            Ok(conn) => {
-                let slot = id.slot as usize;
-                if self.conns.len() <= slot {
-                    self.conns.resize_with(slot + 1, || None);
-                }
-                self.conns[slot] = Some(conn);
-                Ok(())
-            }
-            Err(kind) => self.connect_elsewhere(id, attempt, kind),
-        }
-    }
-
-    /// After a failure to connect: the next address of the target, as a user's client would try it, until
-    /// all have failed.
-    fn connect_elsewhere(
-        &mut self,
-        id: ConnId,
-        failed: Attempt,
-        kind: FailureKind,
-    ) -> Result<(), FailureKind> {
-        let local = kind == FailureKind::NO_FILE_DESCRIPTOR || kind == FailureKind::NO_LOCAL_PORT;
-        if local || failed.tried + 1 >= self.addresses.len() {
-            return Err(kind);
-        }
-        self.addresses.avoid(failed.address, self.pacer.watch().now());
-        let address = self.addresses.after(failed.address);
-        self.connect(id, Attempt { address, tried: failed.tried + 1, ..failed })
     }
 
     fn send(&mut self, id: ConnId, operation: u32) {

@@ -10,22 +10,23 @@
 
 mod event;
 mod expiry;
+mod opening;
 mod slab;
 
 pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Policy, Pool};
+pub use opening::OPENS_PER_TICK_MAX;
 pub use slab::ConnId;
 
 use crate::failure::FailureKind;
 use crate::load::{Arrival, Load};
 use crate::record::{Answer, Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
+use opening::OPENING_MIN;
 use slab::{List, NONE, Slab, State};
 use std::collections::VecDeque;
 
 /// Sends that one call may ask for, so that a backlog does not starve the reads.
 pub const SENDS_PER_CALL_MAX: usize = 64;
-/// Connection attempts that one tick may ask for.
-pub const OPENS_PER_TICK_MAX: usize = 16;
 /// Timeouts that one call carries out.
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
@@ -34,15 +35,10 @@ const EXPIRIES_PER_CALL_MAX: usize = 4096;
 const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
 /// Overslept stretches with arrivals still waiting that are remembered.
 const OVERSLEPT_MAX: usize = 256;
-/// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
-/// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
-const OPENING_MIN: u32 = 128;
 /// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
 /// Idle connections that one tick closes.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
-/// After a connection that this machine had no port or descriptor for.
-const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Arrivals that were noticed late together: from number `first` to number `last`.
 #[derive(Clone, Copy, Debug)]
@@ -251,41 +247,6 @@ impl<L: Load> Dispatch<L> {
         self.exhausted_at.unwrap_or(load.end()) + self.policy.drain + Nanos(1)
     }
 
-    fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.slab.resolve(id) else { return };
-        self.slab.unlink(&mut self.opening, slot);
-        self.make_idle(slot, now);
-        self.opening_max = self.opening_max.saturating_add(1);
-        self.open_peak = self.open_peak.max(self.idle.len + self.flights.len);
-        rec.connected(times.connect, times.tls);
-    }
-
-    fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.slab.resolve(id) else { return };
-        self.slab.unlink(&mut self.opening, slot);
-        self.slab.release(slot);
-        let local = kind == FailureKind::NO_LOCAL_PORT || kind == FailureKind::NO_FILE_DESCRIPTOR;
-        let counts = &mut rec.counters().connections;
-        counts.failed += 1;
-        counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
-        counts.local_limit += u64::from(local);
-        if kind == FailureKind::CONNECT_TIMEOUT {
-            self.slow_down_opening();
-        }
-        if local && self.total() > 0 {
-            // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
-            // and another attempt is made a little later.
-            self.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
-            return;
-        }
-        // The attempt costs an arrival that still had time.
-        self.expire_waiting(now, rec);
-        if let Some(flight) = self.take_waiting() {
-            self.user_ended(now);
-            self.end_unanswered(&flight, 0, Some(kind), now, rec);
-        }
-    }
-
     fn sent(&mut self, id: ConnId, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.slab.resolve(id) else { return };
         let flight = &mut self.slab.at_mut(slot).flight;
@@ -432,39 +393,8 @@ impl<L: Load> Dispatch<L> {
         out.push(Action::Send { conn: self.slab.id(slot), operation, arrival });
     }
 
-    /// Opens connections for what waits, a few per tick and so per turn of the loop: answers that are there
-    /// already free connections for less, and a connection costs the generator as much as several requests.
-    /// Without this bound a burst makes a busy generator open ever more of them instead of catching up.
-    fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        for _ in 0..OPENS_PER_TICK_MAX {
-            if self.finished || !self.wants_to_open() {
-                return;
-            }
-            let slot = self.slab.take(now);
-            self.slab.at_mut(slot).state = State::Opening;
-            self.slab.push_back(&mut self.opening, slot);
-            self.prewarm_left = self.prewarm_left.saturating_sub(1);
-            rec.counters().connections.attempted += 1;
-            out.push(Action::Open(self.slab.id(slot)));
-        }
-    }
-
-    fn wants_to_open(&self) -> bool {
-        let wanted = self.waiting().max(u64::from(self.prewarm_left + self.opening.len));
-        u64::from(self.opening.len) < wanted && self.can_open()
-    }
-
     fn total(&self) -> u32 {
         self.idle.len + self.flights.len + self.opening.len
-    }
-
-    fn can_open(&self) -> bool {
-        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
-    }
-
-    /// Attempts vanish: fewer at once.
-    fn slow_down_opening(&mut self) {
-        self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
     }
 
     /// Arrivals that could neither be sent nor cause a connection need no turn of their own.

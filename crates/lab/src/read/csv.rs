@@ -21,6 +21,9 @@ pub struct CsvFormat {
     /// What stands in it then: a regular expression.
     #[serde(default, with = "super::optional")]
     ok: Option<regex::Regex>,
+    /// The tool's own report leaves out what did not go well. Else it counts as failed, and its time as any other.
+    #[serde(default)]
+    only_ok: bool,
     /// `,` unless another is given.
     separator: Option<char>,
 }
@@ -68,10 +71,11 @@ pub(super) fn read(text: &str, format: &CsvFormat) -> Result<LabReported, ReadEr
         };
         let text = field(at)?;
         let ns = text.parse().ok().and_then(|value| format.unit.to_ns(value));
-        match (ns, is_ok) {
-            (Some(ns), true) => samples_ns.push(ns),
-            (_, false) => errors += 1,
-            (None, true) => return Err(ReadError::line(i + 1, line, format!("{text:?} is no time"))),
+        errors += u64::from(!is_ok);
+        match ns {
+            _ if format.only_ok && !is_ok => {}
+            Some(ns) => samples_ns.push(ns),
+            None => return Err(ReadError::line(i + 1, line, format!("{text:?} is no time"))),
         }
     }
     if samples_ns.is_empty() && errors == 0 {
@@ -105,33 +109,35 @@ fn split(line: &str, separator: char) -> Vec<&str> {
 mod tests {
     use super::super::Output;
 
-    fn jtl() -> Output {
-        toml::from_str(
-            "format = \"csv\"\ncolumn = \"elapsed\"\nok_column = \"success\"\nok = '^true$'\nunit = \"ms\"",
-        )
-        .expect("a format")
+    fn jtl(only_ok: bool) -> Output {
+        let text =
+            "format = \"csv\"\ncolumn = \"elapsed\"\nok_column = \"success\"\nok = '^true$'\nunit = \"ms\"";
+        toml::from_str(&format!("{text}\nonly_ok = {only_ok}")).expect("a format")
     }
 
     #[test]
     fn rows_with_names_failures_and_quotes() {
         let text =
             "timeStamp,elapsed,message,success\n1,10,OK,true\n2,20,\"a, b\",true\n3,9000,\"no\",false\n";
-        let reported = jtl().read(text).expect("figures");
-        assert_eq!((reported.samples, reported.errors), (Some(2), Some(1)));
-        assert_eq!(reported.points.last().map(|p| (p.q, p.value_ns)), Some((1.0, 20_000_000)));
+        for (only_ok, samples, longest_ns) in [(false, 3, 9_000_000_000), (true, 2, 20_000_000)] {
+            let reported = jtl(only_ok).read(text).expect("figures");
+            assert_eq!((reported.samples, reported.errors), (Some(samples), Some(1)));
+            assert_eq!(reported.points.last().map(|p| (p.q, p.value_ns)), Some((1.0, longest_ns)));
+        }
     }
 
     #[test]
     fn a_changed_format_is_quoted() {
-        let error = jtl().read("timeStamp,took,success\n1,10,true\n").expect_err("no column").to_string();
+        let error =
+            jtl(false).read("timeStamp,took,success\n1,10,true\n").expect_err("no column").to_string();
         assert_eq!(
             error,
             "line 1 is not understood, it has no column \"elapsed\": \"timeStamp,took,success\""
         );
-        let error = jtl().read("elapsed,success\n10ms,true\n").expect_err("a unit").to_string();
+        let error = jtl(false).read("elapsed,success\n10ms,true\n").expect_err("a unit").to_string();
         assert_eq!(error, "line 2 is not understood, \"10ms\" is no time: \"10ms,true\"");
-        let error = jtl().read("elapsed,success\n10\n").expect_err("a cut row").to_string();
+        let error = jtl(false).read("elapsed,success\n10\n").expect_err("a cut row").to_string();
         assert_eq!(error, "line 2 is not understood, it has no column 2: \"10\"");
-        assert!(jtl().read("elapsed,success\n-1,true\n").is_err());
+        assert!(jtl(false).read("elapsed,success\n-1,true\n").is_err());
     }
 }
