@@ -140,6 +140,36 @@ fn a_flood_on_one_connection_starves_no_other() {
     assert_eq!((run.arrivals("ok"), run.arrivals("timed_out")), (15, 5), "{run:?}");
 }
 
+/// `bytes` bytes of body, with a word in the middle.
+fn long(bytes: usize) -> Vec<u8> {
+    let mut body = vec![b'x'; bytes];
+    body[bytes / 2..][..4].copy_from_slice(b"word");
+    [format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").into_bytes(), body].concat()
+}
+
+/// A long body is counted without being copied; what stands in it, its end and what follows are noticed all the same.
+#[test]
+fn long_bodies() {
+    for bytes in [64 * 1024, 64 * 1024 + 1, 3 << 20] {
+        let server = Hostile::start(move |_| Act::Answer(long(bytes)));
+        let size = format!("size={bytes}");
+        for expected in [size.as_str(), "contains=word"] {
+            let two = ["--closed", "2", "-n", "40", "--timeout", "5s", "--no-preflight"];
+            let run = run(&server, &two, &["--expect", expected]);
+            run.assert_all("ok");
+            assert_eq!(run.connections("opened"), 2, "connections are used again");
+            assert_eq!(run.count("/bytes_received"), 40 * long(bytes).len() as u64, "{bytes} {expected}");
+        }
+    }
+    let followed = always(Act::Answer([long(1 << 20), b"more".to_vec()].concat()));
+    followed.assert_all("ok");
+    assert_eq!(followed.connections("opened"), 40);
+    let cut = long(1 << 20)[..900 << 10].to_vec();
+    always(Act::AnswerThenClose(cut.clone())).assert_all_failed("closed_early");
+    always(Act::SendThenReset(cut.clone())).assert_all_failed("reset");
+    never_ending(Act::SendThenStall(cut), &[]).assert_all("timed_out");
+}
+
 #[test]
 fn a_content_length_that_is_too_short() {
     // What follows the answer answers no request: the connection is not used again.

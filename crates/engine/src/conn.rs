@@ -17,6 +17,11 @@ use unblink_wire::{LastHead, Parser, Progress, Response};
 /// Reads of one connection in a row, so that an endless body can't starve the others.
 const READS_PER_TURN: u32 = 8;
 
+/// A body of which more is to come than this is not copied to be counted.
+const SKIP_FROM: u64 = 64 * 1024;
+/// Of such a body the end is read like any other: with it comes what a server sends unasked.
+const SKIP_UP_TO: u64 = 16 * 1024;
+
 /// Operations whose last heads are remembered apart.
 const LAST_HEADS_MAX: usize = 32;
 
@@ -24,6 +29,8 @@ const LAST_HEADS_MAX: usize = 32;
 pub(crate) struct Buffers {
     socket: Box<[u8]>,
     plain: Box<[u8]>,
+    /// Stands for bytes that are dropped by the kernel; nothing is written to it.
+    dropped: Box<[u8]>,
     /// By operation, modulo their number.
     last_heads: Vec<LastHead>,
 }
@@ -34,6 +41,7 @@ impl Buffers {
         Buffers {
             socket: vec![0; 64 * 1024].into(),
             plain: vec![0; 16 * 1024].into(),
+            dropped: vec![0; 1024 * 1024].into(),
             last_heads: (0..operations.clamp(1, LAST_HEADS_MAX)).map(|_| LastHead::new()).collect(),
         }
     }
@@ -237,7 +245,14 @@ impl Conn {
             return (self.ended(closing), watch.now());
         }
         for _ in 0..READS_PER_TURN {
-            let n = match rustix::net::recv(&self.fd, &mut buffers.socket[..], RecvFlags::empty()) {
+            let skips = self.left_to_skip(job);
+            let (room, flags) = match skips {
+                0 => (&mut buffers.socket[..], RecvFlags::empty()),
+                // TCP takes these bytes from the socket without copying them, see tcp(7).
+                left => (upto(&mut buffers.dropped, left), RecvFlags::TRUNC),
+            };
+            let asked = room.len();
+            let n = match rustix::net::recv(&self.fd, room, flags) {
                 Ok((n, _)) => n,
                 Err(Errno::AGAIN) => return (Reading::Quiet, watch.last()),
                 Err(Errno::INTR) => continue,
@@ -249,6 +264,11 @@ impl Conn {
                 return (self.end_of_stream(job, self.tls.is_none()), now);
             }
             let reading = match self.tls {
+                None if skips > 0 => {
+                    self.bytes_read += n as u64;
+                    self.parser.skip(n as u64);
+                    Reading::Quiet
+                }
                 None => {
                     let last = last_head(&mut buffers.last_heads, self.operation);
                     self.take(job, &buffers.socket[..n], last, now)
@@ -264,7 +284,7 @@ impl Conn {
             };
             match reading {
                 // A short read has emptied the socket; what comes later is reported anew.
-                Reading::Quiet if n < buffers.socket.len() && !self.peer_closed => {
+                Reading::Quiet if n < asked && !self.peer_closed => {
                     return (Reading::Quiet, now);
                 }
                 Reading::Quiet => {}
@@ -272,6 +292,15 @@ impl Conn {
             }
         }
         (Reading::More, watch.last())
+    }
+
+    /// So many bytes of the body need not be looked at: it is a long one, of known length, in plain text.
+    fn left_to_skip(&self, job: &Job) -> u64 {
+        let left = self.parser.body_left();
+        if left < SKIP_FROM || self.tls.is_some() || job.expect.contains.is_some() {
+            return 0;
+        }
+        left - SKIP_UP_TO
     }
 
     /// Takes decrypted or plain bytes.
@@ -300,7 +329,7 @@ impl Conn {
 
     /// Takes the first `n` bytes of the socket's buffer, which are TLS records.
     fn take_records(&mut self, job: &Job, buffers: &mut Buffers, n: usize, now: Instant) -> Reading {
-        let Buffers { socket, plain, last_heads } = buffers;
+        let Buffers { socket, plain, last_heads, .. } = buffers;
         let mut bytes = &socket[..n];
         let mut result = Reading::Quiet;
         while !bytes.is_empty() {
@@ -418,6 +447,12 @@ impl Conn {
             Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
         }
     }
+}
+
+/// The first `n` bytes of a buffer, or all.
+fn upto(buffer: &mut [u8], n: u64) -> &mut [u8] {
+    let n = usize::try_from(n).map_or(buffer.len(), |n| n.min(buffer.len()));
+    &mut buffer[..n]
 }
 
 fn last_head(last_heads: &mut [LastHead], operation: u32) -> &mut LastHead {

@@ -168,6 +168,29 @@ impl Parser {
         }
     }
 
+    /// So many bytes of a body of known length are still to come. They may be fed, or, where nobody looks at them, be
+    /// dropped and passed over by [`Parser::skip`]. None of a body in any other framing.
+    #[inline]
+    pub fn body_left(&self) -> u64 {
+        match self.state {
+            State::Body(Body::Length(left)) => left,
+            _ => 0,
+        }
+    }
+
+    /// Passes over `n` bytes that came and were dropped: of [`Parser::body_left`], so many at the most.
+    pub fn skip(&mut self, n: u64) -> Progress {
+        let State::Body(Body::Length(left)) = &mut self.state else { return Progress::NeedMore };
+        let n = n.min(*left);
+        *left -= n;
+        self.response.body_bytes += n;
+        if *left > 0 {
+            return Progress::NeedMore;
+        }
+        self.state = State::Done;
+        Progress::Done { response: self.response, consumed: n as usize }
+    }
+
     /// The peer closed its side cleanly. `Ok` if that is how the answer ends (a close-delimited body),
     /// or if it was complete already.
     ///
