@@ -186,6 +186,15 @@ samples = '^(?<count>[\d,]+) requests sent$'
     place.call(&empty).refused(&["empty", ".toml"]);
 }
 
+/// A load of ten requests per second is no series of probes.
+#[test]
+fn a_slow_load_is_counted_whole() {
+    let place = Place::new();
+    let args = ["lab", "run", "trickle", "--tools", "unblink-open", "--length", "2s", "-o", "lab", "--json"];
+    let run = place.call(&args).run();
+    assert_eq!((run.count("/cells/0/offered/requests"), run.count("/cells/0/offered/planned")), (20, 20));
+}
+
 /// What was finished is shown; server and tool are gone, and the same command goes on.
 #[test]
 fn a_lab_that_is_stopped_leaves_nothing_behind() {

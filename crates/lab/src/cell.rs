@@ -253,6 +253,9 @@ fn outside(ns: u64, low_ns: u64, high_ns: Option<u64>) -> (f64, u64) {
     }
 }
 
+/// Between two requests of a load no more than so many times the usual passes with nothing in flight.
+const PROBE_GAP_INTERVALS: u64 = 5;
+
 /// The server of one cell, a process of its own.
 struct Server {
     child: Child,
@@ -265,7 +268,10 @@ impl Server {
         let mut command = Command::new(job.own);
         let length = format!("{}ms", job.case.duration.as_millis());
         command.args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario"]);
-        command.args([&job.case.scenario.name, "--made-for", &length, "--truth"]).arg(truth);
+        // Or a slow load would be taken for probes.
+        let probe_gap = format!("{}ms", (PROBE_GAP_INTERVALS * 1_000 / job.case.rate_per_s).max(20));
+        command.args([&job.case.scenario.name, "--made-for", &length, "--probe-gap", &probe_gap]);
+        command.arg("--truth").arg(truth);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let start = |source| CellError::Start { program: job.own.display().to_string(), source };
         let mut child = job.processors.spawn(Side::Server, command).map_err(start)?;

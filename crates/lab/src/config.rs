@@ -76,9 +76,10 @@ impl ServerConfig {
             return Err(LabError::Config(format!("spin at most {LONGEST_SPIN:?}")));
         }
         if self.probe_gap > self.rearm_after {
-            return Err(LabError::Config(
-                "the probe gap is longer than the pause between two runs".to_owned(),
-            ));
+            return Err(LabError::Config(format!(
+                "the probe gap (--probe-gap) is longer than the silence that ends a run: give {:?} or less",
+                self.rearm_after
+            )));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::{exit, output};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::time::Duration;
 use unblink_core::time::Nanos;
 use unblink_lab::{Baseline, ClockStart, Gate, Scenario, Server, ServerConfig, Summary, Tls};
 use unblink_report::format;
@@ -21,6 +22,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
         Clock::Process => ClockStart::ProcessStart,
         Clock::Arm => ClockStart::Arm,
     };
+    config.probe_gap = Duration::from_nanos(args.probe_gap.0);
     config.truth_log = args.truth.clone();
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
     config.tls = tls(args)?;

@@ -100,6 +100,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_enum, default_value_t = Clock::First, help_heading = "Server")]
     pub clock: Clock,
 
+    /// First requests that come one at a time are probes if nothing is in flight for so long after them; more than the
+    /// time between two requests of a slow load
+    #[arg(long, value_name = "TIME", default_value = "20ms", help_heading = "Server", value_parser = value::duration)]
+    pub probe_gap: Nanos,
+
     /// Write what happened to each request to this CSV file
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub truth: Option<PathBuf>,
