@@ -140,7 +140,7 @@ impl Part {
     pub(crate) fn admits(self, tool: Tool) -> bool {
         match tool {
             // Its own affair.
-            _ if self == Part::Threads => matches!(tool, Tool::Unblink(Way::Threads(_))),
+            _ if self == Part::Threads => matches!(tool, Tool::Unblink(_)),
             Tool::Unblink(way) => way == Way::Plain || self == Part::Pacing,
             Tool::Raw => self == Part::Throughput,
             Tool::Pace => self == Part::Pacing,

@@ -57,11 +57,11 @@ impl Session {
     /// Who takes part in `part`, unblink first, in every pacing mode where that matters.
     fn players(&self, part: Part) -> Vec<Generator> {
         let mut players = Vec::new();
-        if part == Part::Threads {
-            let unblink = self.field.present.iter().filter(|g| g.tool == Tool::Unblink(Way::Plain));
-            players.extend(unblink.flat_map(|unblink| [1, 2].map(|n| unblink.told(Way::Threads(n)))));
-        }
         for generator in self.field.present.iter().filter(|g| part.admits(g.tool) && self.is_wanted(g.tool)) {
+            if part == Part::Threads {
+                players.extend([1, 2].map(|threads| generator.told(Way::Threads(threads))));
+                continue;
+            }
             players.push(generator.clone());
             if generator.tool == Tool::Unblink(Way::Plain) && part == Part::Pacing && self.field.has_pacing {
                 players.extend(["precise", "frugal"].map(|mode| generator.told(Way::Pacing(mode))));

@@ -25,20 +25,14 @@ const ANSWERS: Column =
 const CPU: Column =
     Column { title: "CPU s per million", value: Run::cpu_s_per_million, write: three_digits, compared: true };
 /// Without a ratio, where unblink is not beside others.
-const CPU_ALONE: Column = Column {
-    title: "CPU s per million",
-    value: Run::cpu_s_per_million,
-    write: three_digits,
-    compared: false,
-};
+const CPU_ALONE: Column = Column { compared: false, ..CPU };
 const MEMORY: Column = Column {
     title: "memory, MB",
     value: |run| Some(run.memory_bytes_max as f64 / 1e6),
     write: three_digits,
     compared: false,
 };
-const RATE: Column =
-    Column { title: "requests/s", value: |run| run.answers_per_s, write: three_digits, compared: false };
+const RATE: Column = Column { compared: false, ..ANSWERS };
 const SERVER: Column = Column {
     title: "server busy, %",
     value: |run| Some(run.server_busy_share? * 100.0),
