@@ -54,7 +54,7 @@ impl Session {
         Ok(results)
     }
 
-    /// Who takes part in `part`, unblink first, in every pacing mode where that matters.
+    /// Who takes part in `part`, unblink first, in the pacing modes that matter there.
     fn players(&self, part: Part) -> Vec<Generator> {
         let mut players = Vec::new();
         for generator in self.field.present.iter().filter(|g| part.admits(g.tool) && self.is_wanted(g.tool)) {
@@ -63,8 +63,14 @@ impl Session {
                 continue;
             }
             players.push(generator.clone());
-            if generator.tool == Tool::Unblink(Way::Plain) && part == Part::Pacing && self.field.has_pacing {
-                players.extend(["precise", "frugal"].map(|mode| generator.told(Way::Pacing(mode))));
+            let modes: &[&'static str] = match part {
+                Part::Pacing => &["precise", "frugal"],
+                // Where the server is what limits, processor time is what waiting for it costs.
+                Part::Tls => &["frugal"],
+                _ => &[],
+            };
+            if generator.tool == Tool::Unblink(Way::Plain) && self.field.has_pacing {
+                players.extend(modes.iter().map(|mode| generator.told(Way::Pacing(mode))));
             }
         }
         players

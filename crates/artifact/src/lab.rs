@@ -29,7 +29,7 @@ pub struct LabDocument {
     pub command: Vec<String>,
     /// The machine.
     pub environment: Environment,
-    /// The server and the tools had processors of their own.
+    /// Server and tool of each cell had processors of their own, also where several cells ran at once.
     pub apart: bool,
     /// In the order in which they were asked for.
     pub cells: Vec<LabCell>,
@@ -52,6 +52,9 @@ pub struct LabCell {
     pub run: u32,
     /// RFC 3339 in UTC.
     pub started_at: String,
+    /// What it had to run on; `null` where nobody noted it.
+    #[serde(default)]
+    pub processors: Option<LabProcessors>,
     /// Why there are no figures of the tool's; `null` when there are.
     pub problem: Option<String>,
     /// What the tool says.
@@ -64,6 +67,15 @@ pub struct LabCell {
     pub offered: LabOffered,
     /// Truth, log and report side by side.
     pub percentiles: Vec<LabPercentile>,
+}
+
+/// What a cell had to run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabProcessors {
+    /// Processors of the tool.
+    pub tool: u32,
+    /// Neither the server nor another cell had one of them, nor anybody that of the server.
+    pub are_apart: bool,
 }
 
 /// What the server did, and the load that was asked for.

@@ -195,6 +195,37 @@ fn a_slow_load_is_counted_whole() {
     assert_eq!((run.count("/cells/0/offered/requests"), run.count("/cells/0/offered/planned")), (20, 20));
 }
 
+/// In the order in which they were asked for, whoever ends first.
+#[test]
+fn cells_may_run_at_once() {
+    let place = Place::new();
+    let tools = ["--tools", "unblink", "--length", "1s", "--runs", "2", "--jobs", "3", "-o", "lab", "--json"];
+    let said = place.call(&[&["lab", "run", "trickle", "healthy"][..], &tools[..]].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let lab = document(&said, &unblink_artifact::schema::lab_schema());
+    let cells = lab["cells"].as_array().expect("cells");
+    let names: Vec<_> = cells
+        .iter()
+        .map(|cell| (cell["scenario"]["name"].as_str(), cell["tool"]["name"].as_str(), cell["run"].as_u64()))
+        .collect();
+    let wanted: Vec<_> = ["trickle", "healthy"]
+        .into_iter()
+        .flat_map(|scenario| ["unblink-open", "unblink-closed"].map(|tool| (Some(scenario), Some(tool))))
+        .flat_map(|(scenario, tool)| [1, 2].map(|run| (scenario, tool, Some(run))))
+        .collect();
+    assert_eq!(names, wanted);
+    // A cell takes a second or more: the second one began before the first one's end.
+    let second = |nth: usize| {
+        let at = cells[nth]["started_at"].as_str().expect("a time");
+        at[17..23].parse::<f64>().expect("seconds")
+    };
+    assert!((second(1) - second(0)).rem_euclid(60.0) < 1.0, "{} {}", second(0), second(1));
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    assert_eq!(lab["apart"], processors >= 6);
+    assert_eq!(cells[0]["processors"]["are_apart"], processors >= 6);
+    assert!(said.stderr.contains("[8/8] "), "{said:?}");
+}
+
 /// What was finished is shown; server and tool are gone, and the same command goes on.
 #[test]
 fn a_lab_that_is_stopped_leaves_nothing_behind() {

@@ -255,7 +255,7 @@ impl Plan {
             timeout: self.spec.timeout,
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),
-            grain: Nanos::ZERO,
+            grain: None,
         }
     }
 

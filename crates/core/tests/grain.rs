@@ -1,6 +1,6 @@
 //! Arrivals that are taken note of together leave together, and their lateness is the generator's own.
 
-use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool};
+use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Grain, Pool};
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Recorder, Series};
@@ -32,7 +32,7 @@ fn arrivals_leave_at_multiples_of_the_grain() {
     let mut recorder = Recorder::new(Box::new(Bank::new(1)), Nanos::from_secs(1));
     recorder.begin(START, Nanos::ZERO, plan.load_length());
     let mut policy = plan.policy(0);
-    policy.grain = Nanos::from_millis(1);
+    policy.grain = Some(Grain { length: Nanos::from_millis(1), phase: Nanos::ZERO });
     let mut dispatch: Dispatch<Open> = Dispatch::new(policy);
     let mut opened = Actions::new();
     while opened.len() < 20 {

@@ -1,5 +1,6 @@
 //! How much processor time punctuality may cost.
 
+use unblink_core::dispatch::Grain;
 use unblink_core::time::Nanos;
 
 /// What a worker does in the last moments before an arrival falls due.
@@ -15,14 +16,16 @@ pub enum Pacing {
     Frugal,
 }
 
-/// With [`Pacing::Frugal`] arrivals leave at multiples of this, and so up to so much late, which counts as the
+/// With [`Pacing::Frugal`] arrivals leave together once in this, and so up to so much late, which counts as the
 /// generator's own lateness; answers are read when they come.
 const GRAIN: Nanos = Nanos::from_millis(1);
 
 impl Pacing {
-    /// Arrivals that fall due within so much leave together.
-    pub(crate) fn grain(self) -> Nanos {
-        if self == Pacing::Frugal { GRAIN } else { Nanos::ZERO }
+    /// Which arrivals leave together, of worker `worker` of so many. The workers take turns, so that they don't all want
+    /// a processor at once, nor the target get all it gets in a millisecond at its beginning.
+    pub(crate) fn grain(self, worker: usize, workers: u32) -> Option<Grain> {
+        let phase = Nanos(GRAIN.0 * worker as u64 / u64::from(workers.max(1)));
+        (self == Pacing::Frugal).then_some(Grain { length: GRAIN, phase })
     }
 
     /// The name of the mode.
@@ -212,6 +215,16 @@ mod tests {
             sum += if i < n { 0 } else { window.length().0 };
         }
         sum / n
+    }
+
+    #[test]
+    fn frugal_workers_take_turns() {
+        let phases = |workers: u32| -> Vec<u64> {
+            let grain = |worker| Pacing::Frugal.grain(worker, workers).expect("a grain");
+            (0..workers as usize).map(|worker| grain(worker).phase.0).collect()
+        };
+        assert_eq!((phases(1), phases(4)), (vec![0], vec![0, 250_000, 500_000, 750_000]));
+        assert_eq!(Pacing::Balanced.grain(0, 1), None);
     }
 
     #[test]

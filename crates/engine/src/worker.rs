@@ -119,7 +119,7 @@ impl<L: Load> Worker<L> {
         let mut policy = job.plan.policy(number as u32);
         // Users who wait for their answer are not kept waiting to save a wake-up.
         if job.plan.schedule().is_some() {
-            policy.grain = job.pacing.grain();
+            policy.grain = job.pacing.grain(number, job.plan.threads());
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let addresses = job.target.addresses.len();
@@ -204,7 +204,7 @@ impl<L: Load> Worker<L> {
     /// Waits until `wake` or the first socket, then works on what the sockets have. Returns the time.
     fn turn(&mut self, wake: Instant) -> Instant {
         let pending = !self.deferred.is_empty() || !self.unread.is_empty();
-        let awaits_answers = self.dispatch.gauges().in_flight > 0;
+        let awaits_answers = self.dispatch.awaits_answers();
         let now = self.pacer.wait(if pending { Instant(0) } else { wake }, awaits_answers);
         // First of all, so that what happens after a boundary is not counted before it.
         if self.has_started() && now >= self.handed_until + INTERVAL {

@@ -122,6 +122,7 @@ impl Job<'_> {
             tool: self.tool(&values),
             run: self.run,
             started_at,
+            processors: Some(self.processors.describe()),
             problem,
             percentiles: compare(self.case, self.truth, reported.as_ref(), &log),
             reported,

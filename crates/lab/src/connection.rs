@@ -42,8 +42,8 @@ pub(crate) enum Advance {
     Wait,
     /// There is more to do, but it is the others' turn.
     Again,
-    /// The last answer has left and the sending side is shut: close within a second, or when the client does.
-    Linger,
+    /// The last answer has left: [`shut_and_linger`](Connection::shut_and_linger) when there is time.
+    Answered,
     /// The connection is over.
     Closed,
     /// As [`Advance::Closed`], for a failure of TLS.
@@ -65,6 +65,10 @@ pub(crate) struct Connection {
     pub(crate) readable: bool,
     /// The client has shut its sending side, or closed.
     pub(crate) peer_closed: bool,
+    /// Nothing more can be sent to it or come from it.
+    pub(crate) is_gone: bool,
+    /// It waits for that.
+    pub(crate) is_queued: bool,
     ending: Ending,
 }
 
@@ -105,8 +109,15 @@ impl Connection {
             in_flight: None,
             readable: false,
             peer_closed: false,
+            is_gone: false,
+            is_queued: false,
             ending: Ending::No,
         }
+    }
+
+    /// What events are watched of.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// Queues an answer; [`advance`](Self::advance) sends it.
@@ -137,13 +148,7 @@ impl Connection {
             }
             match self.ending {
                 Ending::No => {}
-                Ending::AfterAnswer => {
-                    if !self.shut_sending() {
-                        return Advance::Closed;
-                    }
-                    self.ending = Ending::Lingering { discarded_bytes: 0 };
-                    return Advance::Linger;
-                }
+                Ending::AfterAnswer => return Advance::Answered,
                 Ending::Lingering { .. } => return self.discard(scratch),
             }
             let step = if self.backlog.is_empty() {
@@ -249,6 +254,21 @@ impl Connection {
                 self.out = None;
             }
         }
+    }
+
+    /// It has been given its last answer, and this has gone out as far as TLS or the socket takes it.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.ending != Ending::No && self.out.is_none()
+    }
+
+    /// Shuts the sending side of what is answered: close within a second, or when the client does. False: it is over.
+    pub(crate) fn shut_and_linger(&mut self) -> bool {
+        self.is_queued = false;
+        let lingers = !self.is_gone && self.shut_sending();
+        if lingers {
+            self.ending = Ending::Lingering { discarded_bytes: 0 };
+        }
+        lingers
     }
 
     fn shut_sending(&mut self) -> bool {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use unblink_artifact::lab::LabProcessors;
 
 use crate::timing::Clock;
 
@@ -96,7 +97,8 @@ fn read_all(file: &mut File) -> std::io::Result<Vec<u8>> {
 /// Which processors the server has, and which the tools.
 #[derive(Clone, Debug)]
 pub struct Processors {
-    apart: Option<(CpuSet, CpuSet)>,
+    sides: Option<(CpuSet, CpuSet)>,
+    are_apart: bool,
 }
 
 /// Who is to run.
@@ -107,29 +109,57 @@ pub(crate) enum Side {
 }
 
 impl Processors {
-    /// The first that may be used for the server, the others for the tools; both share where there is only one.
-    pub fn divide() -> Processors {
-        let Ok(all) = sched_getaffinity(None) else { return Processors { apart: None } };
-        let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu)).collect();
+    /// For cells that run at once: each has the first of its processors for its server, the others for its tools.
+    /// Where there are not two for each, all cells share one division; a lone processor is not divided.
+    pub fn divide(cells: usize) -> Vec<Processors> {
+        Self::divided(&usable(), cells.max(1))
+    }
+
+    /// For one cell at a time.
+    pub fn whole() -> Processors {
+        Self::of(&usable(), true)
+    }
+
+    fn divided(usable: &[usize], cells: usize) -> Vec<Processors> {
+        let size = usable.len() / cells;
+        if size >= 2 {
+            return usable.chunks_exact(size).take(cells).map(|own| Self::of(own, true)).collect();
+        }
+        vec![Self::of(usable, false); cells]
+    }
+
+    fn of(usable: &[usize], are_apart: bool) -> Processors {
         let Some((&first, others)) = usable.split_first().filter(|(_, others)| !others.is_empty()) else {
-            return Processors { apart: None };
+            return Processors { sides: None, are_apart: false };
         };
         let (mut server, mut tool) = (CpuSet::new(), CpuSet::new());
         server.set(first);
         others.iter().for_each(|&cpu| tool.set(cpu));
-        Processors { apart: Some((server, tool)) }
+        Processors { sides: Some((server, tool)), are_apart }
     }
 
-    /// Do both have their own?
-    pub fn are_apart(&self) -> bool {
-        self.apart.is_some()
+    /// As a cell's document says it.
+    pub fn describe(&self) -> LabProcessors {
+        let tool = match &self.sides {
+            Some((_, tool)) => tool.count(),
+            None => usable().len() as u32,
+        };
+        LabProcessors { tool, are_apart: self.are_apart }
+    }
+
+    /// Moves the calling thread to the tool's processors, so that a cell's neighbours have theirs for themselves.
+    pub fn enter(&self) {
+        if let Some((_, tool)) = &self.sides {
+            // Where it is not allowed, they share.
+            let _ = sched_setaffinity(None, tool);
+        }
     }
 
     /// Starts a program on its side's processors, all its threads included: they inherit them from a thread of
     /// ours that exists for this alone. It is a process group of its own, so that it ends with all that it starts.
     pub(crate) fn spawn(&self, side: Side, mut command: Command) -> std::io::Result<Child> {
         command.stdin(Stdio::null()).process_group(0);
-        let Some((server, tool)) = &self.apart else { return command.spawn() };
+        let Some((server, tool)) = &self.sides else { return command.spawn() };
         let set = if side == Side::Server { *server } else { *tool };
         let thread = std::thread::Builder::new().name("lab-spawn".to_owned());
         let spawned = thread.spawn(move || {
@@ -143,9 +173,34 @@ impl Processors {
     }
 }
 
+/// Processors that this process may use, at the most as many as it is given time for.
+fn usable() -> Vec<usize> {
+    let Ok(all) = sched_getaffinity(None) else { return Vec::new() };
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu)).take(count).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_at_once_have_processors_of_their_own_where_there_are_enough() {
+        let sides = |usable: &[usize], cells| {
+            let set = |set: &CpuSet| (0..16).filter(|&cpu| set.is_set(cpu)).collect::<Vec<_>>();
+            let divided = Processors::divided(usable, cells);
+            let side = |one: &Processors| {
+                (one.sides.as_ref().map(|(server, tool)| (set(server), set(tool))), one.describe().are_apart)
+            };
+            divided.iter().map(side).collect::<Vec<_>>()
+        };
+        let of = |server: usize, tool: &[usize]| Some((vec![server], tool.to_vec()));
+        assert_eq!(sides(&[0, 1], 1), [(of(0, &[1]), true)]);
+        assert_eq!(sides(&[2, 3, 5, 7, 8], 1), [(of(2, &[3, 5, 7, 8]), true)]);
+        assert_eq!(sides(&[2, 3, 5, 7, 8], 2), [(of(2, &[3]), true), (of(5, &[7]), true)]);
+        assert_eq!(sides(&[0, 1, 2], 2), [(of(0, &[1, 2]), false), (of(0, &[1, 2]), false)]);
+        assert_eq!(sides(&[4], 1), [(None, false)]);
+    }
 
     #[test]
     fn what_does_not_end_is_ended() {
@@ -160,7 +215,7 @@ mod tests {
     fn what_it_started_ends_with_it() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 60 & echo $!; wait"]).stdout(Stdio::piped());
-        let mut child = Processors { apart: None }.spawn(Side::Tool, command).expect("it starts");
+        let mut child = Processors::of(&[], false).spawn(Side::Tool, command).expect("it starts");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");

@@ -21,7 +21,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
     let cases = run::cases(&names, run::length(args.length)?)?;
     let places = tools::places(&args.definitions)?;
     let found = places.find(&definition).map_err(|reason| anyhow::anyhow!("{reason}"))?;
-    let processors = Processors::divide();
+    let processors = Processors::whole();
     let folder = match &args.output {
         Some(folder) => Cells { folder: folder.clone(), is_kept: true },
         None => {

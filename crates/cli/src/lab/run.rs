@@ -5,13 +5,15 @@ use crate::args::lab::run::RunArgs;
 use crate::{clock, environment, exit, output, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use unblink_artifact::lab::{LAB_SCHEMA, LabCell, LabDocument, LabSkipped};
 use unblink_core::time::Nanos;
 use unblink_engine::limits;
-use unblink_lab::{CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, rows};
+use unblink_lab::{
+    CELL_FILE, Case, CellError, Definition, Found, Job, Places, Processors, Scenario, Truth, rows,
+};
 use unblink_report::lab;
 
 /// The short profile.
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let definitions = tools::chosen(tools::definitions(&args.definitions)?, &args.tools)?;
     let (present, skipped) = who_is_here(definitions, &places);
     let folder = args.output.clone().unwrap_or_else(|| format!("unblink-lab-{}s", length.as_secs()).into());
-    let lab = Lab { args, places, processors: Processors::divide(), folder, stop: signals::flag()? };
+    let lab = Lab { args, places, folder, stop: signals::flag()? };
     for LabSkipped { tool, reason, .. } in &skipped {
         output::note(format_args!("{tool}: left out, {reason}"));
     }
@@ -77,7 +79,14 @@ pub(super) fn cases(names: &[String], length: Duration) -> Result<Vec<Case>> {
             format!("no scenario is called {name:?}; there are {}, and all", all().join(", "))
         })
     };
-    wanted.iter().map(case).collect()
+    let mut cases: Vec<Case> = Vec::new();
+    for case in wanted.iter().map(case) {
+        let case = case?;
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    Ok(cases)
 }
 
 fn who_is_here(definitions: Vec<Definition>, places: &Places) -> (Vec<(Definition, Found)>, Vec<LabSkipped>) {
@@ -97,45 +106,87 @@ fn who_is_here(definitions: Vec<Definition>, places: &Places) -> (Vec<(Definitio
 struct Lab<'a> {
     args: &'a RunArgs,
     places: Places,
-    processors: Processors,
     folder: PathBuf,
     stop: Arc<AtomicBool>,
 }
 
+/// A cell that is to be run.
+struct Wanted<'a> {
+    case: &'a Case,
+    truth: &'a Truth,
+    definition: &'a Definition,
+    found: &'a Found,
+    run: u32,
+}
+
+/// Whoever ends, well or badly, leaves nothing to the others: they would go on for hours after an error.
+struct EndsOthers<'a> {
+    next: &'a AtomicUsize,
+    end: usize,
+}
+
+impl Drop for EndsOthers<'_> {
+    fn drop(&mut self) {
+        self.next.store(self.end, Ordering::Relaxed);
+    }
+}
+
 impl Lab<'_> {
-    /// All cells, or those that were finished when somebody stopped it.
+    /// All cells in their order, or those that were finished when somebody stopped it.
     fn all(&self, cases: &[Case], present: &[(Definition, Found)]) -> Result<Vec<LabCell>> {
-        let count = cases.len() * present.len() * self.args.runs as usize;
-        let mut cells = Vec::with_capacity(count);
-        for case in cases {
-            let truth = case.truth();
+        let truths: Vec<Truth> = cases.iter().map(Case::truth).collect();
+        let mut wanted = Vec::new();
+        for (case, truth) in cases.iter().zip(&truths) {
             for (definition, found) in present {
-                for run in 1..=self.args.runs {
-                    let folder = self.folder.join(&case.scenario.name).join(&definition.name);
-                    let job = Job {
-                        case,
-                        truth: &truth,
-                        definition,
-                        found,
-                        own: &self.places.own,
-                        processors: &self.processors,
-                        folder: &folder.join(run.to_string()),
-                        run,
-                        stop: &self.stop,
-                    };
-                    let Some(cell) = cell(&job, self.args.again)? else {
-                        output::note(format_args!(
-                            "stopped after {} of {count} cells; the same command goes on",
-                            cells.len()
-                        ));
-                        return Ok(cells);
-                    };
-                    say(&cell, cells.len() + 1, count);
-                    cells.push(cell);
-                }
+                wanted.extend((1..=self.args.runs).map(|run| Wanted { case, truth, definition, found, run }));
             }
         }
-        Ok(cells)
+        let lanes = Processors::divide((self.args.jobs as usize).min(wanted.len()));
+        let (next, done) = (&AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let (wanted, done) = (&wanted, &done);
+            let lane = |processors| scope.spawn(move || self.lane(processors, wanted, next, done));
+            let lanes: Vec<_> = lanes.iter().map(lane).collect();
+            lanes.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+        });
+        for lane in ended {
+            lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if done.len() < wanted.len() {
+            let (done, count) = (done.len(), wanted.len());
+            output::note(format_args!("stopped after {done} of {count} cells; the same command goes on"));
+        }
+        done.sort_by_key(|&(nth, _)| nth);
+        Ok(done.into_iter().map(|(_, cell)| cell).collect())
+    }
+
+    /// One cell after the other on the same processors, until none is left.
+    fn lane(
+        &self,
+        processors: &Processors,
+        wanted: &[Wanted<'_>],
+        next: &AtomicUsize,
+        done: &Mutex<Vec<(usize, LabCell)>>,
+    ) -> Result<()> {
+        let _others = EndsOthers { next, end: wanted.len() };
+        if self.args.jobs > 1 {
+            processors.enter();
+        }
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&Wanted { case, truth, definition, found, run }) = wanted.get(nth) else {
+                return Ok(());
+            };
+            let folder = self.folder.join(&case.scenario.name).join(&definition.name).join(run.to_string());
+            let own = &self.places.own;
+            let (folder, stop) = (&folder, &*self.stop);
+            let job = Job { case, truth, definition, found, own, processors, folder, run, stop };
+            let Some(cell) = cell(&job, self.args.again)? else { return Ok(()) };
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            say(&cell, done.len() + 1, wanted.len());
+            done.push((nth, cell));
+        }
     }
 
     fn document(&self, cells: Vec<LabCell>, skipped: Vec<LabSkipped>) -> Result<LabDocument> {
@@ -145,7 +196,7 @@ impl Lab<'_> {
             finished_at: clock::now(),
             command: std::env::args().collect(),
             environment: environment::describe(&limits::raise()),
-            apart: self.processors.are_apart(),
+            apart: cells.iter().all(|cell| cell.processors.is_some_and(|processors| processors.are_apart)),
             rows: rows(&cells),
             cells,
             skipped,
@@ -166,7 +217,8 @@ pub(super) fn cell(job: &Job<'_>, again: bool) -> Result<Option<LabCell>> {
     if job.folder.exists() {
         std::fs::remove_dir_all(job.folder).with_context(|| format!("can't empty {:?}", job.folder))?;
     }
-    output::note(format_args!("{}: {} …", job.case.scenario.name, job.definition.name));
+    let run = if job.run > 1 { format!(", run {}", job.run) } else { String::new() };
+    output::note(format_args!("{}: {}{run} …", job.case.scenario.name, job.definition.name));
     let cell = match job.run(clock::now()) {
         Err(CellError::Stopped) => return Ok(None),
         cell => cell?,
@@ -178,7 +230,9 @@ pub(super) fn cell(job: &Job<'_>, again: bool) -> Result<Option<LabCell>> {
 fn known(job: &Job<'_>, path: &Path) -> Option<LabCell> {
     let text = std::fs::read_to_string(path).ok()?;
     let cell: LabCell = serde_json::from_str(&text).ok()?;
-    let same = cell.scenario == job.case.describe() && cell.tool == job.planned_tool();
+    let same = cell.scenario == job.case.describe()
+        && cell.tool == job.planned_tool()
+        && cell.processors == Some(job.processors.describe());
     // A tool that failed gets another chance.
     (same && cell.problem.is_none()).then_some(cell)
 }

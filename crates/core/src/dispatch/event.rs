@@ -3,7 +3,7 @@
 use super::ConnId;
 use crate::failure::FailureKind;
 use crate::record::Answer;
-use crate::time::Nanos;
+use crate::time::{Instant, Nanos};
 
 /// What happened, as seen from outside.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,44 @@ pub struct Policy {
     pub drain: Nanos,
     /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
     pub idempotent: Vec<bool>,
-    /// Arrivals are taken note of together, at multiples of this on the clock; zero: each when it falls due. The
-    /// difference is the generator's own lateness.
-    pub grain: Nanos,
+    /// Arrivals are taken note of together; `None`: each when it falls due. The difference is the generator's own
+    /// lateness.
+    pub grain: Option<Grain>,
+}
+
+/// The moments at which arrivals are taken note of: `phase` on the clock, and every `length` from there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grain {
+    /// From one to the next; not zero.
+    pub length: Nanos,
+    /// When the first is; less than `length`. Workers on the same grid would all want a processor at once.
+    pub phase: Nanos,
+}
+
+impl Grain {
+    /// The latest of the moments until `now`; the clock's zero when there is none.
+    pub(super) fn last(self, now: Instant) -> Instant {
+        let Grain { length, phase } = self;
+        Instant(now.0.checked_sub(phase.0).map_or(0, |since| since / length.0 * length.0 + phase.0))
+    }
+
+    /// The first of the moments from `due` on.
+    pub(super) fn next(self, due: Instant) -> Instant {
+        let Grain { length, phase } = self;
+        Instant(due.0.saturating_sub(phase.0).div_ceil(length.0) * length.0 + phase.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_begins_at_its_phase() {
+        let grain = Grain { length: Nanos(10), phase: Nanos(3) };
+        let last = [0, 2, 3, 12, 13].map(|now| grain.last(Instant(now)).0);
+        assert_eq!(last, [0, 0, 3, 3, 13]);
+        let next = [0, 3, 4, 13, 14].map(|due| grain.next(Instant(due)).0);
+        assert_eq!(next, [3, 3, 13, 13, 23]);
+    }
 }

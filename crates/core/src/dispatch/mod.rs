@@ -13,7 +13,7 @@ mod expiry;
 mod opening;
 mod slab;
 
-pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Policy, Pool};
+pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Grain, Policy, Pool};
 pub use opening::OPENS_PER_TICK_MAX;
 pub use slab::ConnId;
 
@@ -144,6 +144,12 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
+    /// Requests are under way.
+    #[inline]
+    pub fn awaits_answers(&self) -> bool {
+        self.flights.len > 0
+    }
+
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
         // Carrying an action out says nothing about what is left to do.
@@ -196,7 +202,7 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
             let due = if self.wakes_for_due() { load.next_due() } else { None };
-            let due = due.map(|due| self.next_grain(due));
+            let due = due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due)));
             let blocked = self.blocked_until.filter(|_| load.waiting() > 0);
             let drained = Some(self.drain_end(load));
             wake = [wake, head, due, blocked, drained].into_iter().flatten().min();
@@ -308,7 +314,7 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        self.take_note_of_due(self.last_grain(now), now, rec);
+        self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
         self.blocked_until = self.blocked_until.filter(|&until| now < until);
         let mut sends = 0;
         while self.idle.len > 0 && self.waiting() > 0 {
@@ -330,22 +336,6 @@ impl<L: Load> Dispatch<L> {
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
             self.more_to_do = true;
-        }
-    }
-
-    /// The latest moment until `now` at which arrivals are taken note of.
-    fn last_grain(&self, now: Instant) -> Instant {
-        match self.policy.grain {
-            Nanos::ZERO => now,
-            Nanos(grain) => Instant(now.0 / grain * grain),
-        }
-    }
-
-    /// The first moment from `due` on at which arrivals are taken note of.
-    fn next_grain(&self, due: Instant) -> Instant {
-        match self.policy.grain {
-            Nanos::ZERO => due,
-            Nanos(grain) => Instant(due.0.div_ceil(grain) * grain),
         }
     }
 

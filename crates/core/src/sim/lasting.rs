@@ -1,13 +1,11 @@
 //! Several runs, one after the other, against one server.
 
-use super::intervals::Intervals;
 use super::server::Server;
 use super::world::World;
-use super::{Part, WorldSpec, ZERO, drive_load};
+use super::{WorldSpec, ZERO, drive_until};
 use crate::plan::Plan;
 use crate::record::Interval;
 use crate::time::{Instant, Nanos};
-use std::cell::Cell;
 use std::ops::ControlFlow;
 
 /// A world whose server outlives a run: what one run does to it, the next one meets. Stretches on the server's clock
@@ -34,15 +32,12 @@ impl LastingWorld {
 
     /// Runs `plan` with one worker and hands every interval to `look`, which says whether the load is to go on. Gives
     /// for how long the load was offered, after the schedule's zero.
-    pub fn run(&mut self, plan: &Plan, mut look: impl FnMut(&Interval) -> ControlFlow<()>) -> Nanos {
+    pub fn run(&mut self, plan: &Plan, look: impl FnMut(&Interval) -> ControlFlow<()>) -> Nanos {
         let zero = self.now;
         let server = self.server.clone();
         let seed = self.spec.seed.wrapping_add(self.runs);
         let mut world = World::new(server, self.spec.network, self.spec.generator, zero, seed, ());
-        let enough = Cell::new(false);
-        let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
-        let intervals = Intervals::new(plan, zero, each);
-        let driven = drive_load(plan, Part::default(), &mut world, zero, Some(&enough), intervals);
+        let driven = drive_until(plan, &mut world, zero, look);
         self.server = world.into_server();
         self.now = driven.end.max(zero);
         self.runs += 1;

@@ -116,14 +116,11 @@ pub fn simulate_until(
     plan: &Plan,
     world: &WorldSpec,
     watch: impl Watch,
-    mut look: impl FnMut(&Interval) -> ControlFlow<()>,
+    look: impl FnMut(&Interval) -> ControlFlow<()>,
 ) -> (SimSummary, Nanos) {
-    let enough = Cell::new(false);
-    let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
-    let intervals = Intervals::new(plan, ZERO, each);
     let server = Server::new(world.server.clone(), ZERO, world.seed);
     let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
-    let driven = drive_load(plan, Part::default(), &mut around, ZERO, Some(&enough), intervals);
+    let driven = drive_until(plan, &mut around, ZERO, look);
     (driven.summary, driven.offered(plan, ZERO))
 }
 
@@ -141,6 +138,18 @@ impl Driven {
     fn offered(&self, plan: &Plan, zero: Instant) -> Nanos {
         self.ended.map_or(plan.load_length(), |ended| ended.since(zero).min(plan.load_length()))
     }
+}
+
+/// The whole of `plan`, for as long as `look` lets the load go on.
+fn drive_until<W: Watch>(
+    plan: &Plan,
+    world: &mut World<W>,
+    zero: Instant,
+    mut look: impl FnMut(&Interval) -> ControlFlow<()>,
+) -> Driven {
+    let enough = Cell::new(false);
+    let each = |interval: &Interval| enough.set(look(interval).is_break() || enough.get());
+    drive_load(plan, Part::default(), world, zero, Some(&enough), Intervals::new(plan, zero, each))
 }
 
 fn drive_load<W: Watch, F: FnMut(&Interval)>(

@@ -52,6 +52,7 @@ fn cell(name: &str, played: &Played) -> LabCell {
         },
         run: 1,
         started_at: String::new(),
+        processors: None,
         problem: None,
         percentiles: compare(&case, &truth, Some(&reported), &log),
         reported: Some(reported),

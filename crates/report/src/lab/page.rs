@@ -154,7 +154,7 @@ fn spectrum(doc: &LabDocument, name: &str) -> Picture {
 pub(super) fn about(doc: &LabDocument) -> String {
     let Some(cell) = doc.cells.first() else { return "Nothing was run.".into() };
     let tools = words::distinct(doc.rows.iter().map(|row| row.tool.as_str())).len();
-    let apart = if doc.apart { "with processors of their own" } else { "on one processor with the server" };
+    let apart = if doc.apart { "with processors of their own" } else { "on processors shared with others" };
     format!(
         "{} in {}, {} each, {apart}",
         format::plural(tools as u64, "tool or mode", "tools and modes"),

@@ -39,7 +39,7 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
         screen.paragraph(
             0,
             Paint::Finding,
-            "One processor for server and tool: times are longer than they need be.",
+            "Server and tool, or several cells, shared processors: times are longer than they need be.",
         );
     }
     if !doc.skipped.is_empty() {

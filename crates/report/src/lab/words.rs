@@ -8,7 +8,8 @@ use unblink_artifact::lab::{LabCell, LabDocument, LabPercentile, LabRow, Mechani
 pub(super) const DECIDING: f64 = 0.99;
 
 pub(super) fn line(cell: &LabCell) -> String {
-    let name = format!("{}: {}", cell.scenario.name, cell.tool.name);
+    let run = if cell.run > 1 { format!(", run {}", cell.run) } else { String::new() };
+    let name = format!("{}: {}{run}", cell.scenario.name, cell.tool.name);
     if let Some(problem) = &cell.problem {
         return format!("{name}: no figures, {problem}");
     }

@@ -224,6 +224,19 @@ pub(crate) fn rate_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, n
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
 }
 
+/// Vertical grid lines for changes along x, as shares.
+pub(crate) fn change_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
+    for tick in scale.ticks((plot.width() / 110.0) as usize) {
+        let sign = match tick {
+            _ if tick > 0.0 => "+",
+            _ if tick < 0.0 => "−",
+            _ => "",
+        };
+        vertical(canvas, plot, scale.at(tick), &format!("{sign}{}", format::percent(tick.abs())));
+    }
+    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
+}
+
 /// A round duration as a label.
 pub(crate) fn duration_tick(ns: f64) -> String {
     format::duration(ns.round() as u64)

@@ -1,9 +1,8 @@
 //! How each figure of a soak changed, as a share of its own level, with its interval.
 
-use super::axis::{Plot, Scale, vertical};
+use super::axis::{Plot, Scale, change_axis_below};
 use super::canvas::{Anchor, Canvas};
 use crate::facts;
-use crate::format;
 use unblink_artifact::document::{Soak, SoakFigure, SoakFigureName};
 
 /// Shares of a level beyond which a picture would show nothing else.
@@ -19,18 +18,7 @@ pub(super) fn draw(canvas: &mut Canvas, soak: &Soak) {
     let ends = soak.figures.iter().flat_map(|f| [share(f, f.low), share(f, f.high)]);
     let most = ends.fold(SHARE_MIN, |most, share| most.max(share.abs() * 1.1)).min(SHARE_MAX);
     let x = Scale::linear((-most, most), (plot.left, plot.right));
-    for part in [-1.0, -0.5, 0.0, 0.5, 1.0] {
-        let value = part * most / 1.1;
-        let sign = if value > 0.0 {
-            "+"
-        } else if value < 0.0 {
-            "−"
-        } else {
-            ""
-        };
-        vertical(canvas, &plot, x.at(value), &format!("{sign}{}", format::percent(value.abs())));
-    }
-    canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, "change, as a share of its level");
+    change_axis_below(canvas, &plot, &x, "change, as a share of its level");
     canvas.line("reach", (x.at(0.0), plot.top), (x.at(0.0), plot.bottom));
     let height = plot.height() / soak.figures.len() as f64;
     for (i, figure) in soak.figures.iter().enumerate() {

@@ -15,6 +15,7 @@ EXAMPLES
   unblink lab run stall
   unblink lab run stall pauses --tools unblink,wrk,k6 --short
   unblink lab run all --runs 3 -o lab
+  unblink lab run all --short --jobs 6
   unblink lab run stall --tool my-tool.toml
 
 EXIT STATUS
@@ -46,6 +47,10 @@ pub(crate) struct RunArgs {
     /// Runs of each cell; their middle is shown
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = value::positive)]
     pub runs: u32,
+
+    /// Cells that run at once, each with two processors or more of its own where there are so many
+    #[arg(short, long, value_name = "COUNT", default_value = "1", value_parser = value::positive)]
+    pub jobs: u32,
 
     /// Where cells are kept, and found again [default: unblink-lab-60s, by the length]
     #[arg(short, long, value_name = "DIR")]
