@@ -182,7 +182,7 @@ fn fill(canvas: &mut Canvas, at: (f64, f64), size: (f64, f64), line: Option<&Lab
         None => "none",
         Some((_, _, true)) => "good",
         Some((_, error, _)) => match error {
-            e if e < -0.9 => "low-3",
+            e if e < -0.8 => "low-3",
             e if e < -0.5 => "low-2",
             e if e < 0.0 => "low-1",
             e if e < 0.5 => "high-1",
