@@ -2,11 +2,22 @@
 
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
+# Where `make install` puts things; DESTDIR is for packagers.
+PREFIX ?= /usr/local
+DESTDIR ?=
+# What is installed: `make install BINARY=...` takes another, such as the static one.
+BINARY ?= $(TARGET)/release/unblink
+
+MUSL := $(shell uname -m)-unknown-linux-musl
+STATIC := $(TARGET)/$(MUSL)/release/unblink
+# Where systems keep the certificates that they trust.
+CERTIFICATES = $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
+
 # Where Debian puts nginx; an ordinary user's PATH may lack it.
 export PATH := $(PATH):/usr/sbin
 
 .NOTPARALLEL:
-.PHONY: help setup build demo test lint check-oracle bench lab
+.PHONY: help setup build static image install demo test lint check-oracle bench lab
 
 help: ## what there is to run (this list)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -17,6 +28,27 @@ setup: ## check for what building and testing need, and install what is missing 
 build: ## the release binary, target/release/unblink
 	@tools/setup build
 	cargo build --release --locked --package unblink
+
+# musl-gcc compiles the C of TLS and SQLite; where musl is the system's own C library, cc does.
+static: ## one file that needs no library: target/*-unknown-linux-musl/release/unblink
+	@tools/setup static
+	env CC_$(subst -,_,$(MUSL))=$$(command -v musl-gcc || echo cc) \
+		cargo build --release --locked --package unblink --target $(MUSL)
+
+image: static ## a container image with that file in it and no system (podman or docker)
+	mkdir -p $(TARGET)/image
+	cp $(STATIC) $(TARGET)/image/unblink
+	cp $(or $(CERTIFICATES),$(error no certificates: install ca-certificates)) $(TARGET)/image/ca-certificates.crt
+	$$(command -v podman || echo docker) build -t unblink -f Containerfile $(TARGET)/image
+
+install: ## binary, manual pages and completions into /usr/local (PREFIX=, DESTDIR=)
+	@test -x $(BINARY) || $(MAKE) build
+	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/unblink
+	$(BINARY) man -o $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	$(BINARY) completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/unblink
+	$(BINARY) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_unblink
+	$(BINARY) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/unblink.fish
 
 demo: build ## a stalling server, measured wrongly and rightly, side by side
 	$(TARGET)/release/unblink demo

@@ -17,6 +17,9 @@ use unblink_core::sim::Random;
 pub const ALARM_LEVEL: f64 = 0.01;
 /// Values on either side of a cut at the least: fewer tell no level.
 pub const SIDE_MIN: usize = 3;
+/// Fewer show no change that lasts, however clear: of a + b values in any order, 2 in (a + b)!/(a!·b!) show the two levels as
+/// clearly, and only from 5 + 5 on is that rare enough (1 in 126).
+pub const RUNS_MIN: usize = 10;
 /// Orders that are drawn for each test.
 const ORDERS: u32 = 999;
 /// The same answer for the same series.
@@ -211,6 +214,22 @@ mod tests {
         for values in [&[][..], &[1.0], &[1.0, 9.0], &[0.0, 0.1, 0.0, 9.0, 9.1], &[5.0; 40]] {
             assert_eq!(change_points(values), []);
         }
+    }
+
+    /// Of levels as far apart as one likes.
+    #[test]
+    fn a_change_that_lasts_takes_ten_values() {
+        let is_seen = |before: usize, after: usize| {
+            let level = |i: usize| if i < before { 0.0 } else { 1e6 };
+            let values: Vec<f64> = (0..before + after).map(|i| level(i) + 1e-3 * i as f64).collect();
+            change_points(&values).iter().any(|point| point.at == before)
+        };
+        for count in 6..RUNS_MIN {
+            assert!((3..=count - 3).all(|before| !is_seen(before, count - before)), "{count}");
+        }
+        assert!(is_seen(RUNS_MIN / 2, RUNS_MIN / 2));
+        // With three on one side it takes thirteen.
+        assert!(!is_seen(7, 3) && is_seen(10, 3) && is_seen(3, 10));
     }
 
     #[test]

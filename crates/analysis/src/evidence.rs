@@ -42,6 +42,30 @@ pub enum Pool {
     },
 }
 
+/// A closed population.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Users {
+    /// Over all workers.
+    pub all: u64,
+    /// Those who had begun when measuring did; not known of a simulated tool, nor from before this was counted.
+    pub begun: Option<u64>,
+}
+
+/// One address of a target that has several, over the whole run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Connections to it that became usable.
+    pub usable: u64,
+    /// Attempts that it refused.
+    pub refused: u64,
+    /// Attempts that it left without an answer.
+    pub unanswered: u64,
+    /// Attempts that failed otherwise.
+    pub unreachable: u64,
+}
+
 /// What happened in one stretch of time, warm-up included.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Row {
@@ -87,6 +111,8 @@ pub struct WrongClient<'a> {
     pub name: &'a str,
     /// Planned arrivals that it never sent.
     pub omitted: u64,
+    /// Arrivals that would have come while its users waited for longer than usual.
+    pub waiting_omitted: u64,
     /// Response times that it made up.
     pub invented: u64,
 }
@@ -96,6 +122,8 @@ pub struct WrongClient<'a> {
 pub struct Evidence<'a> {
     /// Who decided when a request starts.
     pub model: Model,
+    /// Of a closed load.
+    pub users: Option<Users>,
     /// The measured shape is one constant rate.
     pub is_hold: bool,
     /// The load grows on purpose beyond what the target carries (a spike, stress): what the target then loses is what
@@ -103,6 +131,8 @@ pub struct Evidence<'a> {
     pub by_phase: bool,
     /// How the run ended.
     pub end: End,
+    /// Why the request before the run failed; nothing was measured then.
+    pub preflight: Option<&'a str>,
     /// Only a part of the run is looked at: arrivals cross its borders.
     pub is_part: bool,
     /// The begin of the run was left out as a transient: arrivals cross that border.
@@ -127,6 +157,8 @@ pub struct Evidence<'a> {
     pub timeout: Nanos,
     /// Connections.
     pub pool: Pool,
+    /// The addresses of the target, as far as they are known.
+    pub addresses: &'a [Address<'a>],
     /// Share of the time in which the workers' loops worked, 0 to 1; spinning is not work.
     pub busy_share: f64,
     /// The same for the busiest interval.

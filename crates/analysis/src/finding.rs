@@ -36,6 +36,8 @@ macro_rules! codes {
 codes! {
     /// Outcomes do not add up to what was scheduled.
     Accounting = "accounting";
+    /// The request before the run failed: nothing was measured.
+    PreflightFailed = "preflight_failed";
     /// No arrival fell into the measured part.
     NothingMeasured = "nothing_measured";
     /// No connection was ever usable.
@@ -64,6 +66,8 @@ codes! {
     ClientShedLoad = "client_shed_load";
     /// This machine ran out of ports or descriptors.
     LocalLimit = "local_limit";
+    /// One address of several hardly took a connection.
+    AddressDead = "address_dead";
     /// Arrivals waited because the pool was full.
     PoolLimitReached = "pool_limit_reached";
     /// Failures are many enough to shape a percentile.
@@ -88,6 +92,10 @@ codes! {
     SimulatedClient = "simulated_client";
     /// The rate changed on purpose, so that the percentiles mix different loads.
     RateChanged = "rate_changed";
+    /// Users of a closed population had not begun when measuring did.
+    UsersNotBegun = "users_not_begun";
+    /// A closed population has more users than connections.
+    UsersOutnumberConnections = "users_outnumber_connections";
     /// The load was closed.
     ClosedLoop = "closed_loop";
 }
@@ -105,4 +113,11 @@ pub struct Finding {
     pub remedy: String,
     /// The numbers behind it, by name with unit.
     pub evidence: Vec<(&'static str, f64)>,
+}
+
+impl Finding {
+    /// A number of the evidence.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.evidence.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
 }

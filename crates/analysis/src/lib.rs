@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod finding;
 pub mod interval;
+pub mod moves;
 pub mod precision;
 pub mod quantile;
 pub mod shapes;

@@ -65,8 +65,9 @@ pub(crate) fn percent(share: f64) -> String {
         p if p < 1.0 => (p * 1000.0).round() / 1000.0,
         p if p < 10.0 => (p * 100.0).round() / 100.0,
         p if p < 99.9 => (p * 10.0).round() / 10.0,
-        // Less an error of rounding, which must not cost a digit.
-        p => (p * 100.0 + 1e-9).floor() / 100.0,
+        p if p < 99.99 => (p * 100.0).round() / 100.0,
+        // Never up to all of it; less an error of rounding, which must not cost a digit.
+        p => (p * 1000.0 + 1e-9).floor() / 1000.0,
     };
     format!("{rounded}{UNIT_SPACE}%")
 }
@@ -129,7 +130,9 @@ mod tests {
         }
         assert_eq!(plain(of(1_203, 60_000)), "1 203 of 60 000");
         assert_eq!(plain(count(1_000_000)), "1 000 000");
-        assert_eq!(plain(percent(0.999_99)), "99.99 %");
+        assert_eq!(plain(percent(0.999_99)), "99.999 %");
+        assert_eq!(plain(percent(0.999_568_93)), "99.96 %", "as in the account");
+        assert_eq!(plain(percent(0.999_999_9)), "99.999 %");
         assert_eq!(plain(percent(0.000_5)), "0.05 %");
         assert_eq!(plain(percent(1.0 / 3.0)), "33.3 %");
         assert_eq!(plain(percent(0.29)), "29 %");

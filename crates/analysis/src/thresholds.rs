@@ -57,6 +57,12 @@ pub const SATURATED_LEVEL_SHARE: f64 = 0.50;
 /// Into how many stretches the last half of a hold is cut.
 pub const SATURATED_STRETCHES: usize = 4;
 
+/// A target has more than enough to work on when so many times as many requests are in flight as it works on at once
+/// at its best (by Little's law, from its best second and its quickest answer): the others queue in it.
+pub const CONNECTIONS_ENOUGH: f64 = 4.0;
+/// So many times as many connections keep it busy, also while one answer is under way and the next request is.
+pub const CONNECTIONS_SUGGESTED: f64 = 2.0;
+
 /// In a run too short for that, more than this share of all arrivals unanswered when the load ended
 /// degrades it: the target may be saturated or only slow.
 pub const TOO_SHORT_UNANSWERED_SHARE: f64 = 0.02;

@@ -3,6 +3,7 @@
 use crate::checks;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, FindingCode, Severity};
+pub use crate::moves::GENERATOR_IS_NARROWEST;
 
 /// Can the run be believed?
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,14 +37,13 @@ pub fn assess(evidence: &Evidence<'_>) -> Assessment {
     Assessment { status, findings }
 }
 
-/// In the evidence of [`FindingCode::Saturated`]: 1 where the arrivals pile up in the generator, 0 elsewhere.
-pub const GENERATOR_IS_NARROWEST: &str = "generator_is_narrowest";
-
 /// Is an invalidating finding of this code the target's doing? It then says that the target failed under the load,
 /// not that the measurement did. `generator_is_narrowest`: of what is saturated.
 pub fn is_targets_doing(code: &str, generator_is_narrowest: bool) -> bool {
-    use FindingCode::{ClientShedLoad, FailuresShapePercentile, NeverConnected, NoAnswers, Saturated};
+    use FindingCode::{
+        ClientShedLoad, FailuresShapePercentile, NeverConnected, NoAnswers, PreflightFailed, Saturated,
+    };
     // What a full pool sheds, a target has kept waiting for: the same pool was enough for another one.
-    let codes = [NeverConnected, NoAnswers, FailuresShapePercentile, ClientShedLoad];
+    let codes = [PreflightFailed, NeverConnected, NoAnswers, FailuresShapePercentile, ClientShedLoad];
     codes.iter().any(|of| of.code() == code) || (code == Saturated.code() && !generator_is_narrowest)
 }

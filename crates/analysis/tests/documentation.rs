@@ -3,6 +3,7 @@
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::steady::{INTERVALS_MIN, LEVELS_RATIO_MAX};
 use unblink_analysis::thresholds::*;
+use unblink_core::record::BEGUN_GRACE;
 
 /// `| code | found when | severity | what to do |`
 fn table() -> Vec<(String, String)> {
@@ -32,7 +33,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 15] = [
+    let expected: [(&str, Vec<String>); 17] = [
         (
             "saturated",
             vec![
@@ -40,6 +41,7 @@ fn every_threshold_is_the_documented_one() {
                 format!("each of {SATURATED_STRETCHES} stretches"),
                 format!("more than {} of what fell due in it", percent(SATURATED_GROWTH_SHARE)),
                 format!("more than {} of what falls due within", percent(SATURATED_LEVEL_SHARE)),
+                format!("given {CONNECTIONS_ENOUGH} times as many"),
             ],
         ),
         (
@@ -117,6 +119,11 @@ fn every_threshold_is_the_documented_one() {
         ("client_shed_load", vec![format!("invalidates above {}", percent(SHED_SHARE_INVALIDATES))]),
         ("local_limit", vec![format!("invalidates when above {}", percent(LOCAL_LIMIT_SHARE_INVALIDATES))]),
         ("pool_limit_reached", vec![late(POOL_WAITED_SHARE_DEGRADES)]),
+        ("users_not_begun", vec![format!("within {} ms of it", BEGUN_GRACE.0 / 1_000_000)]),
+        (
+            "users_outnumber_connections",
+            vec![format!("degrades when more than {}", percent(POOL_WAITED_SHARE_DEGRADES))],
+        ),
         (
             "failures_shape_percentile",
             vec![format!("invalidates above {}", percent(FAILED_SHARE_INVALIDATES))],

@@ -4,9 +4,11 @@
 #[path = "../examples/knees/worlds.rs"]
 mod worlds;
 
-use unblink_analysis::experiment::knee::{Doom, Knee, Settings};
+use unblink_analysis::experiment::knee::{Doom, Knee, Reaches, Settings};
 use unblink_analysis::experiment::{Experiment, Purpose};
 use unblink_core::schedule::Rate;
+use unblink_core::sim::{ServerSpec, Service};
+use unblink_core::time::Nanos;
 use worlds::World;
 
 fn world(name: &str) -> World {
@@ -108,4 +110,65 @@ fn a_seed_gives_the_same_search_again() {
         worlds::search(&world("cap of 5, even arrivals"), 3, settings()),
     );
     assert_eq!(a.steps(), b.steps());
+}
+
+/// Four servers of 4 ms each: by the formula of Erlang the p99 is 40 ms at 875/s.
+fn four_servers() -> World {
+    let service = Service::Exponential { mean: Nanos::from_millis(4) };
+    World {
+        name: "M/M/4",
+        server: ServerSpec { slots: Some(4), ..ServerSpec::new(service) },
+        is_poisson: true,
+        limit: Nanos::from_millis(40),
+        exact_per_s: Some(875.0),
+    }
+}
+
+/// Five minutes are not enough for the defaults, and all but one bracket must hold what is exact.
+#[test]
+fn five_minutes_end_with_a_bracket() {
+    let within = Nanos::from_secs(300);
+    let (mut wrong, mut widths) = (0, Vec::new());
+    for seed in 1..=6 {
+        let settings = Settings { within: Some(within), resolution: 0.1, ..worlds::settings() };
+        let knee = worlds::search(&four_servers(), seed, settings);
+        assert!(knee.load_time() <= within && knee.doomed().is_none(), "seed {seed}: {:?}", knee.doomed());
+        let bracket = knee.bracket();
+        let (Some(good), Some(missed)) = (bracket.good, bracket.missed_from) else {
+            panic!("seed {seed}: {bracket:?}")
+        };
+        wrong += u32::from(good.as_per_s() > 875.0 || missed.as_per_s() < 875.0);
+        widths.push(missed.as_per_s() / good.as_per_s());
+    }
+    let narrow = widths.iter().filter(|width| **width < 1.2).count();
+    assert!(narrow >= 5, "{widths:?}");
+    assert!(wrong <= 1, "{wrong} of 6 brackets don't hold 875/s");
+}
+
+/// Away from the border a rate that was asked for takes a few trials.
+#[test]
+fn what_was_asked_is_settled_soon() {
+    for (asked, expected) in [(600, Reaches::Yes), (1_050, Reaches::No)] {
+        let rate = Rate::per_second(asked);
+        let settings = Settings { start: rate, at_least: Some(rate), ..worlds::settings() };
+        for seed in 1..=3 {
+            let knee = worlds::search(&four_servers(), seed, settings.clone());
+            assert_eq!(knee.reaches(rate), expected, "{asked}, seed {seed}");
+            assert!(knee.is_bracketed() && knee.steps().len() <= 3, "{asked}, seed {seed}");
+        }
+    }
+}
+
+/// A rate at the border itself can't be told, and must hardly ever be told wrong: 875/s is where it is.
+#[test]
+fn a_rate_at_the_border_is_not_told() {
+    let rate = Rate::per_second(875);
+    let within = Some(Nanos::from_secs(240));
+    let settings = Settings { start: rate, at_least: Some(rate), within, ..worlds::settings() };
+    let told = (1..=20).filter(|&seed| {
+        let knee = worlds::search(&four_servers(), seed, settings.clone());
+        knee.reaches(rate) != Reaches::Undecided
+    });
+    let told: Vec<u64> = told.collect();
+    assert!(told.len() <= 2, "{told:?}");
 }

@@ -1,88 +1,14 @@
 //! Objectives: the grammar, and verdicts on runs whose truth is known.
 
+mod slo_support;
+
 use proptest::prelude::*;
+use slo_support::{World, uniform};
 use unblink_analysis::interval::{EndedBy, History};
+use unblink_analysis::moves::Moves;
 use unblink_analysis::slo::*;
 use unblink_core::record::Track;
 use unblink_core::time::{Nanos, SECOND_NS};
-
-/// A run of one interval a second, each of which holds `per_second(second)` response times in ms.
-struct World {
-    completed: Track<u64>,
-    censored: Track<u64>,
-    history: History,
-    errors: RatioHistory,
-    mean: RatioHistory,
-    counts: Counts,
-    seconds: u64,
-}
-
-impl World {
-    fn new(seconds: u64, per_second: impl Fn(u64) -> Vec<u64>) -> World {
-        World::with_errors(seconds, per_second, |_| 0)
-    }
-
-    fn with_errors(seconds: u64, per_second: impl Fn(u64) -> Vec<u64>, errors: impl Fn(u64) -> u64) -> World {
-        let mut world = World {
-            completed: Track::default(),
-            censored: Track::default(),
-            history: History::default(),
-            errors: RatioHistory::default(),
-            mean: RatioHistory::default(),
-            counts: Counts::default(),
-            seconds,
-        };
-        for second in 0..seconds {
-            let mut track: Track<u64> = Track::default();
-            per_second(second).into_iter().for_each(|ms| track.record(Nanos::from_millis(ms)));
-            let failed = errors(second);
-            let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-            world.history.add(start, length, 0, &track, &Track::default());
-            world.mean.add(track.sum_ns as f64, track.count() as f64);
-            world.errors.add(failed as f64, (track.count() + failed) as f64);
-            world.counts.arrivals += track.count() + failed;
-            world.counts.errors += failed;
-            world.completed.add(&track);
-        }
-        world
-    }
-
-    fn judge_in(&self, text: &str, run: impl FnOnce(&mut Run)) -> Judgement {
-        let slo = Slo::parse(text).expect(text);
-        let rate = self.completed.count() as f64 / self.seconds as f64;
-        let mut facts = Run {
-            is_believable: true,
-            is_steady: true,
-            from: Nanos::ZERO,
-            to: Nanos::from_secs(self.seconds),
-            ended: EndedBy::Plan,
-            offered_per_s: Some(self.counts.arrivals as f64 / self.seconds as f64),
-            achieved_per_s: rate * 0.999,
-            achieved_in_load_per_s: rate,
-        };
-        run(&mut facts);
-        let population = Population {
-            completed: &self.completed,
-            censored: &self.censored,
-            open: 0,
-            history: &self.history,
-            counts: self.counts,
-            errors: &self.errors,
-            mean: &self.mean,
-        };
-        judge::judge(&slo.objective, &population, &facts)
-    }
-
-    fn verdict(&self, text: &str) -> (Verdict, Reason) {
-        let judgement = self.judge_in(text, |_| ());
-        (judgement.verdict, judgement.reason)
-    }
-}
-
-/// 1 to 100 ms in each second, ten times: p99 is 99 ms.
-fn uniform(_: u64) -> Vec<u64> {
-    (0..1_000).map(|i| i % 100 + 1).collect()
-}
 
 #[test]
 fn a_percentile_is_judged_by_its_interval() {
@@ -97,16 +23,6 @@ fn a_percentile_is_judged_by_its_interval() {
         "a percentile that no table prints: {judgement:?}"
     );
     assert_eq!(judgement.samples, 60_000);
-}
-
-#[test]
-fn there_is_no_verdict_without_validity() {
-    let world = World::new(60, uniform);
-    for text in ["p99 < 200ms", "p50 < 1ms", "errors < 1%", "achieved >= 90%", "max < 1s", "mean < 1s"] {
-        let judgement = world.judge_in(text, |run| run.is_believable = false);
-        assert_eq!((judgement.verdict, judgement.reason), (Verdict::Inconclusive, Reason::NotBelievable));
-        assert!(judgement.value.is_some(), "the figure is still told: {text}");
-    }
 }
 
 #[test]
@@ -161,8 +77,17 @@ fn the_bound_that_is_shown_is_the_one_that_decides() {
 
 /// `seconds` of a load of 56 s, each with 100 response times of 10 ms, in windows of 10 s.
 fn windows_of(seconds: std::ops::Range<u64>, part_of: impl Fn(u64) -> Part) -> WindowCounts {
+    windows_with(Failures::Elsewhere, seconds, part_of)
+}
+
+fn windows_with(
+    failures: Failures,
+    seconds: std::ops::Range<u64>,
+    part_of: impl Fn(u64) -> Part,
+) -> WindowCounts {
     let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
-    let mut watch = WindowWatch::new(slo.objective, &slo.windows.expect("windows"), Nanos::ZERO);
+    let windows = slo.windows.expect("windows");
+    let mut watch = WindowWatch::new(slo.objective, failures, &windows, Nanos::ZERO);
     for second in seconds {
         let (start, load_to) = (Nanos::from_secs(second), Nanos::from_secs(56));
         watch.add(start, Nanos::from_secs(1), load_to, &part_of(second));
@@ -183,14 +108,53 @@ fn part_of_a_window_is_none() {
 }
 
 #[test]
-fn windows_that_hold_only_failures_say_so() {
-    let counts = windows_of(0..56, |_| Part { ended: 100, errors: 100, due: 100, ..Part::default() });
+fn windows_that_hold_only_failures_are_bad() {
+    let failed = |own| {
+        move |_| Part {
+            ended: 100,
+            errors: 100,
+            errors_own: own,
+            failed_own: own,
+            failed: 100,
+            due: 100,
+            ..Part::default()
+        }
+    };
+    let bad = WindowCounts { bad: 5, ..WindowCounts::default() };
+    assert_eq!(windows_with(Failures::Unanswered, 0..56, failed(0)), bad);
+    assert_eq!(windows_with(Failures::Elsewhere, 0..56, failed(0)), bad);
+    let counts = windows_of(0..56, failed(100));
     assert_eq!(counts, WindowCounts { unknown: 5, unanswered: 5, ..WindowCounts::default() });
     let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
     let judgement =
         Judgement { windows: Some(counts), ..World::new(1, uniform).judge_in("max < 1s", |_| ()) };
     let message = Judgement { reason: Reason::Windows, ..judgement }.message(&slo);
     assert_eq!(message, "It held in 0 of 5 windows, 5 could not be told (5 without an answer).");
+}
+
+#[test]
+fn a_window_that_the_generator_may_have_spoilt_is_not_told() {
+    let slow = |own| {
+        move |_| Part { samples: 100, ended: 100, due: 100, beyond: 5, beyond_own: own, ..Part::default() }
+    };
+    let five = |bad, unknown| WindowCounts { bad, unknown, ..WindowCounts::default() };
+    assert_eq!(windows_of(0..56, slow(0)), five(5, 0));
+    // One of a thousand may lie beyond: of 50 slow ones 10 at the most are the generator's.
+    assert_eq!(windows_of(0..56, slow(1)), five(5, 0));
+    assert_eq!(windows_of(0..56, slow(5)), five(0, 5));
+    let unseen = |_| Part { is_unseen: true, ..slow(0)(0) };
+    assert_eq!(windows_of(0..56, unseen), five(0, 5));
+}
+
+#[test]
+fn a_rule_does_not_stop_a_run_for_the_generators_own_pause() {
+    let rule = AbortRule::parse("errors > 50% for 2s").expect("valid");
+    let fires = |errors_own: u64| {
+        let mut watch = AbortWatch::new(&rule);
+        let part = Part { ended: 100, errors: 80, errors_own, due: 100, ..Part::default() };
+        (0..3).any(|_| watch.look(Nanos(SECOND_NS), &part))
+    };
+    assert!(fires(0) && fires(20) && !fires(60));
 }
 
 #[test]
@@ -299,7 +263,7 @@ fn achieved_counts_the_last_answers_for_neither_side() {
 fn windows_are_counted_and_the_undecided_decide_nothing() {
     let slo = Slo::parse("p99 < 200ms in 90% of 10s").expect("valid");
     let windows = slo.windows.expect("windows");
-    let mut watch = WindowWatch::new(slo.objective, &windows, Nanos::from_secs(5));
+    let mut watch = WindowWatch::new(slo.objective, Failures::Elsewhere, &windows, Nanos::from_secs(5));
     let load_to = Nanos::from_secs(105);
     for second in 0..107 {
         let mut track: Track<u64> = Track::default();
@@ -317,16 +281,19 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
     let run = World::new(1, uniform).judge_in("max < 1s", |_| ());
     assert_eq!(run.verdict, Verdict::Pass);
     let facts = Run {
-        is_believable: true,
+        is_accounted: true,
+        moves: Moves::default(),
+        errors_are_judged: false,
         is_steady: true,
         from: Nanos::ZERO,
         to: Nanos::from_secs(1),
         ended: EndedBy::Plan,
         offered_per_s: None,
         achieved_per_s: 0.0,
+        users: None,
         achieved_in_load_per_s: 0.0,
     };
-    let verdict = |counts| judge::judge_windows(&windows, counts, 1, &facts).verdict;
+    let verdict = |counts| judge::judge_windows(&slo.objective, &windows, counts, 1, &facts).verdict;
     assert_eq!(verdict(counts), Verdict::Pass);
     let of = |good, bad, unknown| WindowCounts { good, bad, unknown, ..WindowCounts::default() };
     assert_eq!(verdict(of(8, 2, 0)), Verdict::Fail);

@@ -3,17 +3,23 @@
 mod arrivals;
 mod connections;
 mod interval;
+mod series;
 mod shape;
 mod soak;
 mod steady;
+mod targets;
+mod validity;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
-pub use connections::{Connections, MachineLimit};
+pub use connections::{Connections, FailedAttempts, MachineLimit};
 pub use interval::IntervalKind;
+pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
 pub use shape::*;
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
+pub use targets::{Target, TargetsBeyond};
+pub use validity::*;
 pub use verdict::{
     Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
     WindowResult,
@@ -47,6 +53,9 @@ pub struct RunDocument {
     pub load: Load,
     /// What was requested, in turn.
     pub targets: Vec<Target>,
+    /// Those of them that are not listed, where there were very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets_beyond: Option<TargetsBeyond>,
     /// Set when the run is not real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
@@ -60,6 +69,9 @@ pub struct RunDocument {
     /// Set when a rule stopped it because it hurt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
+    /// Why the request before the run failed, if it did: then nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<String>,
     /// Where every arrival of the measured part ended.
     pub arrivals: Arrivals,
     /// The same for the warm-up, which enters no other figure.
@@ -117,6 +129,15 @@ pub struct RunDocument {
     pub heatmap: Heatmap,
     /// The slowest arrivals of the run, slowest first.
     pub slowest: Vec<SlowArrival>,
+}
+
+impl RunDocument {
+    /// Response times of the request that is called so; of all arrivals where none is named, or it is kept apart no
+    /// further.
+    pub fn response_time_of(&self, request: Option<&str>) -> &Distribution {
+        let operation = self.operations.iter().find(|operation| Some(operation.name.as_str()) == request);
+        operation.map_or(&self.response_time, |operation| &operation.response_time)
+    }
 }
 
 /// Did the run come to its end?
@@ -180,7 +201,11 @@ pub struct Load {
     pub users: Option<u32>,
     /// Think time of a closed load.
     pub think_ns: Option<u64>,
-    /// Warm-up before the measured part.
+    /// Over how long the users of a closed load began; a part of `warmup_ns`. Absent where a simulated tool had users
+    /// of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp_up_ns: Option<u64>,
+    /// What lies before the measured part: warm-up, and the ramp-up of a closed load.
     pub warmup_ns: u64,
     /// The transient was to be found and left out (`--warmup auto`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -224,17 +249,6 @@ pub struct LoadPhase {
     pub duration_ns: u64,
 }
 
-/// One request that is sent in turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
-    /// How it is called in the report.
-    pub name: String,
-    /// HTTP method.
-    pub method: String,
-    /// URL, secrets masked.
-    pub url: String,
-}
-
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
@@ -242,54 +256,6 @@ pub struct Part {
     pub from_ns: u64,
     /// To this time after t = 0.
     pub to_ns: u64,
-}
-
-/// Can the run be believed?
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Validity {
-    /// The worst of the findings.
-    pub status: ValidityStatus,
-    /// What was found, worst first.
-    pub findings: Vec<Finding>,
-}
-
-/// Can the run be believed?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ValidityStatus {
-    /// Yes.
-    Valid,
-    /// Yes, but read the findings first.
-    Degraded,
-    /// No: no verdict can rest on it.
-    Invalid,
-}
-
-/// Something that a reader must know before the figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
-    /// Stable name.
-    pub code: String,
-    /// `note`, `degrades` or `invalidates`.
-    pub severity: Severity,
-    /// What was found, one sentence with its numbers.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: String,
-    /// The numbers behind it, by name with unit.
-    pub evidence: BTreeMap<String, f64>,
-}
-
-/// What a finding does to the run's validity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Nothing; it explains.
-    Note,
-    /// The run is degraded.
-    Degrades,
-    /// The run is invalid.
-    Invalidates,
 }
 
 /// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent = scheduled`.
@@ -414,7 +380,7 @@ pub struct Phases {
 /// Response time of one operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Operation {
-    /// As in `targets`, or `(others)`.
+    /// As in `targets`, or `(others)`: all behind the first.
     pub name: String,
     /// Failed arrivals of it.
     pub failed: u64,
@@ -483,90 +449,6 @@ pub struct SpectrumPoint {
     pub value_ns: u64,
 }
 
-/// Figures over time. A long run has wider rows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Series {
-    /// Where the measured load begins, after t = 0.
-    pub load_from_ns: u64,
-    /// Where it ends, after t = 0: `rate.offered` and `rate.sent` are taken over the time between.
-    pub load_to_ns: u64,
-    /// Last `ok` answer, after t = 0: `rate.achieved` is taken from `load_from_ns` to here.
-    pub last_completion_ns: Option<u64>,
-    /// Recorded intervals that a row holds; the last row may hold fewer.
-    pub intervals_per_row: u32,
-    /// Rows in order of time, warm-up and drain included.
-    pub rows: Vec<SeriesRow>,
-}
-
-/// One stretch of time: what happened in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SeriesRow {
-    /// Start, after t = 0.
-    pub start_ns: u64,
-    /// Length.
-    pub length_ns: u64,
-    /// Wholly or partly warm-up.
-    pub warmup: bool,
-    /// Fell due.
-    pub due: u64,
-    /// Sent.
-    pub sent: u64,
-    /// Ended as `ok`.
-    pub ok: u64,
-    /// Failed.
-    pub failed: u64,
-    /// Timed out.
-    pub timed_out: u64,
-    /// Sent and not yet ended, at the end of the row.
-    pub in_flight: u64,
-    /// Due and not yet sent, at the end of the row.
-    pub backlog: u64,
-    /// Usable connections at the end of the row.
-    pub connections: u64,
-    /// Median response time of what was completed in it; `null` when nothing was. Of a row that holds
-    /// several intervals, this and the other percentiles are those of its worst interval.
-    pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the same.
-    pub response_p99_ns: Option<u64>,
-    /// Exact maximum of the same.
-    pub response_max_ns: Option<u64>,
-    /// 99th percentile of service time.
-    pub service_p99_ns: Option<u64>,
-    /// 99th percentile of the generator's own lateness.
-    pub generator_late_p99_ns: Option<u64>,
-    /// Share of the time in which the loops worked, 0 to 1.
-    pub busy_share: f64,
-}
-
-/// Response times by intended time: a stall shows as a wedge.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Heatmap {
-    /// Width of a column of intended time.
-    pub column_ns: u64,
-    /// Lower edges of the latency bins, ascending; the first and the last bin are open-ended.
-    pub bin_edges_ns: Vec<u64>,
-    /// Columns that hold anything, ascending.
-    pub columns: Vec<HeatColumn>,
-}
-
-/// One column of the heat map.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HeatColumn {
-    /// Start of its intended times, after t = 0.
-    pub start_ns: u64,
-    /// (bin, count) of `ok` arrivals, ascending by bin.
-    pub cells: Vec<(u32, u32)>,
-    /// Arrivals known only to be longer than their age.
-    pub censored: u32,
-    /// Failed arrivals.
-    pub failed: u32,
-    /// Median, to the width of a bin; `null` when unknown.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile, to the width of a bin; `null` when unknown.
-    pub p99_ns: Option<u64>,
-}
-
 /// One slow arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowArrival {
@@ -578,7 +460,7 @@ pub struct SlowArrival {
     pub sent_ns: Option<u64>,
     /// From the intended start to the end.
     pub response_ns: u64,
-    /// As in `targets`.
+    /// As in `targets`, or the number of one that is not listed.
     pub operation: String,
     /// Number of the connection's slot; `null` when it was never sent.
     pub connection: Option<u32>,

@@ -1,6 +1,6 @@
 //! What is known about a run when it starts.
 
-use crate::document::{Environment, Load, MachineLimit, Objectives, Target, Tool, WatchPlan};
+use crate::document::{Environment, Load, MachineLimit, Objectives, Target, TargetsBeyond, Tool, WatchPlan};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct RunHeader {
     pub load: Load,
     /// What is requested, in turn.
     pub targets: Vec<Target>,
+    /// Those of them that are not listed, where there are very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets_beyond: Option<TargetsBeyond>,
     /// How many connections there may be.
     pub connections: ConnectionPlan,
     /// Names of the codec's violations by number, so that failures can be named again.
@@ -91,11 +94,25 @@ impl RunHeader {
         unblink_core::failure::FailureKind::code_at(index, &names)
     }
 
-    /// The name of an operation by its number in the list of targets.
+    /// The name of an operation by its number among those that are kept apart.
     pub fn operation_name(&self, index: usize) -> String {
         match self.operations.get(index).or_else(|| self.targets.get(index).map(|t| &t.name)) {
             Some(name) => name.clone(),
             None => format!("operation {index}"),
         }
+    }
+
+    /// The name of a target by its number, from 0 on; where it is not listed, that number as people count.
+    pub fn target_name(&self, index: usize) -> String {
+        match self.targets.get(index) {
+            Some(target) => target.name.clone(),
+            None if index < self.target_count() as usize => format!("target {}", index + 1),
+            None => self.operation_name(index),
+        }
+    }
+
+    /// How many targets there are, listed or not.
+    pub fn target_count(&self) -> u64 {
+        self.targets.len() as u64 + TargetsBeyond::count_of(self.targets_beyond.as_ref())
     }
 }

@@ -249,6 +249,12 @@ pub struct LabOffered {
     pub in_flight_max: u64,
     /// Requests that ended in each second.
     pub completions_per_s: Vec<u64>,
+    /// The same in shorter stretches, for drawing: an event may be over within a second. Empty where nobody counted.
+    #[serde(default)]
+    pub completions: Vec<u64>,
+    /// Length of these stretches.
+    #[serde(default)]
+    pub completions_stretch_ns: u64,
 }
 
 /// One percentile from three sides.

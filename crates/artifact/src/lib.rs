@@ -3,10 +3,12 @@
 //! Core types do not serialise; this crate owns everything that is written. A figure in the document has
 //! its unit in its name, and `null` stands for "not known", never for 0.
 
+pub mod bounded;
 pub mod compare;
 pub mod document;
 pub mod fingerprint;
 pub mod folder;
+pub mod harmless;
 pub mod header;
 pub mod hgrm;
 pub mod history;

@@ -27,7 +27,7 @@ pub struct PlanCheck {
     /// What it comes to, in one line; absent where it is not in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// What is wrong: the first thing that is, since what follows may follow from it.
+    /// What is wrong: all that is found without knowing what was meant instead.
     pub errors: Vec<PlanError>,
 }
 

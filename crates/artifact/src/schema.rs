@@ -1,9 +1,9 @@
 //! The JSON Schemas of the documents, as committed in `schema/`.
 
-use crate::compare::CompareDocument;
+use crate::compare::{CompareDocument, KneesDocument};
 use crate::document::RunDocument;
 use crate::folder::RunningDocument;
-use crate::history::{HistoryDocument, TrendDocument};
+use crate::history::{HistoryDocument, KneeTrendDocument, TrendDocument};
 use crate::knee::KneeDocument;
 use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::plan_check::PlanCheckDocument;
@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
 /// Name of the comparison's schema.
 pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
+/// Name of the schema of a comparison of searches.
+pub const COMPARE_KNEES_SCHEMA_FILE: &str = "unblink.compare-knees-1.schema.json";
 /// Name of the search's schema.
 pub const KNEE_SCHEMA_FILE: &str = "unblink.knee-1.schema.json";
 /// Name of the history's schema.
@@ -20,6 +22,8 @@ pub const HISTORY_SCHEMA_FILE: &str = "unblink.history-1.schema.json";
 
 /// Name of the trend's schema.
 pub const TREND_SCHEMA_FILE: &str = "unblink.trend-1.schema.json";
+/// Name of the schema of a trend over searches.
+pub const TREND_KNEES_SCHEMA_FILE: &str = "unblink.trend-knees-1.schema.json";
 
 /// Name of the schema of what `plan check` finds.
 pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
@@ -49,6 +53,11 @@ pub fn json_schema() -> serde_json::Value {
 /// That of [`CompareDocument`].
 pub fn compare_schema() -> serde_json::Value {
     schema_of::<CompareDocument>(COMPARE_SCHEMA_FILE)
+}
+
+/// That of [`KneesDocument`].
+pub fn compare_knees_schema() -> serde_json::Value {
+    schema_of::<KneesDocument>(COMPARE_KNEES_SCHEMA_FILE)
 }
 
 /// That of [`KneeDocument`].
@@ -86,18 +95,25 @@ pub fn trend_schema() -> serde_json::Value {
     schema_of::<TrendDocument>(TREND_SCHEMA_FILE)
 }
 
+/// That of [`KneeTrendDocument`].
+pub fn trend_knees_schema() -> serde_json::Value {
+    schema_of::<KneeTrendDocument>(TREND_KNEES_SCHEMA_FILE)
+}
+
 /// Every committed schema: (file name, schema).
-pub fn files() -> [(&'static str, serde_json::Value); 9] {
+pub fn files() -> [(&'static str, serde_json::Value); 11] {
     [
         (RUN_SCHEMA_FILE, json_schema()),
         (COMPARE_SCHEMA_FILE, compare_schema()),
         (KNEE_SCHEMA_FILE, knee_schema()),
+        (COMPARE_KNEES_SCHEMA_FILE, compare_knees_schema()),
         (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
         (LAB_CELL_SCHEMA_FILE, lab_cell_schema()),
         (LAB_SCHEMA_FILE, lab_schema()),
         (AUDIT_SCHEMA_FILE, audit_schema()),
         (HISTORY_SCHEMA_FILE, history_schema()),
         (TREND_SCHEMA_FILE, trend_schema()),
+        (TREND_KNEES_SCHEMA_FILE, trend_knees_schema()),
     ]
 }
 

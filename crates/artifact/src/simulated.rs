@@ -32,13 +32,29 @@ pub struct Simulated {
     /// Arrivals per second that the plan asks for over its measured part, whatever the client makes of it (`offered` of
     /// `rate` is what the client itself asked for); `null` where nothing was planned, and in a part of a run.
     pub claimed: Option<f64>,
-    /// Planned arrivals that the client never sent and does not know of; `null` where nothing was planned, and in a
-    /// part of a run.
+    /// Planned arrivals that the client never sent and does not know of, as far as the load was offered; `null` where
+    /// nothing was planned, in a part of a run, and in one that did not come to its end.
     pub omitted: Option<u64>,
+    /// What users who wait left out while they waited; absent for every other client, and in a part of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     /// Values in `response_time` that the client made up.
     pub invented: u64,
     /// Requests sent for each arrival that was sent: above 1 where users try again.
     pub requests_per_arrival: f64,
+}
+
+/// What users leave out who each wait for their answer: arrivals of the plan that would have come in the time by which
+/// an answer took longer than usual (than the median, or than the interval in which the plan has each of them ask,
+/// whichever is shorter), in whole arrivals for each answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Waiting {
+    /// Beside all answers together. They may have sent as many at another time, when the plan had none.
+    pub omitted: u64,
+    /// The longest answer.
+    pub longest_ns: u64,
+    /// Beside the longest one alone.
+    pub longest_omitted: u64,
 }
 
 /// Pages that need several requests: the slowest of them decides (Dean, Barroso: The Tail at Scale, 2013).

@@ -2,38 +2,16 @@
 
 mod support;
 
-use support::{RATE, ending, header, tally};
+use support::{RATE, ending, header, intervals, tally};
 use unblink_artifact::document::{IntervalKind, LoadPhase, Quantile, RunDocument};
-use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
+use unblink_core::sim::{ServerSpec, Windows};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
 const SECONDS: u64 = 60;
 
 /// A minute of even arrivals at a server that answers after 10 ms.
 fn document(change: impl FnOnce(&mut ServerSpec), timeout: Nanos) -> RunDocument {
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(SECONDS))],
-            process: Process::Even,
-        },
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout,
-        drain: None,
-        pool: Pool::Auto { max: 20_000 },
-        threads: 1,
-        idempotent: vec![true],
-        rate_cap: None,
-    })
-    .expect("a valid plan");
-    let mut server = ServerSpec::new(Service::Constant(Nanos::from_millis(10)));
-    change(&mut server);
-    let mut intervals = Vec::new();
-    simulate(&plan, &WorldSpec::new(server), |interval| intervals.push(interval.clone()));
-    tally(&header(SECONDS, 0), &intervals).document(&ending(SECONDS, 0))
+    tally(&header(SECONDS, 0), &intervals(SECONDS, timeout, change)).document(&ending(SECONDS, 0))
 }
 
 fn quantile(document: &RunDocument, q: f64) -> &Quantile {

@@ -36,6 +36,9 @@ fn header() -> KneeHeader {
             rest_ns: 4,
             timeout_ns: 5,
             seed: 6,
+            operation: None,
+            at_least_per_s: None,
+            within_ns: None,
         },
     }
 }
@@ -86,6 +89,8 @@ fn search(max_per_s: u64, border_per_s: u64, trials_max: usize) -> Knee {
         measure_max: Nanos(3),
         seed: 1,
         then_latency: false,
+        within: None,
+        at_least: None,
     });
     while let Some(next) = knee.next_trial().filter(|_| knee.steps().len() < trials_max) {
         let is_good = next.rate <= Rate::per_second(border_per_s);

@@ -31,15 +31,17 @@ struct Case {
     closed: bool,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case { name: "healthy", scenario: "healthy", closed: false },
     Case { name: "stall", scenario: "stall", closed: false },
     Case { name: "stall-closed", scenario: "stall", closed: true },
     Case { name: "ramp", scenario: "ramp", closed: false },
     Case { name: "pauses", scenario: "pauses", closed: false },
     Case { name: "saturation", scenario: "saturation", closed: false },
+    Case { name: "population", scenario: "healthy", closed: true },
 ];
 
+#[derive(Clone)]
 struct Options {
     unblink: PathBuf,
     runs: usize,
@@ -52,8 +54,11 @@ fn main() -> ExitCode {
         println!("case          quantile     measured     expected    difference");
         let mut all_hold = true;
         for case in &options.cases {
-            all_hold &=
-                if case.name == "saturation" { saturation(&options)? } else { check(&options, case)? };
+            all_hold &= match case.name {
+                "saturation" => saturation(&options)?,
+                "population" => population(&options)?,
+                _ => check(&options, case)?,
+            };
         }
         Ok(all_hold)
     });
@@ -148,7 +153,7 @@ fn row(name: &str, q: f64, measured: u64, expected: u64, note: &str) -> bool {
 fn sample(options: &Options, case: &Case) -> Result<Sample, Failure> {
     let folder = TempFolder::new()?;
     let truth_file = folder.0.join("truth.csv");
-    let lab = Lab::start(&options.unblink, case.scenario, &truth_file)?;
+    let lab = Lab::start(&options.unblink, case.scenario, &truth_file, &[])?;
     let (users, rate) = (USERS.to_string(), RATE_PER_S.to_string());
     let load = if case.closed { ["--closed", &users] } else { ["-R", &rate] };
     let document = run(options, &lab.url, &folder.0.join("run"), &load)?;
@@ -194,13 +199,33 @@ fn quantiles(document: &serde_json::Value) -> Result<Vec<u64>, Failure> {
 fn saturation(options: &Options) -> Result<bool, Failure> {
     const TIMEOUT: [&str; 2] = ["--timeout", "5s"];
     let folder = TempFolder::new()?;
-    let lab = Lab::start(&options.unblink, "saturation", &folder.0.join("truth.csv"))?;
+    let lab = Lab::start(&options.unblink, "saturation", &folder.0.join("truth.csv"), &[])?;
     let rate = RATE_PER_S.to_string();
     let document = run(options, &lab.url, &folder.0.join("run"), &["-R", &rate, TIMEOUT[0], TIMEOUT[1]])?;
     lab.stop()?;
     let simulated = simulate(options, "saturation", &[&["-R", &rate], &TIMEOUT[..]].concat())?;
     let holds = [("unblink run", &document), ("unblink sim", &simulated)].map(|(of, d)| is_saturated(of, d));
     Ok(holds == [true, true])
+}
+
+/// A thousand users on a server that takes 100 ms: 10,000 requests a second, within 5 % from the first second on.
+fn population(options: &Options) -> Result<bool, Failure> {
+    const EXACT_PER_S: f64 = 10_000.0;
+    let folder = TempFolder::new()?;
+    let lab = Lab::start(&options.unblink, "healthy", &folder.0.join("truth.csv"), &["--baseline", "100ms"])?;
+    let mut holds = true;
+    for seconds in [1, options.seconds.min(10)] {
+        let options = Options { seconds, ..options.clone() };
+        let document =
+            run(&options, &lab.url, &folder.0.join(format!("run-{seconds}")), &["--closed", "1000"])?;
+        let sent = document["rate"]["sent"].as_f64().ok_or("no rate")?;
+        let is_near = (sent / EXACT_PER_S - 1.0).abs() < 0.05;
+        holds &= is_near;
+        let sign = if is_near { ' ' } else { '!' };
+        println!("population    {sent:.0}/s sent over {seconds} s, expected {EXACT_PER_S:.0}/s {sign}");
+    }
+    lab.stop()?;
+    Ok(holds)
 }
 
 fn is_saturated(of: &str, document: &serde_json::Value) -> bool {
@@ -266,10 +291,11 @@ struct Lab {
 }
 
 impl Lab {
-    fn start(unblink: &Path, scenario: &str, truth: &Path) -> Result<Lab, Failure> {
+    fn start(unblink: &Path, scenario: &str, truth: &Path, more: &[&str]) -> Result<Lab, Failure> {
         let mut child = on_processor(1, unblink)
             .args(["lab", "serve", "--json", "--listen", "127.0.0.1:0", "--scenario", scenario, "--truth"])
             .arg(truth)
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();

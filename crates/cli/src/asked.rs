@@ -27,7 +27,9 @@ pub(crate) fn of_target(
     };
     let requests: Vec<_> = planned
         .iter()
-        .map(|one| (&one.name, &one.method, masked(&one.headers), length(one.body.as_ref().map(Vec::len))))
+        .map(|one| {
+            (&one.name, &one.method, masked(&one.headers), length(one.body.as_ref().map(|body| body.len())))
+        })
         .collect();
     let (targets, addresses) = (&prepared.header.targets, &prepared.job.target.addresses);
     fingerprint(&format!("{targets:?} {addresses:?} {flags:?} {connections:?} {requests:?}"))

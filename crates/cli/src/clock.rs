@@ -1,7 +1,8 @@
 //! Wall-clock time, for names and time stamps only.
 
 use jiff::Timestamp;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use unblink_core::time::Nanos;
 
 /// RFC 3339 in UTC, to the millisecond.
 pub(crate) fn rfc3339(at: SystemTime) -> String {
@@ -17,4 +18,10 @@ pub(crate) fn now() -> String {
 /// Now, as the name of a folder: sortable and without a colon.
 pub(crate) fn folder_name() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+}
+
+/// So long ago; before 1970 nothing was measured.
+pub(crate) fn before(length: Nanos) -> Timestamp {
+    let ago = Timestamp::now().checked_sub(Duration::from_nanos(length.0));
+    ago.ok().filter(|&at| at > Timestamp::UNIX_EPOCH).unwrap_or(Timestamp::UNIX_EPOCH)
 }

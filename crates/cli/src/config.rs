@@ -1,9 +1,13 @@
 //! The user's own config file: limits that no command line may exceed.
 
 use crate::args::value;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::PathBuf;
 use unblink_core::schedule::Rate;
+use unblink_engine::bounded;
+
+/// Far above any config file that somebody wrote.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// What the user's config file says.
 #[derive(serde::Deserialize, Debug, Default)]
@@ -22,10 +26,15 @@ fn path() -> Option<PathBuf> {
 /// The cap on every run's rate, if the user has set one.
 pub(crate) fn max_rate() -> Result<Option<Rate>> {
     let Some(path) = path() else { return Ok(None) };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
+    let text = match bounded::read(&path, BYTES_MAX) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|_| anyhow!("the config file {path:?} is not UTF-8, as TOML must be: write it anew"))?,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e).with_context(|| format!("can't read the config file {path:?}")),
+        Err(e) => {
+            return Err(e).with_context(|| {
+                format!("can't read the config file {path:?}, which may have a max-rate and nothing else")
+            });
+        }
     };
     let file: File = toml::from_str(&text).with_context(|| format!("in the config file {path:?}"))?;
     let rate = match file.max_rate {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 use unblink_analysis::quantile::QUANTILES;
 use unblink_artifact::document::{RunDocument, RunStatus};
+use unblink_core::time::SECOND_NS;
 use unblink_lab::{Gate, Scenario, ServerConfig, oracle};
 use unblink_report::demo::{self, Demo};
 use unblink_report::format;
@@ -57,7 +58,14 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
         return Ok(exit::INTERRUPTED);
     }
 
-    let demo = Demo { closed, open, truth: truth(&scenario, &length), scenario: scenario.describe() };
+    let begins_ns = length.stall_at_seconds * SECOND_NS;
+    let demo = Demo {
+        closed,
+        open,
+        truth: truth(&scenario, &length),
+        stall_ns: (begins_ns, begins_ns + SECOND_NS),
+        scenario: scenario.describe(),
+    };
     output::write_beside(&folder.join("demo.html"), &demo::html(&demo));
     output::write_beside(&folder.join("demo.svg"), &demo::svg(&demo));
     if args.json {
@@ -69,10 +77,10 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
             "open": demo.open,
             "truth": { "unit": "ns", "quantiles": truth },
         });
-        output::print(&(output::to_json(&all)? + "\n"))?;
+        output::print_json(&all)?;
         output::note(format_args!("Page  {}/demo.html", folder.display()));
     } else {
-        output::print(&demo::terminal(&demo, &output::style()))?;
+        output::print_report(&demo::terminal(&demo, &output::style()))?;
         output::print(&format!("\nPage  {0}/demo.html\nRuns  {0}/closed  {0}/open\n", folder.display()))?;
     }
     // Shown is shown: what a busy machine did to a run stands in the text.
@@ -81,7 +89,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
 
 fn scenario(length: &Length) -> Result<Scenario> {
     let mut scenario = Scenario::preset("stall").context("the lab has no scenario \"stall\"")?;
-    scenario.gates = vec![Gate::once(length.stall_at_seconds * 1_000_000_000, 1_000_000_000)];
+    scenario.gates = vec![Gate::once(length.stall_at_seconds * SECOND_NS, SECOND_NS)];
     Ok(scenario)
 }
 

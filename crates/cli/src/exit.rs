@@ -1,6 +1,7 @@
 //! Exit codes: 0 pass, 1 an objective missed or a regression, 2 usage, 3 run invalid or inconclusive, 130 interrupted.
-//! 130 comes before 3, and 3 before 1: no verdict without validity.
+//! 130 comes before 1, and 1 before 3: a verdict is given where the run's own faults can't have decided it.
 
+use crate::run::preflight;
 use unblink_artifact::document::{OnInconclusive, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
 
 /// Everything is as it should be.
@@ -24,18 +25,32 @@ pub(crate) fn of_run(document: &RunDocument) -> u8 {
 
 /// The code of a report: that a run was interrupted is long past.
 pub(crate) fn of_report(document: &RunDocument) -> u8 {
-    if document.validity.status == ValidityStatus::Invalid {
-        return INVALID;
-    }
+    let is_invalid = document.validity.status == ValidityStatus::Invalid;
     let verdict = document.verdict.as_ref();
     match verdict.map(|verdict| (verdict.status, verdict.on_inconclusive)) {
+        // What surely was the target's doing, an invalid run shows as well.
         Some((VerdictStatus::Fail, _)) => FAILED,
-        // What hurt enough to be stopped did not pass, whatever else can't be told.
-        _ if document.aborted.is_some() => FAILED,
-        Some((VerdictStatus::Inconclusive, None)) => INVALID,
+        // What hurt enough to be stopped did not pass, and a target that did not answer once did not either.
+        _ if document.aborted.is_some() || document.preflight.is_some() => FAILED,
+        Some((VerdictStatus::Pass, _)) => OK,
         Some((VerdictStatus::Inconclusive, Some(OnInconclusive::Fail))) => FAILED,
-        Some((VerdictStatus::Inconclusive, Some(OnInconclusive::Pass)) | (VerdictStatus::Pass, _)) | None => {
-            OK
-        }
+        Some((VerdictStatus::Inconclusive, Some(OnInconclusive::Pass))) if !is_invalid => OK,
+        Some((VerdictStatus::Inconclusive, _)) => INVALID,
+        None if is_invalid => INVALID,
+        None => OK,
     }
+}
+
+/// Something could not be begun, and that says nothing about what was asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NoVerdict(pub String);
+
+/// The code of what could not be done. A target that did not answer the request before a run has failed it; everything
+/// else is for the user to mend.
+pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
+    if error.is::<NoVerdict>() {
+        return INVALID;
+    }
+    if error.is::<preflight::Failed>() { FAILED } else { USAGE }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use unblink_core::dispatch::{Action, Event};
 use unblink_core::sim::{Sight, Watch, ZERO};
 use unblink_core::time::Instant;
-use unblink_report::explain::{self, Explain, Figures, Row};
+use unblink_report::explain::{self, Explain, Figures, Ratio, Row};
 
 /// Exact times of more arrivals would take too much memory.
 const EXACT_ARRIVALS_MAX: u64 = 20_000_000;
@@ -47,30 +47,46 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<u8> {
             "truth_is_exact": !explain.exact_ns.is_empty(),
             "clients": explain.figures().iter().map(figures).collect::<Vec<_>>(),
         });
-        output::print(&(output::to_json(&all)? + "\n"))?;
+        output::print_json(&all)?;
     } else {
-        output::print(&explain::terminal(&explain, &output::style()))?;
+        output::print_report(&explain::terminal(&explain, &output::style()))?;
     }
     say_where(args.output.as_deref(), args.json)?;
     Ok(exit::OK)
 }
 
 fn figures(row: &Figures) -> serde_json::Value {
+    let known = |i: usize| row.times[i].filter(|time| !time.is_bound).map(|time| time.ns);
+    let longer_than = |i: usize| row.times[i].filter(|time| time.is_bound).map(|time| time.ns);
+    let (ratio, bound) = match row.ratio {
+        None => (None, None),
+        Some(Ratio::Exact(ratio)) => (Some(ratio), None),
+        Some(Ratio::Above(ratio)) => (Some(ratio), Some("above")),
+        Some(Ratio::Below(ratio)) => (Some(ratio), Some("below")),
+    };
     serde_json::json!({
         "name": row.name,
         "client": row.client,
         "does": row.does,
         "is_felt": row.is_felt,
+        "is_right": row.is_right(),
         "is_other_users": row.is_other_users,
-        "p50_ns": row.p50_ns,
-        "p90_ns": row.p90_ns,
-        "p99_ns": row.p99_ns,
-        "p99_9_ns": row.p99_9_ns,
-        "max_ns": row.max_ns,
+        "p50_ns": known(0),
+        "p90_ns": known(1),
+        "p99_ns": known(2),
+        "p99_9_ns": known(3),
+        "max_ns": known(4),
+        "p50_longer_than_ns": longer_than(0),
+        "p90_longer_than_ns": longer_than(1),
+        "p99_longer_than_ns": longer_than(2),
+        "p99_9_longer_than_ns": longer_than(3),
+        "max_longer_than_ns": longer_than(4),
         "samples": row.samples,
         "omitted": row.omitted,
         "invented": row.invented,
         "p99_error": row.p99_error,
+        "ratio": ratio,
+        "ratio_bound": bound,
     })
 }
 
@@ -150,6 +166,12 @@ fn clients(users: u32) -> Vec<Client> {
             "connections=50",
             "keeps the schedule with 50 connections, queues what is late and counts from the due time: right, with \
              the queue in front of its pool.",
+        ),
+        client(
+            "cassandra",
+            "cassandra-stress",
+            "does the same with fixed=: its 50 threads share one schedule and count from it. With throttle= it counts from \
+             the send (clock=sent).",
         ),
         client(
             "wrk2",

@@ -1,5 +1,6 @@
 //! The live line on stderr: what the last second was like.
 
+use crate::charset;
 use std::io::{IsTerminal, Write};
 use unblink_core::record::{Interval, Series};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
@@ -31,7 +32,7 @@ impl LiveLine {
         let line = describe(interval, self.until, width);
         let mut err = std::io::stderr().lock();
         // A terminal that is gone must not end the run.
-        let _ = write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush());
+        let _ = write!(err, "\r\x1b[2K{}", charset::printable(&line)).and_then(|()| err.flush());
         self.shown = true;
     }
 

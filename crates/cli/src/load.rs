@@ -7,7 +7,7 @@ use crate::shape as named;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::{PHASE_MAX, Phase, Process, Rate, Schedule};
+use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -31,13 +31,21 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
                 bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
             }
             // Without a length, -n ends the run; the longest phase is the bound.
-            let default = if args.requests.is_some() { PHASE_MAX } else { DURATION_DEFAULT };
+            let default = if args.requests.is_some() { HOLD_LENGTH_MAX } else { DURATION_DEFAULT };
             let duration = args.duration.unwrap_or(default);
-            Ok(LoadSpec::Closed { users, think: args.think.unwrap_or(Nanos::ZERO), duration })
+            let mut load = LoadSpec::closed(users, args.think.unwrap_or(Nanos::ZERO), duration);
+            if let (LoadSpec::Closed { ramp_up, .. }, Some(asked)) = (&mut load, args.ramp_up) {
+                *ramp_up = asked;
+            }
+            Ok(load)
         }
         (Some(_), None) if args.think.is_some() => bail!(
             "--think is for users who wait (--closed USERS); with -R the schedule alone says when requests start: \
              leave --think out"
+        ),
+        (Some(_), None) if args.ramp_up.is_some() => bail!(
+            "--ramp-up is for users who wait (--closed USERS); for a rate that rises give both of its ends, such as \
+             -R 0..100, and leave --ramp-up out"
         ),
         (Some(shape), None) => {
             let named = named?;
@@ -45,7 +53,7 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
             if endless && !matches!(shape, Shape::Hold(_)) {
                 bail!("a ramp or steps need a length: add -d TIME");
             }
-            let default = if endless { PHASE_MAX } else { DURATION_DEFAULT };
+            let default = if endless { HOLD_LENGTH_MAX } else { DURATION_DEFAULT };
             let phases = named.unwrap_or_else(|| shape.over(args.duration.unwrap_or(default)));
             if let (true, Some(n), Shape::Hold(rate)) = (endless, args.requests, shape) {
                 check_requests(n, *rate)?;
@@ -62,14 +70,15 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
 /// The last of `n` requests falls due before the longest load ends.
 fn check_requests(n: u64, rate: Rate) -> Result<()> {
     let last = rate.time_of(n - 1);
-    if last >= PHASE_MAX {
+    if last >= HOLD_LENGTH_MAX {
         let said = |ns| format::plain(&format::moment(ns));
         bail!(
             "-n {n} at {} takes {}, and a run lasts {} at the most: raise the rate, or lower -n to {}",
             format::plain(&format::rate(rate.as_per_s())),
             said(rate.time_of(n).0),
-            said(PHASE_MAX.0),
-            Schedule::new(&[Phase::hold(rate, PHASE_MAX)], Process::Even, u64::MAX).count_before(PHASE_MAX)
+            said(HOLD_LENGTH_MAX.0),
+            Schedule::new(&[Phase::hold(rate, HOLD_LENGTH_MAX)], Process::Even, u64::MAX)
+                .count_before(HOLD_LENGTH_MAX)
         );
     }
     Ok(())
@@ -78,7 +87,7 @@ fn check_requests(n: u64, rate: Rate) -> Result<()> {
 /// The same for the run document.
 pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
     let spec = plan.spec();
-    let length = plan.load_length() - spec.warmup;
+    let length = plan.load_length() - plan.measured_from();
     let until = match (spec.limit, args.duration) {
         (Some(n), None) => {
             let are = if n == 1 { "is" } else { "are" };
@@ -86,7 +95,9 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
             // Nobody knows how fast closed users send.
             match spec.load {
                 LoadSpec::Open { .. } => until,
-                LoadSpec::Closed { .. } => format!("{until}, {} at the most", format::moment(PHASE_MAX.0)),
+                LoadSpec::Closed { .. } => {
+                    format!("{until}, {} at the most", format::moment(HOLD_LENGTH_MAX.0))
+                }
             }
         }
         (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
@@ -101,7 +112,8 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         phases: Vec::new(),
         users: None,
         think_ns: None,
-        warmup_ns: spec.warmup.0,
+        ramp_up_ns: None,
+        warmup_ns: plan.measured_from().0,
         warmup_auto: args.warmup == Warmup::Auto,
         precision: None,
         duration_ns: length.0,
@@ -142,7 +154,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
                 })
                 .collect();
         }
-        LoadSpec::Closed { users, think, .. } => {
+        LoadSpec::Closed { users, think, ramp_up, .. } => {
             let people = if *users == 1 { "user" } else { "users" };
             let thinking =
                 if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
@@ -150,6 +162,10 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
             load.summary = format!("closed, {users} {people}{thinking}, {until}");
             load.users = Some(*users);
             load.think_ns = Some(think.0);
+            load.ramp_up_ns = Some(ramp_up.0);
+            if args.ramp_up.is_some() {
+                load.summary += &format!(", who begin over {}", format::moment(ramp_up.0));
+            }
         }
     }
     if spec.warmup.0 > 0 {

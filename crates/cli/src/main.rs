@@ -5,11 +5,13 @@
 
 mod args;
 mod asked;
+mod charset;
 mod clock;
 mod compare;
 mod config;
 mod demo;
 mod environment;
+mod errors;
 mod exit;
 mod explain;
 mod folder;
@@ -18,6 +20,7 @@ mod knee;
 mod lab;
 mod live;
 mod load;
+mod manual;
 mod output;
 mod plan;
 mod precision;
@@ -29,7 +32,7 @@ mod signals;
 mod sim;
 
 use args::{Cli, Command, SchemaOf};
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             output::note(format_args!("error: {}", harmless(&explain_error(&error), std::env::args_os())));
-            ExitCode::from(exit::USAGE)
+            ExitCode::from(exit::of_error(&error))
         }
     }
 }
@@ -64,16 +67,20 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
         Command::Schema { document } => print_schema(*document),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man(args) => manual::man(args),
     }
 }
 
 /// The command line as clap reads it; ends the process where it can't be read.
 pub(crate) fn parse(argv: Vec<OsString>) -> Cli {
-    Cli::try_parse_from(argv).unwrap_or_else(|error| refuse(&error))
+    let read = args::short::command().try_get_matches_from(argv);
+    read.and_then(|matches| Cli::from_arg_matches(&matches))
+        .unwrap_or_else(|error| refuse(errors::without_secrets(error)))
 }
 
 /// Ends the process. Two flags that exclude each other get a sentence that says so; the rest is clap's to say.
-fn refuse(error: &clap::Error) -> ! {
+fn refuse(error: clap::Error) -> ! {
     let flags = |kind| match error.get(kind) {
         Some(ContextValue::String(flag)) => Some(flag.clone()),
         Some(ContextValue::Strings(flags)) => Some(flags.join(" and ")),
@@ -84,11 +91,17 @@ fn refuse(error: &clap::Error) -> ! {
             output::note(format_args!("error: {one} and {other} exclude each other: leave one of them out"));
             std::process::exit(exit::USAGE.into())
         }
-        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, ..) => error.exit(),
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, ..) => {
+            if !charset::is_ascii_only() {
+                error.exit()
+            }
+            let _ = output::print(&error.render().to_string());
+            std::process::exit(exit::OK.into())
+        }
         _ => {
             let text = error.render().to_string();
             let shown = harmless(&text, std::env::args_os());
-            if shown == text {
+            if shown == text && !charset::is_ascii_only() {
                 error.exit()
             }
             output::note(format_args!("{}", shown.trim_end()));
@@ -97,8 +110,8 @@ fn refuse(error: &clap::Error) -> ! {
     }
 }
 
-/// A message in which no argument that it echoes can break a line, move the cursor or change colours: control
-/// characters are shown escaped. Line breaks of its own stay.
+/// A message in which no argument that it echoes can break a line, move the cursor or change colours. Line breaks of
+/// its own stay.
 fn harmless(message: &str, args: impl IntoIterator<Item = OsString>) -> String {
     let mut shown = message.to_string();
     for arg in args {
@@ -109,10 +122,7 @@ fn harmless(message: &str, args: impl IntoIterator<Item = OsString>) -> String {
             shown = shown.replace(&text, &text.escape_debug().to_string());
         }
     }
-    shown
-        .chars()
-        .map(|c| if c.is_control() && c != '\n' { c.escape_debug().to_string() } else { c.to_string() })
-        .collect()
+    unblink_artifact::harmless::escaped(&shown)
 }
 
 /// The error and its causes in one sentence. A cause that a message quotes already is not repeated.
@@ -132,6 +142,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
     let value = match document {
         SchemaOf::Run => schema::json_schema(),
         SchemaOf::Compare => schema::compare_schema(),
+        SchemaOf::CompareKnees => schema::compare_knees_schema(),
         SchemaOf::Knee => schema::knee_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::LabCell => schema::lab_cell_schema(),
@@ -139,8 +150,9 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::LabAudit => schema::audit_schema(),
         SchemaOf::History => schema::history_schema(),
         SchemaOf::Trend => schema::trend_schema(),
+        SchemaOf::TrendKnees => schema::trend_knees_schema(),
     };
-    output::print(&schema::schema_text(&value))?;
+    output::print_document(&schema::schema_text(&value))?;
     Ok(exit::OK)
 }
 

@@ -1,11 +1,14 @@
 //! Results: on stdout for people or as JSON, and into files.
 
 pub(crate) use crate::args::Exports;
+use crate::charset;
 use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::RunDocument;
+use unblink_artifact::folder::RUN_FILE;
+use unblink_artifact::harmless;
 use unblink_artifact::hgrm::percentile_distribution;
 use unblink_artifact::tally::Tally;
 use unblink_core::record::Series;
@@ -21,15 +24,23 @@ pub(crate) fn style() -> Style {
     // https://no-color.org: any non-empty value.
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+    let width = if charset::is_ascii_only() { width.saturating_sub(charset::SLACK) } else { width };
     Style { width, color: terminal && !no_color && !dumb }
 }
 
-/// Prints a result and writes what was asked for beside it; `tally` is what the document was made of.
-pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) -> Result<()> {
+/// Prints a result, with where it is if it has a new folder, and writes what was asked for beside it; `tally` is what
+/// the document was made of.
+pub(crate) fn present(
+    document: &RunDocument,
+    tally: &Tally,
+    exports: &Exports,
+    folder: Option<&Path>,
+) -> Result<()> {
     if exports.json {
-        print(&(to_json(document)? + "\n"))?;
+        print_json(document)?;
     } else if !exports.uses_stdout() {
-        print(&unblink_report::terminal::render(document, &style()))?;
+        let places = folder.map(places).unwrap_or_default();
+        print_report(&unblink_report::terminal::render_with(document, &style(), &places))?;
     }
     if let Some(path) = &exports.csv {
         write(path, &unblink_report::csv::series(document))?;
@@ -56,6 +67,11 @@ pub(crate) fn present(document: &RunDocument, tally: &Tally, exports: &Exports) 
         }
         Some(path) => write(path, &unblink_report::github::summary(document))?,
         None => {}
+    }
+    if exports.uses_stdout()
+        && let Some(folder) = folder
+    {
+        say_where(folder, true)?;
     }
     if let Some(folder) = &exports.svg {
         for (name, picture) in unblink_report::svg::all(document) {
@@ -148,11 +164,27 @@ pub(crate) fn write_page(folder: &Path, document: &RunDocument) {
 
 /// The document, indented.
 pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string_pretty(value).context("can't write the document as JSON")
+    harmless::json_pretty(value).context("can't write the document as JSON")
 }
 
-/// Writes to stdout; a reader that has gone away is no error.
+/// Writes a report to stdout, in characters that can be shown there: what stands in it by others is harmless already, and
+/// its colours are its own.
+pub(crate) fn print_report(text: &str) -> Result<()> {
+    print_document(&charset::printable(&harmless::escaped_but_colours(text)))
+}
+
+/// Writes any other text for people to stdout, with whatever could act on a terminal escaped.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_document(&charset::printable(&harmless::escaped(text)))
+}
+
+/// Writes a document as JSON to stdout.
+pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
+    print_document(&charset::printable_json(&(to_json(value)? + "\n")))
+}
+
+/// Writes a document to stdout, which has an encoding of its own; a reader that has gone away is no error.
+pub(crate) fn print_document(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -163,7 +195,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes a file that was asked for; `-` is standard output.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     if is_stdout(path) {
-        return print(text);
+        return print_document(text);
     }
     std::fs::write(path, text).with_context(|| format!("can't write {path:?}"))
 }
@@ -176,13 +208,24 @@ pub(crate) fn write_beside(path: &Path, page: &str) {
     }
 }
 
-/// Says where the record is.
-pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
-    let mut text = format!("Record  {}", folder.display());
-    let page = folder.join(PAGE);
-    if page.exists() {
-        text += &format!("\nReport  {}", page.display());
+/// Where the record of a run is, and its page; nothing of a folder that is gone.
+fn places(folder: &Path) -> Vec<(&'static str, String)> {
+    if ![RUN_FILE, "knee.json"].iter().any(|name| folder.join(name).is_file()) {
+        note(format_args!("warning: nothing is recorded: the folder {folder:?} is not there any more"));
+        return Vec::new();
     }
+    let page = folder.join(PAGE);
+    let report = page.exists().then(|| ("Report", page.display().to_string()));
+    [("Record", folder.display().to_string())].into_iter().chain(report).collect()
+}
+
+/// Says where the record is, behind a result that does not.
+pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
+    let lines: Vec<String> = places(folder).iter().map(|(name, place)| format!("{name}  {place}")).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let text = lines.join("\n");
     if quietly {
         note(format_args!("{text}"));
         return Ok(());
@@ -190,9 +233,11 @@ pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
     print(&format!("\n{text}\n"))
 }
 
-/// Writes a line to stderr. Where that fails there is nobody to tell, and it must not end a run.
+/// Writes a line to stderr, harmless as what is printed. Where that fails there is nobody to tell, and it must not end a
+/// run.
 pub(crate) fn note(line: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ =
+        writeln!(std::io::stderr().lock(), "{}", charset::printable(&harmless::escaped(&line.to_string())));
 }
 
 /// Can a run be recorded here? Known before anything is sent.

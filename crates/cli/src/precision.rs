@@ -6,7 +6,7 @@ use crate::args::value::Shape;
 use anyhow::{Result, bail};
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
 use unblink_artifact::document::{Load, PrecisionGoal};
-use unblink_artifact::tally::{Ending, Tally};
+use unblink_artifact::tally::Tally;
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -85,13 +85,9 @@ impl Watch {
         if self.is_reached || tally.end() >= planned_end || !self.stopping.is_due(after) {
             return false;
         }
-        let response = tally.document(&Ending::unknown(tally.header(), tally.end())).response_time;
-        let Some(quantile) = response.quantiles.iter().find(|quantile| quantile.q == self.goal.quantile)
-        else {
-            return false;
-        };
-        let interval = quantile.low.zip(quantile.high);
-        self.is_reached = self.stopping.look(after, quantile.value, interval);
+        let known = tally.known_so_far(self.goal.quantile);
+        let value = known.map_or(0, |(value, _)| value);
+        self.is_reached = self.stopping.look(after, value, known.map(|(_, interval)| interval));
         self.is_reached
     }
 }

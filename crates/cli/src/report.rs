@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::run::objectives;
-use crate::{exit, output};
+use crate::{exit, history, output};
 use anyhow::{Result, bail};
 use std::path::Path;
 use unblink_artifact::document::RunStatus;
@@ -17,12 +17,13 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
     }
     output::check_exports(&args.exports)?;
     // Whoever names the document means the run.
-    let dir = match args.dir.file_name().is_some_and(|name| name == RUN_FILE) && args.dir.is_file() {
-        true => args.dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")),
-        false => &args.dir,
+    let named = history::record(&args.dir, &args.store)?;
+    let dir = match named.file_name().is_some_and(|name| name == RUN_FILE) && named.is_file() {
+        true => named.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        false => &named,
     };
     let mut run = read_folder(dir)?;
-    let asked = &args.objectives;
+    let asked = objectives::of_recorded(&args.objectives, &run.header.targets);
     let is_judged_anew = !asked.slo.is_empty();
     let header = &mut run.header;
     if is_judged_anew {
@@ -39,7 +40,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(path) = &args.html {
         output::write(path, &unblink_report::html::render(&document))?;
     }
-    output::present(&document, &tally, &args.exports)?;
+    output::present(&document, &tally, &args.exports, None)?;
     // A run that was killed has no page yet. It may also go on, and then write the page of its end: what there is so
     // far has a name of its own.
     let is_open = document.status == RunStatus::Running;

@@ -4,6 +4,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::Value;
+use support::hostile::{Act, Hostile, answer, ok};
 use support::lab::Lab;
 use support::{Place, Said, Started};
 
@@ -268,4 +269,84 @@ fn servers_in_words_are_compared_in_virtual_time() {
     place.call(&["compare", "--candidate-server", "service=5ms"]).refused(&["--server"]);
     place.call(&["compare", "http://127.0.0.1:9/", "--server", "service=5ms"]).refused(&["exclude"]);
     place.call(&["compare"]).refused(&["compare what?"]);
+}
+
+/// Slots of 10 ms under even arrivals carry 100/s each, to the request.
+#[test]
+fn searches_are_held_against_each_other() {
+    let place = Place::new();
+    let search = |slots: u32, seed: &str, folder: &str| {
+        let server = format!("slots={slots} service=10ms");
+        let asked = ["--slo", "p99 < 50ms", "--arrivals", "even", "--settle", "1s", "-q", "--seed", seed];
+        let run = place.call(&[&["knee", "--server", &server], &asked[..], &["-o", folder]].concat());
+        assert_eq!(run.code(), Some(0), "{run:?}");
+    };
+    search(5, "1", "main");
+    search(4, "1", "slower");
+    search(5, "2", "again");
+    let compare = |a: &str, b: &str| place.call(&["compare", a, b]);
+    let slower = compare("main", "slower");
+    assert!(slower.code() == Some(1) && slower.stdout.contains("\nREGRESSION\n"), "{slower:?}");
+    assert!(compare("slower", "main").stdout.contains("\nHIGHER\n"));
+    let again = compare("main", "again");
+    assert!(again.code() == Some(0) && again.stdout.contains("\nNO REGRESSION\n"), "{again:?}");
+    let json = place.call(&["compare", "main", "slower", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let schema = unblink_artifact::schema::compare_knees_schema();
+    assert!(jsonschema::validator_for(&schema).expect("a valid schema").is_valid(&document), "{document}");
+    let ratio = document["ratio"].as_f64().expect("a ratio");
+    assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
+    // The same ratio from another machine is no verdict.
+    let elsewhere = place.text("slower/knee.json").replacen("\"cores\": ", "\"cores\": 9", 1);
+    place.file("elsewhere/knee.json", &elsewhere);
+    let elsewhere = compare("main", "elsewhere");
+    assert!(elsewhere.code() == Some(0) && elsewhere.stdout.contains("\nRATIO\n"), "{elsewhere:?}");
+    for (a, b, part) in [("main", "main", "the same search"), ("main", "http://127.0.0.1:1/", "one side")] {
+        let refused = compare(a, b);
+        assert!(refused.code() == Some(2) && refused.stderr.contains(part), "{refused:?}");
+    }
+    let flags = place.call(&["compare", "main", "slower", "-R", "5"]);
+    assert!(flags.code() == Some(2) && flags.stderr.contains("recorded already"), "{flags:?}");
+}
+
+/// A candidate that does not answer is a regression; without a baseline nothing is.
+#[test]
+fn a_side_that_fails_the_first_request_is_named() {
+    let broken = Hostile::start(|_| Act::Answer(answer("500 Internal Server Error", "")));
+    let fine = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    let (broken, fine) = (broken.url(), fine.url());
+    for (sides, code, name) in
+        [([&broken, &fine], 3, "the baseline: "), ([&fine, &broken], 1, "the candidate: ")]
+    {
+        let said = place.call(&["compare", sides[0], sides[1], "-R", "50", "-d", "2s", "--json"]);
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(code), ""), "{said:?}");
+        for part in [name, "the request before the run failed"] {
+            assert_eq!(said.stderr.matches(part).count(), 1, "{said:?}");
+        }
+    }
+}
+
+/// One request of several: the other's times, and its failures, do not enter.
+#[test]
+fn one_request_is_compared_alone() {
+    let place = Place::new();
+    for (side, took_ms) in [("one", 20), ("two", 60)] {
+        let server = Hostile::start(move |seen| match seen.target.as_str() {
+            "/slow" => Act::AnswerAfter(std::time::Duration::from_millis(took_ms), ok()),
+            _ => Act::Answer(answer("500 Oops", "")),
+        });
+        let [fails, slow] = ["fails", "slow"].map(|path| server.url() + path);
+        let load = ["-R", "100", "-n", "100", "--no-preflight", "--no-store", "--json", "-o", side];
+        place.call(&[&["run", &fails, &slow][..], &load[..]].concat());
+    }
+    let args = ["compare", "one", "two", "--percentile", "p50", "--json"];
+    // Half of each run failed, which invalidates it: what counts is what is read of the request.
+    let found = document(&place.call(&[&args[..], &["--request", "GET /slow"]].concat()));
+    assert_eq!(found["rule"]["request"], "GET /slow");
+    let of = |side: &str| found[side]["runs"][0]["value_ns"].as_u64().expect("a value") / 1_000_000;
+    assert!((20..60).contains(&of("baseline")) && of("candidate") >= 60, "{found:#}");
+    place
+        .call(&[&args[..], &["--request", "GET /none"]].concat())
+        .refused(&["GET /none", "GET /fails, GET /slow"]);
 }

@@ -154,7 +154,7 @@ fn long_bodies() {
         let server = Hostile::start(move |_| Act::Answer(long(bytes)));
         let size = format!("size={bytes}");
         for expected in [size.as_str(), "contains=word"] {
-            let two = ["--closed", "2", "-n", "40", "--timeout", "5s", "--no-preflight"];
+            let two = ["--closed", "2", "--ramp-up", "0s", "-n", "40", "--timeout", "5s", "--no-preflight"];
             let run = run(&server, &two, &["--expect", expected]);
             run.assert_all("ok");
             assert_eq!(run.connections("opened"), 2, "connections are used again");

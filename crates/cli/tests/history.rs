@@ -61,7 +61,9 @@ fn a_run_is_kept_found_and_shown() {
 
     let shown = place.call(&["show", &id(&found[1])[..10]]);
     let report = place.call(&["report", "runs/1"]);
-    assert!(shown.stdout.starts_with(report.stdout.trim_end()), "{shown:?}");
+    // Its name stands above the bottom line.
+    let (figures, bottom) = report.stdout.rsplit_once("\n\n").expect("a bottom line");
+    assert!(shown.stdout.starts_with(figures) && shown.stdout.ends_with(bottom), "{shown:?}");
     assert!(shown.stdout.contains("commit=abc"), "{shown:?}");
     std::fs::remove_dir_all(place.path().join("runs/1")).expect("taken away");
     let shown = place.call(&["show", &id(&found[1])]);
@@ -171,7 +173,18 @@ fn a_trend_shows_where_the_level_changed() {
     let last = place.call(&["trend", "--last", "5"]).stdout;
     assert!(last.contains("TOO FEW RUNS  p99 over 5 runs") && last.contains("--last"), "{last}");
     simulate(&place, 20, &["--network", "latency=1ms"]);
-    place.call(&["trend", "--target", "service"]).refused(&["differ in load or target", "name a run"]);
+    place.call(&["trend", "--target", "service"]).refused(&[
+        "differ in load or target",
+        "name a run",
+        "arrivals, for 6 s; network: latency=1ms, service=exp(5ms)",
+    ]);
+    // Nothing else keeps the two series apart.
+    let heads = place.call(&["history"]).stdout;
+    assert_eq!(heads.matches("open, 200/s, poisson arrivals").count(), 2, "{heads}");
+    assert_eq!(heads.matches("network: latency=1ms").count(), 1, "{heads}");
+    simulate(&place, 21, &["--timeout", "2500ms"]);
+    let heads = place.call(&["history"]).stdout;
+    assert_eq!(heads.matches("timeout: 2.5 s").count(), 1, "{heads}");
     place.call(&["trend", "--target", "nowhere"]).refused(&["no run fits"]);
 }
 
@@ -242,6 +255,25 @@ fn processes_at_once_lose_nothing() {
         assert!(said.code() == Some(0) && !said.stderr.contains("warning"), "{said:?}");
     }
     assert_eq!(runs(&place, &["history"]).len(), seeds.len());
+}
+
+/// The remedy that the error names does what it says.
+#[test]
+fn a_damaged_history_is_made_anew() {
+    let place = Place::new();
+    for out in ["runs/a", "runs/b"] {
+        let args = ["sim", "-R", "10", "-d", "1s", "--server", "service=1ms", "--store", "h.db", "-o", out];
+        assert_eq!(place.call(&args).code(), Some(0));
+    }
+    let path = place.path().join("h.db");
+    let mut bytes = std::fs::read(&path).expect("a history");
+    bytes[100..].fill(0xa5);
+    std::fs::write(&path, bytes).expect("a history");
+    place.call(&["history", "--store", "h.db"]).refused(&["damaged", "unblink index DIR"]);
+    let said = place.call(&["index", "runs", "--store", "h.db"]);
+    assert!(said.code() == Some(0) && said.stderr.contains("h.db.damaged"), "{said:?}");
+    assert_eq!(runs(&place, &["history", "--store", "h.db"]).len(), 2);
+    assert!(place.path().join("h.db.damaged").is_file());
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn another_tool_is_a_file() {
         "tool",
         "[ \"$1\" = --version ] && { echo 'mine 7.1'; exit; }\n\
          $UNBLINK run \"$1\" -R \"$2\" -d \"$3\" --no-preflight -q --json -o run > /dev/null || [ $? = 3 ] || exit 1\n\
-         $UNBLINK report run --hgrm mine.hgrm --csv - > /dev/null",
+         $UNBLINK report run --hgrm mine.hgrm --csv - > /dev/null || [ $? = 3 ]",
     );
     place.file(
         "mine.toml",
@@ -214,12 +214,13 @@ fn cells_may_run_at_once() {
         .flat_map(|(scenario, tool)| [1, 2].map(|run| (scenario, tool, Some(run))))
         .collect();
     assert_eq!(names, wanted);
-    // A cell takes a second or more: the second one began before the first one's end.
+    // A cell takes a second or more: two that began within one were up at once, whichever was the first.
     let second = |nth: usize| {
         let at = cells[nth]["started_at"].as_str().expect("a time");
         at[17..23].parse::<f64>().expect("seconds")
     };
-    assert!((second(1) - second(0)).rem_euclid(60.0) < 1.0, "{} {}", second(0), second(1));
+    let apart = (second(1) - second(0)).rem_euclid(60.0);
+    assert!(apart.min(60.0 - apart) < 1.0, "{} {}", second(0), second(1));
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     assert_eq!(lab["apart"], processors >= 6);
     assert_eq!(cells[0]["processors"]["are_apart"], processors >= 6);

@@ -106,9 +106,14 @@ fn closed_users_wait_for_their_answers_and_think() {
     let server = Hostile::start(|_| Act::AnswerAfter(50 * MS, ok()));
     let run = run(&server, &["--closed", "4", "--think", "100ms", "-d", "900ms"]);
     run.assert_all("ok");
-    // Each user comes every 150 ms at the most: at 0, 150, .., 750 and not after 900 ms.
+    // Each user comes every 150 ms at the most: six times in 900 ms.
     let scheduled = run.arrivals("scheduled");
     assert!((4..=24).contains(&scheduled), "{scheduled}");
+    // All begin within the think time, which is not measured.
+    assert_eq!(run.count("/load/ramp_up_ns"), 100_000_000);
+    assert_eq!(run.count("/series/load_from_ns"), 100_000_000);
+    assert_eq!(run.count("/warmup/scheduled"), 4);
+    assert!(!run.has_finding("users_not_begun"), "{:#}", run.at("/validity"));
     assert_eq!(run.at("/rate/offered"), &serde_json::Value::Null);
     assert!(run.connections("peak") <= 4);
     assert!(run.quantile("response_time", 0.5).0 >= 50_000_000);
@@ -162,6 +167,28 @@ fn auto_keeps_to_its_limit() {
     assert_eq!((run.connections("limit"), run.connections("peak")), (3, 3));
     assert_eq!(server.connections(), 3);
     assert!(run.count("/lag_causes/no_connection") > 0);
+}
+
+/// Requests in turn do not fall in step with the threads, open or closed: each connection carries both.
+#[test]
+fn every_thread_sends_every_request() {
+    for load in [&["-R", "400"][..], &["--closed", "2"]] {
+        let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
+        let targets = place.file("both.txt", format!("GET {0}one\nGET {0}two\n", server.url()));
+        let targets = targets.to_str().expect("UTF-8");
+        let rest = ["-n", "400", "-t", "2", "-c", "2", "--no-preflight"];
+        place.measure(&[&["--targets", targets], load, &rest[..]].concat()).assert_accounts();
+        let seen = server.seen();
+        let connections: std::collections::BTreeSet<usize> = seen.iter().map(|s| s.connection).collect();
+        assert_eq!(connections.len(), 2, "{load:?}");
+        for connection in connections {
+            let of = |target: &str| {
+                seen.iter().filter(|s| s.connection == connection && s.target == target).count()
+            };
+            // Two hundred arrivals or so, half of them each: 50 are 7σ off.
+            assert!(of("/one") > 50 && of("/two") > 50, "{load:?}: {} and {}", of("/one"), of("/two"));
+        }
+    }
 }
 
 #[test]
@@ -435,7 +462,8 @@ fn the_smallest_and_the_steepest() {
         (&["-R", "0.001", "-d", "50ms"], 1),
         (&["-R", "1000000", "-d", "100us", "-c", "8"], 100),
         (&["--closed", "1", "-n", "1"], 1),
-        (&["--closed", "5", "-d", "3ms"], 3),
+        // Users whose answers take 10 ms each: how many ask within a moment is theirs.
+        (&["--closed", "5", "-d", "50ms"], 5),
         (&["-R", "10", "-d", "1ns"], 1),
     ] {
         let run = run(&server, args);

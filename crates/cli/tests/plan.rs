@@ -93,6 +93,107 @@ fn what_is_shown_holds_no_secret_and_is_a_plan() {
     }
 }
 
+/// Written down again it sends the same, once its variables are set, and shows no secret.
+#[test]
+fn a_plan_in_another_form_sends_the_same() {
+    let server = support::hostile::Hostile::start(|_| support::hostile::Act::Answer(support::hostile::ok()));
+    let place = Place::new();
+    let address = server.address;
+    let plan = format!(
+        "target = \"http://me:s3cret@{address}/\"\n[load]\nrate = 100\nrequests = 4\n[request]\n\
+         header = [\"Accept: text/html\", \"X-Tenant: s3cret one\"]\n\
+         [[requests]]\nname = \"a\"\nurl = \"/a?id=s3cret&limit=5\"\nmethod = \"PUT\"\nbody = '{{\"a\": \"s3cret $${{x}}\"}}'\n\
+         [[requests]]\nurl = \"/b\"\nheader = \"X-Tenant: s3cret two\"\n"
+    );
+    place.file("plan.toml", plan);
+    let sent = |plan: &str, out: &str, variables: &[(&str, &str)]| {
+        let before = server.seen().len();
+        let mut command = place.command(&["run", plan, "-o", out]);
+        finish(command.envs(variables.iter().copied())).assert_ran();
+        let seen = server.seen().split_off(before);
+        let mut seen: Vec<_> =
+            seen.into_iter().map(|one| (one.method, one.target, one.headers, one.body)).collect();
+        seen.sort();
+        seen
+    };
+    let first = sent("plan.toml", "first", &[]);
+    for form in ["toml", "yaml", "json"] {
+        let shown = place.call(&["plan", "show", "plan.toml", "--as", form]);
+        assert!(!shown.stdout.contains("s3cret") && !shown.stderr.contains("s3cret"), "{shown:?}");
+        assert!(
+            shown.stderr.contains("PLAN_X_TENANT is the value of the header X-Tenant in line 6: set it"),
+            "{shown:?}"
+        );
+        let again = format!("again-{form}.{}", if form == "toml" { "toml" } else { "yaml" });
+        place.file(&again, &shown.stdout);
+        assert_eq!(place.call(&["plan", "check", &again]).code(), Some(0), "{}", shown.stdout);
+        let variables = [
+            ("PLAN_USERINFO", "me:s3cret"),
+            ("PLAN_X_TENANT", "s3cret one"),
+            ("PLAN_X_TENANT_2", "s3cret two"),
+            ("PLAN_ID", "s3cret"),
+            ("PLAN_BODY", "{\"a\": \"s3cret ${x}\"}"),
+        ];
+        assert_eq!(sent(&again, form, &variables), first, "{}", shown.stdout);
+        finish(place.command(&["run", &again]).env_remove("PLAN_BODY")).refused(&["no variable PLAN_"]);
+    }
+}
+
+/// Of all files, and of all fields.
+#[test]
+fn a_check_tells_all_that_is_wrong() {
+    let place = Place::new();
+    place.file("a.toml", "target = \"http://h/\"\n[load]\nrate = 0\ndurration = \"5s\"\n[objectives]\nslo = [\"p99 < 200\", \"x\"]\n[[requests]]\nname = \"a\"\n");
+    place.file("b.yaml", "target: http://h/\nload: {rate: 5}\nrequests:\n  - url: nothing\n  - {url: /b, header: [no colon]}\n  - {url: /c, body-file: none}\n");
+    place.file("c.toml", "[load]\nrate = \nduration = 5 s\n");
+    place.file("good.toml", "target = \"http://h/\"\n[load]\nrate = 5\n");
+    let said = place.call(&["plan", "check", "a.toml", "good.toml", "b.yaml", "c.toml"]);
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    assert!(said.stdout.starts_with("good.toml is in order"), "{said:?}");
+    let places = [
+        "a.toml:3:8",
+        "a.toml:4:1",
+        "a.toml:6:15",
+        "a.toml:6:2",
+        "a.toml:7:",
+        "b.yaml:4:10",
+        "b.yaml:5:24",
+        "b.yaml:6:26",
+        "c.toml:2:8",
+        "c.toml:3",
+    ];
+    for at in places {
+        assert!(said.stderr.contains(&format!("error: {at}")), "{at} is missing: {}", said.stderr);
+    }
+    let marks =
+        said.stderr.lines().filter(|line| line.trim_start_matches([' ', '|']).starts_with('^')).count();
+    assert!(marks >= places.len(), "{}", said.stderr);
+    let json = place.call(&["plan", "check", "--json", "a.toml", "b.yaml"]);
+    let found: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let counts = [0, 1].map(|i| found["plans"][i]["errors"].as_array().map(Vec::len));
+    assert_eq!(counts, [Some(5), Some(3)], "{found:#}");
+    assert!(
+        found["plans"][1]["errors"].as_array().unwrap().iter().all(|error| error["column"].is_u64()),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn a_plan_in_json_is_told_its_name() {
+    let place = Place::new();
+    place.file("plan.json", "{\"target\": \"http://127.0.0.1:9/\", \"load\": {\"rate\": 5}}");
+    for args in [
+        &["run", "plan.json"][..],
+        &["knee", "plan.json"],
+        &["sim", "plan.json"],
+        &["plan", "check", "plan.json"],
+    ] {
+        place.call(args).refused(&["TOML or YAML", "\"plan.yaml\""]);
+    }
+    std::fs::rename(place.path().join("plan.json"), place.path().join("plan.yaml")).expect("renamed");
+    assert_eq!(place.call(&["plan", "check", "plan.yaml"]).code(), Some(0));
+}
+
 #[test]
 fn a_plan_is_simulated_with_what_a_simulation_has() {
     let place = Place::new();
@@ -253,7 +354,9 @@ fn switches_of_a_plan_can_be_switched_off() {
     );
     let said = place.call(&["run", "off.toml", "-o", "refused"]);
     assert_eq!(said.code(), Some(3), "{said:?}");
-    place.call(&["run", "off.toml", "--no-preflight=false"]).refused(&["the request before the run failed"]);
+    let asked = place.call(&["run", "off.toml", "--no-preflight=false"]);
+    assert_eq!(asked.code(), Some(1), "{asked:?}");
+    assert!(asked.stderr.contains("the request before the run failed"), "{asked:?}");
     // Alone, and among other short flags, they mean what they always did.
     for flags in [&["-k"][..], &["--insecure"], &["-qk"], &["-kHX-A: b"], &["--insecure=true"]] {
         let url = server.url();
@@ -278,7 +381,7 @@ fn a_plan_can_be_searched_and_compared() {
     // With a target of its own, it is the target that is searched unless told otherwise.
     place.file("live.toml", format!("target = \"http://127.0.0.1:9/\"\n{both}{world}"));
     let live = place.call(&["knee", "live.toml", "-o", "live"]);
-    assert!(live.code() == Some(2) && live.stderr.contains("127.0.0.1:9"), "{live:?}");
+    assert!(live.code() == Some(3) && live.stderr.contains("127.0.0.1:9"), "{live:?}");
     let said = place.call(&["knee", "live.toml", "--simulate", "--arrivals", "even", "-o", "again"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     let shown = place.call(&["plan", "show", "live.toml"]);
@@ -301,7 +404,8 @@ fn a_plan_can_be_searched_and_compared() {
     place.file("half.toml", format!("target = \"http://127.0.0.1:9/\"\n{load}"));
     place.call(&["compare", "half.toml"]).refused(&["has no candidate"]);
     place.call(&["compare", "half.toml", "http://127.0.0.1:9/"]).refused(&["the same addresses"]);
-    place.call(&["compare", "half.toml", "http://127.0.0.1:10/", "-o", "x"]).refused(&["127.0.0.1:9"]);
+    let nobody = place.call(&["compare", "half.toml", "http://127.0.0.1:10/", "-o", "x"]);
+    assert!(nobody.code() == Some(3) && nobody.stderr.contains("127.0.0.1:9"), "{nobody:?}");
     place.call(&["compare", "half.toml", "compare.toml"]).refused(&["one plan at a time"]);
     place.call(&["compare", "half.toml", "--simulate"]).refused(&["[world] has no server"]);
     let urls = ["http://127.0.0.1:9/", "http://127.0.0.1:10/"];

@@ -128,7 +128,8 @@ fn exports() {
     assert_exported(&place, "s.csv", "p.hgrm", "pictures");
     let report = ["report", "out", "--csv", "s2.csv", "--hgrm", "p2.hgrm", "--svg", "pictures2"];
     let said = place.call(&[&report[..], &["--html", "page.html"]].concat());
-    assert_eq!(said.code(), Some(0), "{said:?}");
+    // What is printed again has the run's own exit code, and a busy machine may have made it invalid.
+    assert!([Some(0), Some(3)].contains(&said.code()), "{said:?}");
     assert_exported(&place, "s2.csv", "p2.hgrm", "pictures2");
     place.call(&["report", "out", "--csv-percentiles", "q.csv"]);
     let percentiles = place.text("q.csv");
@@ -182,7 +183,9 @@ fn text_for_people() {
     let wide = said.stdout.lines().find(|line| line.chars().count() > 80);
     assert_eq!(wide, None);
     let again = place.call(&["report", "out"]);
-    assert!(said.stdout.starts_with(again.stdout.trim_end()), "{}", again.stdout);
+    let (before, _) = said.stdout.split_once("Record  out").expect("where it is");
+    assert!(again.stdout.starts_with(before.trim_end()), "{}", again.stdout);
+    assert_eq!(said.stdout.lines().last(), again.stdout.lines().last(), "the bottom line");
 }
 
 /// Without -o the folder is named by the time, and runs do not overwrite each other.
@@ -197,13 +200,41 @@ fn folders_by_time() {
     assert_eq!(place.list("unblink-runs").len(), 2);
 }
 
+/// A folder that somebody has deleted meanwhile is not named as the record.
+#[test]
+fn a_folder_that_is_gone_is_not_named_as_the_record() {
+    let (server, place) = (healthy(), Place::new());
+    let mut run = place.command(&["run", &server.url(), "-R", "50", "-d", "2s", "-o", "out"]);
+    let run = support::Started::spawn(&mut run);
+    while server.seen().len() < 10 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_dir_all(place.path().join("out")).expect("removed");
+    let said = run.wait();
+    assert!(!said.stdout.contains("Record") && !said.stdout.contains("Report  "), "{said:?}");
+    assert!(said.stderr.contains("the folder \"out\" is not there any more"), "{said:?}");
+}
+
+/// What is compressed can't be searched, and whoever asked is told.
+#[test]
+fn a_text_in_an_encoded_body_gets_a_hint() {
+    let encoded = support::hostile::answer("200 OK\r\nContent-Encoding: gzip", "\u{1f}packed");
+    let server = support::hostile::Hostile::start(move |_| support::hostile::Act::Answer(encoded.clone()));
+    let place = Place::new();
+    let args = ["run", &server.url(), "-R", "10", "-n", "1", "--expect", "contains=hello"];
+    let said = place.call(&args);
+    for part in ["Content-Encoding", "Accept-Encoding: identity"] {
+        assert!(said.code() != Some(0) && said.stderr.contains(part), "{said:?}");
+    }
+}
+
 const SECRET: &str = "s3cr3t";
 
 #[test]
 fn secrets_stay_out_of_everything_that_is_written() {
     let (server, place) = (healthy(), Place::new());
     place.file("body.txt", format!("body={SECRET}"));
-    let url = format!("http://user:{SECRET}@{}/p?access_token={SECRET}&id=7", server.address);
+    let url = format!("http://user:{SECRET}@{}/p?access_token={SECRET}&limit=7", server.address);
     let authorization = format!("Authorization: Bearer {SECRET}");
     let cookie = format!("Cookie: session={SECRET}");
     let own = format!("-HX-Api-Key: {SECRET}");
@@ -249,7 +280,8 @@ fn secrets_stay_out_of_error_messages() {
         let args: Vec<String> = args.iter().map(|arg| secret(arg)).collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let said = place.call(&[&["run"], &args[..]].concat());
-        assert_eq!(said.code(), Some(2));
+        // 1: nobody answers the request before the run.
+        assert!(matches!(said.code(), Some(1 | 2)), "{said:?}");
         assert_clean(&said);
     }
     place.file("t.txt", secret("GET http://u:$@127.0.0.1:9/\nAuthorization $\n"));

@@ -41,7 +41,7 @@ fn a_spike_has_its_backlog_and_its_recovery_and_the_folder_agrees() {
     let part = place.call(&["report", "out", "--from", "10s", "--json"]);
     assert!(shape(&serde_json::from_str(&part.stdout).expect("JSON")).is_null(), "a part has no shape");
     let page = place.text("out/report.html");
-    assert!(page.contains("It was as before 5.6") && page.contains("as before, 5.6"));
+    assert!(page.contains("It was as before 5.6") && page.contains("as before after 5.6"));
 }
 
 /// A target that is down for the whole spike answers with errors at once, and so needs no time to recover.

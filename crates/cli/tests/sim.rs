@@ -100,7 +100,7 @@ fn every_wrong_client_of_the_oracle() {
     percentiles(&one, 13_500, [1.0, 1.0, 1.0, 1.0, 1.0, 200.0, 200.0]);
     // The same users as the dispatcher's own.
     percentiles(
-        &["--scenario", "stall", "--closed", "10"],
+        &["--scenario", "stall", "--closed", "10", "--ramp-up", "10ms"],
         59_000,
         [10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 1005.0],
     );
@@ -235,6 +235,28 @@ fn a_simulated_cold_start_is_left_out() {
     let stall = sim(&Place::new(), &["--scenario", "stall", "--warmup", "auto"]);
     let p99 = stall.quantile("response_time", 0.99).0;
     assert!(stall.at("/transient/status") == "none" && p99.abs_diff(410_000_000) < 1_000_000, "{p99}");
+}
+
+/// Neither what `--warmup auto` leaves out nor what lies behind an early end was to be sent.
+#[test]
+fn an_ideal_client_omits_nothing() {
+    let cold = ["--server", "service=ramp(100ms,10ms,0s,10s)", "-R", "200", "-d", "60s", "--warmup", "auto"];
+    let run = sim(&Place::new(), &cold);
+    assert!(run.at("/transient/status") == "left_out" && run.count("/simulated/omitted") == 0, "{run:?}");
+    let early = ["--scenario", "healthy", "-R", "100", "--precision", "20%", "--max-duration", "3m"];
+    let run = sim(&Place::new(), &early);
+    assert!(run.at("/precision/reached") == true && run.count("/simulated/omitted") == 0, "{run:?}");
+}
+
+/// Whenever one looks, some arrival has no answer yet.
+#[test]
+fn a_busy_server_s_percentile_is_known_while_it_works() {
+    let world = ["--server", "slots=8 service=exp(10ms)", "-R", "500", "--arrivals", "poisson"];
+    let run = sim(&Place::new(), &[&world[..], &["--precision", "20%", "--max-duration", "3m"]].concat());
+    assert_eq!(
+        (run.at("/precision/reached") == true, run.count("/precision/after_ns")),
+        (true, 60_000_000_000)
+    );
 }
 
 /// A simulation that stops itself is what one of that length would have been, but that its interval is wider for the

@@ -23,6 +23,18 @@ fn refused(place: &Place, url: &str, args: &[&str], parts: &[&str]) {
     assert!(!place.path().join("out").exists());
 }
 
+/// The target failed the request before the run: exit code 1, with a record that says why.
+#[track_caller]
+fn failed_before(place: &Place, url: &str, args: &[&str], parts: &[&str]) {
+    let said = place.call(&[&["run", url], &TWENTY[..], args, &["-o", "out"]].concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    for part in parts {
+        assert!(said.stderr.contains(part), "{part:?} is missing in {said:?}");
+    }
+    assert_eq!(place.run_json()["validity"]["findings"][0]["code"], "preflight_failed");
+    std::fs::remove_dir_all(place.path().join("out")).expect("the record");
+}
+
 #[test]
 fn tls_with_and_without_trust() {
     let (lab_place, place) = (Place::new(), Place::new());
@@ -42,8 +54,8 @@ fn tls_with_and_without_trust() {
     let _other = tls_lab(&other_place);
     let place = Place::new();
     place.file("other.pem", other_place.text("lab.pem"));
-    refused(&place, &url, &["--cacert", "other.pem"], &["before the run", "certificate"]);
-    refused(&place, &url, &[], &["certificate"]);
+    failed_before(&place, &url, &["--cacert", "other.pem"], &["before the run", "certificate"]);
+    failed_before(&place, &url, &[], &["certificate"]);
     run(&place, &url, &["--cacert", "other.pem", "--no-preflight"]).assert_all_failed("tls");
 }
 
@@ -66,11 +78,11 @@ fn an_authority_that_serves_itself_is_trusted_when_it_is_named() {
     let (lab, other) = (authority(&place, "ca", 2100), authority(&place, "other", 2100));
     let expired = authority(&place, "expired", 2001);
     let url = |lab: &Lab| format!("https://localhost:{}/", lab.port());
-    refused(&place, &url(&lab), &["--cacert", "other.pem"], &["certificate"]);
-    refused(&place, &url(&other), &["--cacert", "ca.pem"], &["certificate"]);
-    refused(&place, &url(&expired), &["--cacert", "expired.pem"], &["xpired"]);
+    failed_before(&place, &url(&lab), &["--cacert", "other.pem"], &["certificate"]);
+    failed_before(&place, &url(&other), &["--cacert", "ca.pem"], &["certificate"]);
+    failed_before(&place, &url(&expired), &["--cacert", "expired.pem"], &["xpired"]);
     // Its name is checked as well.
-    refused(&place, &lab.url, &["--cacert", "ca.pem"], &["another name"]);
+    failed_before(&place, &lab.url, &["--cacert", "ca.pem"], &["another name"]);
     run(&place, &url(&lab), &["--cacert", "ca.pem"]).assert_all("ok");
 }
 
@@ -89,7 +101,7 @@ fn tls_to_a_server_that_speaks_none() {
     let plain = Hostile::start(|_| Act::Answer(ok()));
     let url = format!("https://{}/", plain.address);
     let place = Place::new();
-    refused(&place, &url, &["-k"], &["gave no answer"]);
+    failed_before(&place, &url, &["-k"], &["gave no answer"]);
     // It waits for a line that never ends: neither side says more.
     let args = ["-k", "--no-preflight", "--timeout", "300ms"];
     let silent = run(&place, &url, &args);
@@ -113,7 +125,12 @@ fn a_handshake_that_stalls() {
         assert_eq!(run.arrivals("timed_out_never_sent"), 20, "{run:?}");
         assert_eq!(run.connections("opened"), 0);
     }
-    refused(&Place::new(), &url, &["-k", "--timeout", "300ms"], &["gave no answer", "the timeout passed"]);
+    failed_before(
+        &Place::new(),
+        &url,
+        &["-k", "--timeout", "300ms"],
+        &["gave no answer", "the timeout passed"],
+    );
 }
 
 /// A fixed pool that can't be opened beforehand.
@@ -129,7 +146,7 @@ fn plain_http_to_a_tls_server() {
     let (lab_place, place) = (Place::new(), Place::new());
     let lab = tls_lab(&lab_place);
     let url = lab.url.replace("https", "http");
-    refused(&place, &url, &[], &["before the run"]);
+    failed_before(&place, &url, &[], &["before the run"]);
     let run = run(&place, &url, &["--no-preflight"]);
     run.assert_accounts();
     assert_eq!(run.arrivals("failed"), 20, "{run:?}");
@@ -188,9 +205,7 @@ fn connect_to_another_place() {
     refused(&Place::new(), "https://service.invalid/", &["-k", "--connect-to", "a:1:b:2"], &["apply"]);
     let place = Place::new();
     place.file("ca.pem", lab_place.text("lab.pem"));
-    place
-        .call(&[&["run", "https://service.invalid/"], &TWENTY[..], &args].concat())
-        .refused(&["certificate"]);
+    failed_before(&place, "https://service.invalid/", &args, &["certificate"]);
 }
 
 /// A name with several addresses uses them all, or those that answer.
@@ -204,6 +219,8 @@ fn every_address_of_a_name() {
     let opened: u64 = by_address.values().map(|n| n.as_u64().expect("a count")).sum();
     assert_eq!(opened, run.connections("opened"), "{by_address:?}");
     assert!(run.document["connections"]["by_address"][server.address.to_string()].as_u64() >= Some(4));
+    // Where the name has ::1 as well, nobody listens there.
+    assert_eq!(run.has_finding("address_dead"), by_address.len() > 1, "{:#}", run.at("/validity"));
 }
 
 #[test]
@@ -211,7 +228,7 @@ fn refused_before_the_run() {
     let place = Place::new();
     let nobody = Refusing::new();
     let address = nobody.address.to_string();
-    refused(&place, &nobody.url(), &[], &["before the run", &address, "refused", "--no-preflight"]);
+    failed_before(&place, &nobody.url(), &[], &["before the run", &address, "refused", "--no-preflight"]);
     let script = |seen: &Seen| match seen.target.as_str() {
         "/404" => Act::Answer(answer("404 Not Found", "")),
         "/503" => Act::Answer(answer("503 Try Later", "")),
@@ -242,7 +259,7 @@ fn refused_before_the_run() {
         ("half", &[], &["closed inside the answer's body"]),
         ("stall", &["--timeout", "300ms"], &["the timeout passed"]),
     ] {
-        refused(&place, &at(path), args, parts);
+        failed_before(&place, &at(path), args, parts);
     }
     assert!(server.seen().iter().all(|seen| seen.number == 0), "one request each, no load");
     // What the run is told to expect is no reason to refuse it.
@@ -265,6 +282,6 @@ fn each_target_is_tried_before_the_run() {
         _ => Act::Answer(ok()),
     });
     let (a, b) = (server.url() + "a", server.url() + "b");
-    refused(&Place::new(), &a, &[&b], &["HTTP/1.1 500 Broken"]);
+    failed_before(&Place::new(), &a, &[&b], &["HTTP/1.1 500 Broken"]);
     assert_eq!(server.seen().len(), 2);
 }

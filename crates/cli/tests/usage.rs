@@ -19,11 +19,33 @@ fn run(args: &[&str]) -> Said {
 /// One sentence: nothing is said twice.
 #[test]
 fn causes_are_not_repeated() {
-    let said = with(&[]);
-    said.refused(&["can't connect to 127.0.0.1:9: Connection refused"]);
+    let said = Place::new().call(&["run", URL, "-R", "10"]);
+    assert_eq!(said.code(), Some(1), "nobody answers: {said:?}");
+    assert!(said.stderr.contains("can't connect to 127.0.0.1:9: Connection refused"), "{said:?}");
     assert_eq!(said.stderr.matches("Connection refused").count(), 1, "{said:?}");
     let said = run(&["http://name.invalid/", "-R", "1"]);
     assert_eq!(said.stderr.matches("failed to lookup").count(), 1, "{said:?}");
+}
+
+/// What no such run can tell is known before anything is sent for it.
+#[test]
+fn objectives_that_no_run_can_tell() {
+    let rate = ["Closed users offer no rate", "500/s"];
+    let closed = |more: &[&str]| run(&[&[URL, "--closed", "2"], more].concat());
+    closed(&["--slo", "achieved >= 90%"]).refused(&[&rate[..], &["--slo \"achieved >= 90%\""]].concat());
+    closed(&["--abort-on", "achieved < 90% for 2s"]).refused(&[&rate[..], &["--abort-on"]].concat());
+    let windows = ["--slo", "p99 < 1s in 80% of 60s"];
+    let said = ["no window of 60 s", "the 5 s that are measured", "-d"];
+    run(&[&[URL, "-R", "10", "-d", "5s"], &windows[..]].concat()).refused(&said);
+    let sim = ["sim", "--server", "service=1ms", "-d", "5s"];
+    let place = Place::new();
+    place.call(&[&sim[..], &["-R", "10"], &windows].concat()).refused(&said);
+    place.call(&[&sim[..], &["--closed", "2", "--slo", "achieved >= 90%"]].concat()).refused(&rate);
+    let plan = format!("target = {URL:?}\n[load]\nclosed = 2\n[objectives]\nslo = [\"achieved >= 90%\"]\n");
+    place.file("plan.toml", plan);
+    for args in [&["plan", "check", "plan.toml"][..], &["run", "plan.toml"]] {
+        place.call(args).refused(&[&rate[..], &["plan.toml:5:"]].concat());
+    }
 }
 
 /// `unblink run URL -R 10 ARGS`.
@@ -37,12 +59,15 @@ fn urls() {
     for (url, parts) in [
         ("http://", &["http://", "not a URL"][..]),
         ("", &["not a URL"]),
-        ("http://a b/", &["http://a b/", "not a URL"]),
+        ("http://a b/", &["http://a ***", "not a URL"]),
         ("localhost:8080", &["scheme"]),
-        ("/path", &["scheme"]),
+        ("/path", &["is a path", "scheme", "such as http://"]),
+        ("/tmp", &["is a folder, and no URL", "such as http://"]),
+        ("//h:80/a", &["write http://h:80/a or https://h:80/a"]),
+        ("http://a.u:12/s@name.invalid/", &["a.u", "percent-encode"]),
         ("ftp://localhost/", &["\"ftp\"", "only http and https"]),
         ("http://localhost:99999/", &["99999", "65535"]),
-        ("http://localhost:0/", &["port 0"]),
+        ("http://localhost:0/", &["port 0", "give one from 1 to 65535"]),
         ("http://name.invalid/", &["can't resolve", "name.invalid"]),
     ] {
         run(&[&[url], &load[..]].concat()).refused(parts);
@@ -83,17 +108,24 @@ fn rates() {
 #[test]
 fn lengths() {
     with(&["-d", "0"]).refused(&["the duration is 0"]);
-    with(&["-d", "0s"]).refused(&["the duration is 0"]);
+    with(&["-d", "0s"]).refused(&["the duration is 0", "such as -d 30s"]);
     with(&["-d", "-5s"]).refused(&["\"-5s\" is not a time"]);
     with(&["-d", "nan"]).refused(&["\"nan\" is not a time"]);
     with(&["-d", "5 apples"]).refused(&["is not a time"]);
-    with(&["-d", "25h"]).refused(&["25 h is too long", "24 h"]);
+    with(&["-d", "169h"]).refused(&["169 h is too long", "at one rate lasts 7 d"]);
+    run(&[URL, "-R", "1..2", "-d", "25h"]).refused(&["25 h is too long", "a ramp lasts 24 h"]);
+    run(&[URL, "--closed", "1", "-d", "8d"]).refused(&["8 d is too long", "a closed load lasts 7 d"]);
     with(&["--warmup", "25h"]).refused(&["24 h"]);
     with(&["-n", "0"]).refused(&["0 would do nothing"]);
     with(&["-n", "-1"]).refused(&["\"-1\" is not a whole number"]);
-    with(&["--timeout", "0"]).refused(&["the timeout is 0"]);
+    with(&["--timeout", "0"]).refused(&["the timeout is 0", "such as --timeout 30s"]);
     with(&["--timeout", "61m"]).refused(&["1 h 1 min is longer"]);
-    run(&[URL, "-R", "1/m", "-n", "2000"]).refused(&["-n 2000", "33 h 20 min", "24 h", "lower -n to 1440"]);
+    run(&[URL, "-R", "1/m", "-n", "20000"]).refused(&[
+        "-n 20000",
+        "333 h 20 min",
+        "168 h",
+        "lower -n to 10080",
+    ]);
     run(&[URL, "-R", "10..20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
     run(&[URL, "-R", "10,20", "-n", "5"]).refused(&["a ramp or steps need a length", "-d"]);
 }
@@ -119,6 +151,10 @@ fn load_models() {
     ] {
         precise(&[one, other].concat()).refused(&[one[0], "exclude each other: leave one of them out"]);
     }
+    run(&[URL, "-R", "10", "--ramp-up", "1s"]).refused(&["--ramp-up is for users who wait", "-R 0..100"]);
+    run(&[URL, "--closed", "5", "--ramp-up", "25h"]).refused(&["25 h is too long", "24 h"]);
+    run(&[URL, "--closed", "99999999999"]).refused(&["more users than there can be: give at most 1000000"]);
+    with(&["-t", "300"]).refused(&["more threads than there can be: give at most 256"]);
     run(&[URL, "--closed", "0"]).refused(&["0 would do nothing"]);
     run(&[URL, "--closed", "5", "-d", "0"]).refused(&["the duration is 0"]);
     run(&[URL, "--closed", "2", "-t", "3"]).refused(&["2 users", "3 threads"]);
@@ -202,7 +238,7 @@ fn target_files_name_file_and_line() {
     for (bad, parts) in [
         ("nonsense", &["not a target"][..]),
         ("GET", &["not a target"]),
-        ("GET not-a-url", &["scheme"]),
+        ("GET not-a-url", &["no URL"]),
         ("GET ftp://127.0.0.1/", &["only http and https"]),
         ("G(T http://127.0.0.1:9/", &["method", "is not valid"]),
         ("get@ http://127.0.0.1:9/", &["method", "is not valid"]),
@@ -262,7 +298,7 @@ fn expectations() {
     {
         with(&["--expect", condition]).refused(&["is not a condition", "status=200,404"]);
     }
-    with(&["--expect", "speed=fast"]).refused(&["\"speed=fast\" is not a condition"]);
+    with(&["--expect", "speed=fast"]).refused(&["\"speed=(4 bytes)\" is not a condition"]);
     with(&["--expect", "contains="]).refused(&["is not a condition"]);
     with(&["--expect", "size=.."]).refused(&["is not a condition"]);
     with(&["--max-body-size", "big"]).refused(&["\"big\" is not a size"]);

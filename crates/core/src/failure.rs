@@ -56,6 +56,11 @@ impl FailureKind {
         FailureKind((Self::PROTOCOL_BASE as usize + number).min(Self::COUNT - 1) as u8)
     }
 
+    /// It is the generator's machine that lacked something.
+    pub fn is_local(self) -> bool {
+        matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR)
+    }
+
     /// Every kind that there can be, in the order of its place.
     pub fn all() -> impl Iterator<Item = FailureKind> {
         (0..Self::COUNT as u8).map(FailureKind)

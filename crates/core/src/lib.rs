@@ -12,5 +12,6 @@ pub mod plan;
 pub mod rate;
 pub mod record;
 pub mod schedule;
+pub mod share;
 pub mod sim;
 pub mod time;

@@ -1,6 +1,7 @@
 //! Where arrivals come from: an open schedule, or a closed population of users.
 
 use crate::schedule::{Cursor, Schedule};
+use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,6 +13,15 @@ pub struct Arrival {
     pub index: u64,
     /// When it should start.
     pub intended: Instant,
+    /// The first of a user of a closed population.
+    pub begins: bool,
+}
+
+impl Arrival {
+    /// An arrival of a schedule, which knows no users.
+    pub fn scheduled(index: u64, intended: Instant) -> Arrival {
+        Arrival { index, intended, begins: false }
+    }
 }
 
 /// A source of arrivals for one worker. `now` never goes back.
@@ -51,11 +61,11 @@ pub struct Open {
 }
 
 impl Open {
-    /// The share of worker `shard` of `shards`, with the schedule's zero at `start`.
-    pub fn new(schedule: Arc<Schedule>, start: Instant, shard: u64, shards: u64) -> Open {
-        let mut cursor = Cursor::new(&schedule, shard, shards);
+    /// A worker's share, with the schedule's zero at `start`.
+    pub fn new(schedule: Arc<Schedule>, start: Instant, share: Share) -> Open {
+        let mut cursor = Cursor::of_share(&schedule, share);
         let stop = start + schedule.end();
-        let first = cursor.next(&schedule).map(|(index, offset)| Arrival { index, intended: start + offset });
+        let first = cursor.next(&schedule).map(|(index, offset)| Arrival::scheduled(index, start + offset));
         Open {
             schedule,
             start,
@@ -77,7 +87,7 @@ impl Load for Open {
             self.due = self
                 .due_cursor
                 .next(&self.schedule)
-                .map(|(index, offset)| Arrival { index, intended: self.start + offset });
+                .map(|(index, offset)| Arrival::scheduled(index, self.start + offset));
         }
     }
 
@@ -90,7 +100,7 @@ impl Load for Open {
         self.head = self
             .head_cursor
             .next(&self.schedule)
-            .map(|(index, offset)| Arrival { index, intended: self.start + offset });
+            .map(|(index, offset)| Arrival::scheduled(index, self.start + offset));
     }
 
     fn waiting(&self) -> u64 {
@@ -119,16 +129,37 @@ impl Load for Open {
 /// A finite population: each user waits for its answer, thinks, and comes again.
 #[derive(Clone, Debug)]
 pub struct Closed {
+    beginners: Beginners,
     /// When each user comes again, in order: all think for the same time, so that whoever ended first is first.
     thinking: VecDeque<Instant>,
     ready: VecDeque<Arrival>,
     think: Nanos,
     stop: Instant,
-    next_index: u64,
-    index_step: u64,
+    /// Which numbers its arrivals have: as in an open load, so that each worker sends every request.
+    share: Share,
+    /// How many have fallen due.
+    begun: u64,
     measured_from: Instant,
     left: u64,
     in_flight: u64,
+}
+
+/// The users of a worker who have not begun: those from `next` on, in steps.
+#[derive(Clone, Debug)]
+struct Beginners {
+    next: u64,
+    step: u64,
+    users: u64,
+    start: Instant,
+    ramp_up: Nanos,
+}
+
+impl Beginners {
+    /// User u of n begins at u/n of the ramp-up.
+    fn next_start(&self) -> Option<Instant> {
+        let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users.max(1));
+        (self.next < self.users).then(|| self.start + Nanos(share as u64))
+    }
 }
 
 /// What a worker's share of a closed population is.
@@ -138,8 +169,8 @@ pub struct ClosedShare {
     pub users: u32,
     /// From the end of an answer to the next request.
     pub think: Nanos,
-    /// Gap between the first requests of two users, so that they don't march in step.
-    pub stagger: Nanos,
+    /// Their first requests are spread evenly over this time, so that they don't march in step.
+    pub ramp_up: Nanos,
     /// When the first user starts.
     pub start: Instant,
     /// Nothing starts at this time or later.
@@ -148,28 +179,31 @@ pub struct ClosedShare {
     pub measured_from: Instant,
     /// Measured requests over all workers at the most.
     pub limit: u64,
-    /// This worker's number.
-    pub shard: u32,
-    /// Number of workers.
-    pub shards: u32,
+    /// Which users are this worker's: those whose number is `first` (mod `of`).
+    pub share: Share,
 }
 
 impl Closed {
-    /// One worker's users: those whose number is ≡ shard (mod shards).
-    pub fn new(share: ClosedShare) -> Closed {
-        let mine = (share.shard..share.users).step_by(share.shards as usize);
-        let mut thinking = VecDeque::with_capacity(share.users.div_ceil(share.shards) as usize);
-        thinking.extend(mine.map(|user| share.start + Nanos(share.stagger.0 * u64::from(user))));
-        let (shard, shards) = (u64::from(share.shard), u64::from(share.shards));
+    /// One worker's users.
+    pub fn new(spec: ClosedShare) -> Closed {
+        let mine = spec.users.div_ceil(spec.share.of) as usize;
+        let (first, of) = (u64::from(spec.share.first), u64::from(spec.share.of));
         Closed {
-            ready: VecDeque::with_capacity(thinking.len()),
-            thinking,
-            think: share.think,
-            stop: share.end,
-            next_index: shard,
-            index_step: shards,
-            measured_from: share.measured_from,
-            left: share.limit / shards + u64::from(shard < share.limit % shards),
+            beginners: Beginners {
+                next: first,
+                step: of,
+                users: u64::from(spec.users),
+                start: spec.start,
+                ramp_up: spec.ramp_up,
+            },
+            ready: VecDeque::with_capacity(mine),
+            thinking: VecDeque::with_capacity(mine),
+            think: spec.think,
+            stop: spec.end,
+            share: spec.share,
+            begun: 0,
+            measured_from: spec.measured_from,
+            left: spec.limit / of + u64::from(first < spec.limit % of),
             in_flight: 0,
         }
     }
@@ -177,14 +211,15 @@ impl Closed {
 
 impl Load for Closed {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
-        while self.left > 0 {
-            let Some(&intended) = self.thinking.front() else { return };
-            if intended > now || intended >= self.stop {
-                return;
+        while let Some(intended) = self.next_due().filter(|&next| next <= now) {
+            let begins = self.beginners.next_start() == Some(intended);
+            if begins {
+                self.beginners.next += self.beginners.step;
+            } else {
+                self.thinking.pop_front();
             }
-            self.thinking.pop_front();
-            let arrival = Arrival { index: self.next_index, intended };
-            self.next_index += self.index_step;
+            let arrival = Arrival { index: self.share.in_group(self.begun), intended, begins };
+            self.begun += 1;
             self.left -= u64::from(intended >= self.measured_from);
             self.ready.push_back(arrival);
             due(arrival);
@@ -205,19 +240,13 @@ impl Load for Closed {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let next = self.thinking.front().copied();
+        let next = self.thinking.front().copied().into_iter().chain(self.beginners.next_start()).min();
         next.filter(|&t| self.left > 0 && t < self.stop)
     }
 
     fn ended(&mut self, now: Instant) {
         self.in_flight -= 1;
-        let again = now + self.think;
-        // Before those who have not started yet, which only the first moments of a run see.
-        let place = match self.thinking.back() {
-            Some(&last) if last > again => self.thinking.partition_point(|&at| at <= again),
-            _ => self.thinking.len(),
-        };
-        self.thinking.insert(place, again);
+        self.thinking.push_back(now + self.think);
     }
 
     fn stop(&mut self, at: Instant) {

@@ -3,18 +3,24 @@
 use crate::dispatch::{Policy, Pool};
 use crate::load::{Closed, ClosedShare, Open};
 use crate::record::{RECORDABLE_MAX, SampleBlocks};
-use crate::schedule::{PHASE_MAX, Phase, Process, RATE_MAX_PER_S, Rate, Schedule, common_seconds};
+use crate::schedule::{
+    HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, Schedule, common_seconds,
+};
+use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use std::sync::Arc;
 
-/// Users of a closed population start this far apart.
-pub const USER_STAGGER: Nanos = Nanos::from_millis(1);
+/// Users of a closed population who don't think begin spread over this time.
+const RAMP_UP_WITHOUT_THINKING: Nanos = Nanos::from_millis(100);
 
 /// Operations whose response times are kept apart; the rest of a long target list shares the last place.
 pub const OPERATIONS_APART_MAX: usize = 32;
 
 /// Users of a closed population at the most.
 pub const USERS_MAX: u32 = 1_000_000;
+
+/// Longest part before the measured one.
+const WARMUP_MAX: Nanos = RAMP_LENGTH_MAX;
 
 /// Worker threads at the most; each holds some megabytes of histograms.
 pub const THREADS_MAX: u32 = 256;
@@ -35,9 +41,19 @@ pub enum LoadSpec {
         users: u32,
         /// From an answer to the next request.
         think: Nanos,
+        /// Their first requests are spread evenly over this time; measuring begins after it.
+        ramp_up: Nanos,
         /// Length of the measured part.
         duration: Nanos,
     },
+}
+
+impl LoadSpec {
+    /// A finite population that begins spread over a think time: then as many are thinking at each moment as later.
+    pub fn closed(users: u32, think: Nanos, duration: Nanos) -> LoadSpec {
+        let ramp_up = if think > Nanos::ZERO { think } else { RAMP_UP_WITHOUT_THINKING };
+        LoadSpec::Closed { users, think, ramp_up, duration }
+    }
 }
 
 /// A plan before it is checked.
@@ -45,7 +61,7 @@ pub enum LoadSpec {
 pub struct PlanSpec {
     /// What offers the load.
     pub load: LoadSpec,
-    /// Excluded from every figure, before the measured part.
+    /// Excluded from every figure, before the measured part; of a closed load, after its ramp-up.
     pub warmup: Nanos,
     /// Measured arrivals at the most.
     pub limit: Option<u64>,
@@ -86,13 +102,20 @@ pub enum PlanError {
         cap: Rate,
     },
     /// No time at all.
-    #[error("the duration is 0: nothing would be measured")]
+    #[error("the duration is 0: nothing would be measured (give one above 0, such as -d 30s)")]
     DurationZero,
-    /// Longer than a day.
-    #[error("{} is too long: a stretch of load lasts 24 h at the most", in_words(*.0))]
-    TooLong(Nanos),
+    /// Longer than the schedule's integers hold it.
+    #[error("{} is too long: {what} lasts {} at the most", in_words(*.length), in_words(*.max))]
+    TooLong {
+        /// Whose length it is.
+        what: &'static str,
+        /// What was asked for.
+        length: Nanos,
+        /// What is possible.
+        max: Nanos,
+    },
     /// A timeout that no answer could meet.
-    #[error("the timeout is 0: every request would be late")]
+    #[error("the timeout is 0: every request would be late (give one above 0, such as --timeout 30s)")]
     TimeoutZero,
     /// A timeout that can't be recorded.
     #[error("a timeout of {} is longer than the longest that is recorded, 1 h", in_words(*.0))]
@@ -159,9 +182,13 @@ fn plural(n: u32, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A long time as people say it: `25 h`, `24 h 1 s`.
+/// A long time as people say it: `25 h`, `24 h 1 s`, `7 d`.
 fn in_words(time: Nanos) -> String {
+    const DAY_S: f64 = 86_400.0;
     let seconds = time.as_secs_f64();
+    if seconds >= 2.0 * DAY_S && seconds % DAY_S == 0.0 {
+        return format!("{} d", seconds / DAY_S);
+    }
     let (hours, minutes) = ((seconds / 3600.0).floor(), (seconds / 60.0).floor() % 60.0);
     let parts = [(hours, "h"), (minutes, "min"), (seconds - hours * 3600.0 - minutes * 60.0, "s")];
     let said = parts.into_iter().filter(|(n, _)| *n > 0.0).map(|(n, unit)| format!("{n} {unit}"));
@@ -194,15 +221,22 @@ impl Plan {
                 check_phases(phases, &spec)?;
                 Some(Arc::new(place(phases, *process, spec.warmup, spec.limit)))
             }
-            LoadSpec::Closed { users, think, duration } => {
+            LoadSpec::Closed { users, think, ramp_up, duration } => {
                 check_users(*users, *think, &spec)?;
-                check_length(*duration)?;
+                check_length("a closed load", *duration, HOLD_LENGTH_MAX)?;
+                if *ramp_up > RAMP_LENGTH_MAX {
+                    return Err(PlanError::TooLong {
+                        what: "a ramp-up",
+                        length: *ramp_up,
+                        max: RAMP_LENGTH_MAX,
+                    });
+                }
                 None
             }
         };
         let load_length = match (&schedule, &spec.load) {
             (Some(schedule), _) => schedule.span(),
-            (None, LoadSpec::Closed { duration, .. }) => spec.warmup + *duration,
+            (None, LoadSpec::Closed { ramp_up, duration, .. }) => *ramp_up + spec.warmup + *duration,
             (None, LoadSpec::Open { .. }) => Nanos::ZERO,
         };
         Ok(Plan { spec, schedule, load_length })
@@ -216,6 +250,14 @@ impl Plan {
     /// The schedule of an open load, warm-up first.
     pub fn schedule(&self) -> Option<&Arc<Schedule>> {
         self.schedule.as_ref()
+    }
+
+    /// What is left out at the beginning: the ramp-up of closed users, and the warm-up.
+    pub fn measured_from(&self) -> Nanos {
+        match self.spec.load {
+            LoadSpec::Closed { ramp_up, .. } => ramp_up + self.spec.warmup,
+            LoadSpec::Open { .. } => self.spec.warmup,
+        }
     }
 
     /// Arrivals of an open load before `from`, and from there until just before `to`.
@@ -262,31 +304,34 @@ impl Plan {
     /// Which arrivals are kept to test the process of an open load by.
     pub fn sample_blocks(&self) -> Option<SampleBlocks> {
         let schedule = self.schedule.as_ref()?;
-        let first = schedule.expected_before(self.spec.warmup);
+        let first = schedule.expected_before(self.measured_from());
         let measured = schedule.expected_before(self.load_length) - first;
-        let seconds = (self.load_length - self.spec.warmup).as_secs_f64();
+        let seconds = (self.load_length - self.measured_from()).as_secs_f64();
         Some(SampleBlocks::new(first, measured as f64 / seconds.max(1.0)))
+    }
+
+    fn share_of(&self, shard: u32) -> Share {
+        Share { first: shard, of: self.threads() }
     }
 
     /// Worker `shard`'s open load, if the load is open.
     pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
         let schedule = self.schedule.as_ref()?;
-        Some(Open::new(schedule.clone(), start, u64::from(shard), u64::from(self.threads())))
+        Some(Open::new(schedule.clone(), start, self.share_of(shard)))
     }
 
     /// Worker `shard`'s users, if the load is closed.
     pub fn closed_load(&self, start: Instant, shard: u32) -> Option<Closed> {
-        let LoadSpec::Closed { users, think, duration } = self.spec.load else { return None };
+        let LoadSpec::Closed { users, think, ramp_up, .. } = self.spec.load else { return None };
         Some(Closed::new(ClosedShare {
             users,
             think,
-            stagger: USER_STAGGER,
+            ramp_up,
             start,
-            end: start + self.spec.warmup + duration,
-            measured_from: start + self.spec.warmup,
+            end: start + self.load_length,
+            measured_from: start + self.measured_from(),
             limit: self.spec.limit.unwrap_or(u64::MAX),
-            shard,
-            shards: self.threads(),
+            share: self.share_of(shard),
         }))
     }
 
@@ -316,8 +361,8 @@ fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
     if spec.timeout > RECORDABLE_MAX {
         return Err(PlanError::TimeoutTooLong(spec.timeout));
     }
-    if spec.warmup > PHASE_MAX {
-        return Err(PlanError::TooLong(spec.warmup));
+    if spec.warmup > WARMUP_MAX {
+        return Err(PlanError::TooLong { what: "a warm-up", length: spec.warmup, max: WARMUP_MAX });
     }
     let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = spec.pool;
     if connections < threads {
@@ -350,7 +395,8 @@ fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
         return Err(PlanError::DurationZero);
     }
     for phase in phases {
-        check_length(phase.duration)?;
+        let what = if phase.from == phase.to { "a load at one rate" } else { "a ramp" };
+        check_length(what, phase.duration, phase.length_max())?;
         let rate = phase.from.max(phase.to);
         if rate > Rate::per_second(RATE_MAX_PER_S) {
             return Err(PlanError::RateTooHigh(rate));
@@ -371,12 +417,12 @@ fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_length(duration: Nanos) -> Result<(), PlanError> {
-    if duration == Nanos::ZERO {
+fn check_length(what: &'static str, length: Nanos, max: Nanos) -> Result<(), PlanError> {
+    if length == Nanos::ZERO {
         return Err(PlanError::DurationZero);
     }
-    if duration > PHASE_MAX {
-        return Err(PlanError::TooLong(duration));
+    if length > max {
+        return Err(PlanError::TooLong { what, length, max });
     }
     Ok(())
 }
@@ -406,6 +452,7 @@ mod tests {
     fn long_times_are_said_in_hours() {
         assert_eq!(in_words(Nanos::from_secs(90_000)), "25 h");
         assert_eq!(in_words(Nanos::from_secs(86_401)), "24 h 1 s");
+        assert_eq!(in_words(Nanos::from_secs(7 * 86_400)), "7 d");
         assert_eq!(in_words(Nanos::from_secs(5_400)), "1 h 30 min");
     }
 }

@@ -57,6 +57,11 @@ impl Rate {
         self.requests == 0
     }
 
+    /// So many in [`Rate::seconds`].
+    pub fn requests(self) -> u64 {
+        self.requests
+    }
+
     /// In so many seconds (and in every multiple of them) the number of requests is whole.
     pub fn seconds(self) -> u64 {
         self.seconds

@@ -10,6 +10,7 @@
 //! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
 
 use crate::rate::gcd;
+use crate::share::Share;
 use crate::time::{Nanos, SECOND_NS};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -18,8 +19,10 @@ pub use crate::rate::Rate;
 
 /// Highest rate a phase may have, so that the ramp's inequality fits 128 bits.
 pub const RATE_MAX_PER_S: u64 = 1_000_000;
-/// Longest phase, for the same reason.
-pub const PHASE_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
+/// Longest ramp, for the same reason.
+pub const RAMP_LENGTH_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
+/// Longest stretch at one rate. Its units, 2·r·t, stay below 2·10¹⁵·6.048·10¹⁴ < 2¹⁰¹.
+pub const HOLD_LENGTH_MAX: Nanos = Nanos(7 * 24 * 3600 * SECOND_NS);
 
 /// Poisson arrivals that are walked through to find the end of a limited schedule.
 pub const WALKED_MAX: u64 = 10_000_000;
@@ -54,7 +57,7 @@ pub struct Phase {
     pub from: Rate,
     /// Rate at the end.
     pub to: Rate,
-    /// Length, at most [`PHASE_MAX`].
+    /// Length, at most [`Phase::length_max`].
     pub duration: Nanos,
 }
 
@@ -62,6 +65,11 @@ impl Phase {
     /// A constant rate.
     pub fn hold(rate: Rate, duration: Nanos) -> Phase {
         Phase { from: rate, to: rate, duration }
+    }
+
+    /// The longest that a phase like this may be.
+    pub fn length_max(&self) -> Nanos {
+        if self.from == self.to { HOLD_LENGTH_MAX } else { RAMP_LENGTH_MAX }
     }
 }
 
@@ -273,31 +281,63 @@ impl Schedule {
     }
 }
 
-/// A place in the schedule of one shard: it yields arrivals k ≡ shard (mod shards), in order.
+/// A place in a part of the schedule, whose arrivals it yields in order.
 ///
 /// Cloning is cheap and exact, so that "what is due" and "what is not yet sent" are two cursors over one
 /// schedule and a backlog of a million arrivals takes no memory.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     index: u64,
-    shards: u64,
+    steps: Steps,
     units: u128,
     random: Option<Xoshiro256PlusPlus>,
     phase: usize,
 }
 
+/// Which arrivals a cursor yields.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// Each so many'th.
+    Every(u64),
+    /// A worker's; `group` is that of the arrival that comes next.
+    Dealt { share: Share, group: u64 },
+}
+
+impl Steps {
+    /// The number of the arrival after `index`.
+    fn after(&mut self, index: u64) -> u64 {
+        match self {
+            Steps::Every(step) => index + *step,
+            Steps::Dealt { share, group } => {
+                *group += 1;
+                share.in_group(*group)
+            }
+        }
+    }
+}
+
 impl Cursor {
-    /// The first place of `shard` out of `shards`.
-    pub fn new(schedule: &Schedule, shard: u64, shards: u64) -> Cursor {
+    /// The arrivals k ≡ first (mod step), from `first` on.
+    pub fn new(schedule: &Schedule, first: u64, step: u64) -> Cursor {
+        Cursor::at(schedule, first, Steps::Every(step))
+    }
+
+    /// Those of a worker.
+    pub fn of_share(schedule: &Schedule, share: Share) -> Cursor {
+        let steps = if share.of == 1 { Steps::Every(1) } else { Steps::Dealt { share, group: 0 } };
+        Cursor::at(schedule, share.in_group(0), steps)
+    }
+
+    fn at(schedule: &Schedule, index: u64, steps: Steps) -> Cursor {
         let (random, units) = match schedule.process {
-            Process::Even => (None, u128::from(shard) * schedule.units_per_request),
+            Process::Even => (None, u128::from(index) * schedule.units_per_request),
             Process::Poisson { seed } => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-                let units = (0..=shard).map(|_| schedule.exponential_units(&mut random)).sum();
+                let units = (0..=index).map(|_| schedule.exponential_units(&mut random)).sum();
                 (Some(random), units)
             }
         };
-        Cursor { index: shard, shards, units, random, phase: 0 }
+        Cursor { index, steps, units, random, phase: 0 }
     }
 
     /// The next arrival: its index and its intended time after the start. `None` at the end, for good.
@@ -311,11 +351,12 @@ impl Cursor {
         let placed = &schedule.phases[self.phase];
         let offset = Nanos(placed.start_ns + placed.inverse(self.units - placed.units_before));
         let index = self.index;
-        self.index += self.shards;
+        self.index = self.steps.after(index);
+        let step = self.index - index;
         self.units += match &mut self.random {
-            None => u128::from(self.shards) * schedule.units_per_request,
+            None => u128::from(step) * schedule.units_per_request,
             // Every worker draws every exponential: one stream whatever the number of threads.
-            Some(random) => (0..self.shards).map(|_| schedule.exponential_units(random)).sum(),
+            Some(random) => (0..step).map(|_| schedule.exponential_units(random)).sum(),
         };
         Some((index, offset))
     }

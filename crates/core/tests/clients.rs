@@ -185,6 +185,16 @@ fn what_becomes_of_late_requests() {
     // The limiter gives that one its permit at 2 s.
     let dynamic = ToolSpec { pacing: Pacing::Dynamic, ..pool(1) };
     assert_eq!(with(dynamic), (31, 1000 + 30 * 10, 1000));
+    // One that saves three permits gives them at 2 s, with the one that is due then, and has forgotten six.
+    assert_eq!(with(ToolSpec { burst: 3, ..dynamic }), (34, 1000 + 33 * 10, 1000));
+    assert_eq!(with(ToolSpec { burst: 8, ..dynamic }), (39, 1000 + 38 * 10, 1000));
+    for burst in [9, 40, 1_000_000] {
+        assert_eq!(
+            with(ToolSpec { burst, ..dynamic }),
+            (40, 1000 + 39 * 10, 1000),
+            "{burst}: nothing is forgotten"
+        );
+    }
     // Two workers at 5/s: one loses 0.8 s, the other 0.7 s.
     let local = ToolSpec { pacing: Pacing::DynamicLocal, ..pool(2) };
     assert_eq!(with(local), (32, 1000 + 900 + 30 * 10, 1000));

@@ -58,7 +58,7 @@ fn arrivals_leave_at_multiples_of_the_grain() {
         assert_eq!(dispatch.next_wake(), Some(next), "after {at} µs");
     }
     assert_eq!(sends, [1, 0, 0, 0, 10, 0]);
-    let bank = recorder.into_bank();
+    let bank = recorder.into_bank(us(1_500));
     // 0, then 900 µs, 800 µs and so on, down to 0.
     assert_eq!(bank.track(Series::GeneratorLate).sum_ns, 4_500_000);
     assert_eq!(bank.track(Series::SendLag).sum_ns, 4_500_000);

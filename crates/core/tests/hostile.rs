@@ -32,7 +32,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     };
     let load = if dice.roll(3) == 0 {
         let users = 1 + dice.roll(40) as u32;
-        LoadSpec::Closed { users, think: Nanos(dice.roll(30) * MILLISECOND_NS), duration }
+        LoadSpec::closed(users, Nanos(dice.roll(30) * MILLISECOND_NS), duration)
     } else {
         let process =
             if dice.roll(2) == 0 { Process::Even } else { Process::Poisson { seed: dice.roll(1 << 30) } };

@@ -1,6 +1,7 @@
 //! Schedules against closed forms and against the distribution they claim.
 
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
+use unblink_core::share::Share;
 use unblink_core::time::{Nanos, SECOND_NS};
 
 fn arrivals(schedule: &Schedule, shard: u64, shards: u64) -> Vec<(u64, u64)> {
@@ -52,6 +53,39 @@ fn a_hold_is_exact_for_every_fraction() {
         let last = Cursor::new(&hold, all - 1, all).next(&hold);
         assert_eq!(last, Some((all - 1, Nanos(due(all - 1)))), "{requests} in {seconds} s");
     }
+}
+
+/// At the highest rate, and at the one with the finest fraction: beside each other and alone.
+#[test]
+fn a_hold_of_a_week_is_exact_to_its_end() {
+    const WEEK_S: u64 = 7 * 86_400;
+    let fine = Rate::new(999_999_999_999_999, 1_000_000_000).expect("a rate");
+    for (rate, requests, seconds) in
+        [(Rate::per_second(1_000_000), 1_000_000, 1), (fine, 999_999_999_999_999u128, 1_000_000_000u128)]
+    {
+        let week = Phase::hold(rate, Nanos::from_secs(WEEK_S));
+        assert_eq!(week.duration, week.length_max());
+        let due = |k: u64| (u128::from(k) * seconds * u128::from(SECOND_NS) / requests) as u64;
+        let all = (u128::from(WEEK_S) * requests).div_ceil(seconds) as u64;
+        for before in [0, 1] {
+            // A week of the same rate may stand before it.
+            let phases = vec![week; before + 1];
+            let (hold, first) =
+                (even(&phases), (u128::from(WEEK_S) * requests * before as u128).div_ceil(seconds) as u64);
+            let total = (u128::from(WEEK_S) * (before as u128 + 1) * requests).div_ceil(seconds) as u64;
+            assert_eq!(hold.count_before(hold.end()), total);
+            assert!(total - first <= all);
+            for k in [first, total - 1_000_000, total - 2, total - 1] {
+                let mut cursor = Cursor::new(&hold, k, 1);
+                assert_eq!(cursor.next(&hold), Some((k, Nanos(due(k)))));
+            }
+            assert_eq!(Cursor::new(&hold, total, 1).next(&hold), None);
+        }
+    }
+    assert_eq!(
+        Phase { from: Rate::per_second(1), to: fine, duration: Nanos(1) }.length_max(),
+        Nanos::from_secs(86_400)
+    );
 }
 
 #[test]
@@ -231,3 +265,54 @@ fn a_seed_always_gives_the_same_arrivals() {
 
 /// Written down once: a change of these values changes every run that quotes a seed.
 const GOLDEN_SEED_42: [u64; 5] = [205_420, 1_348_545, 1_364_782, 1_719_836, 1_951_132];
+
+/// The workers of a run: together the whole schedule, whatever their number.
+#[test]
+fn shares_together_are_the_schedule() {
+    let ramp =
+        Phase { duration: Nanos::from_secs(20), from: Rate::per_second(50), to: Rate::per_second(400) };
+    for process in [Process::Even, Process::Poisson { seed: 9 }] {
+        for limit in [u64::MAX, 1_001] {
+            let schedule = Schedule::new(&[ramp], process, limit);
+            let whole = arrivals(&schedule, 0, 1);
+            for of in [1, 2, 3, 8] {
+                let mut all = Vec::new();
+                for first in 0..of {
+                    let mut cursor = Cursor::of_share(&schedule, Share { first, of });
+                    let mine: Vec<_> =
+                        std::iter::from_fn(|| cursor.next(&schedule)).map(|(k, d)| (k, d.0)).collect();
+                    assert!(mine.is_sorted(), "{process:?}, {first} of {of}");
+                    all.extend(mine);
+                }
+                all.sort_unstable();
+                assert!(all == whole, "{process:?}, {of} shares");
+            }
+        }
+    }
+}
+
+/// A request that is listed four times beside another: 80:20 for each worker in each second, within 4σ.
+#[test]
+fn requests_in_turn_are_in_their_shares_for_each_worker() {
+    let hold = even(&[Phase::hold(Rate::per_second(1_000), Nanos::from_secs(60))]);
+    for of in [2, 4, 5] {
+        let per_second = 1_000.0 / f64::from(of);
+        let sd = (per_second * 0.8 * 0.2).sqrt();
+        for first in 0..of {
+            let mut cursor = Cursor::of_share(&hold, Share { first, of });
+            let mut counts = [(0u32, 0u32); 60];
+            while let Some((k, d)) = cursor.next(&hold) {
+                let (all, often) = &mut counts[(d.0 / SECOND_NS) as usize];
+                *all += 1;
+                *often += u32::from(k % 5 != 4);
+            }
+            for (all, often) in counts {
+                assert!((f64::from(all) - per_second).abs() <= 1.0, "{first} of {of}: {all} in a second");
+                assert!(
+                    (f64::from(often) - 0.8 * f64::from(all)).abs() < 4.0 * sd,
+                    "{first} of {of}: {often} of {all}"
+                );
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
+use unblink_core::sim::{Limit, ServerSpec, Service, Windows, WorldSpec, simulate};
 use unblink_core::time::Nanos;
 
 const fn ms(ms: u64) -> Nanos {
@@ -48,6 +48,29 @@ fn the_same_seed_gives_the_same_run() {
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7).0, run(8).0);
+}
+
+/// One token that takes T to come back is a server of one place that is busy for T (Erlang's loss): at λ it takes
+/// 1/(1 + λT) of what comes, in renewals of mean T + 1/λ and deviation 1/λ.
+#[test]
+fn a_rate_limit_turns_away_what_theory_says() {
+    const LENGTH_S: u64 = 3_600;
+    for per_s in [25, 50, 200] {
+        let phases = vec![Phase::hold(Rate::per_second(per_s), Nanos::from_secs(LENGTH_S))];
+        let load = LoadSpec::Open { phases, process: Process::Poisson { seed: 3 } };
+        let limit = Some(Limit { rate: Rate::per_second(50), burst: 0 });
+        let world = WorldSpec::new(ServerSpec { limit, ..ServerSpec::new(Service::Constant(ms(1))) });
+        let mut totals: Bank<u64> = Bank::new(1);
+        simulate(&plan(load, AUTO), &world, |interval| totals.add(&interval.bank));
+        let measured = &totals.counters.measured;
+        assert_eq!(measured.ok + measured.failed_total(), measured.due);
+        let (deviation, token) = (1.0 / per_s as f64, 0.02);
+        let mean = token + deviation;
+        let expected = LENGTH_S as f64 / mean;
+        let error = (LENGTH_S as f64 * deviation * deviation / mean.powi(3)).sqrt();
+        let ok = measured.ok as f64;
+        assert!((ok - expected).abs() < 4.0 * error, "{per_s}/s: {ok} taken, expected {expected} ± {error}");
+    }
 }
 
 /// As in a real run: what was away for 50 ms in each second was late by as much, and says so.

@@ -1,25 +1,53 @@
 //! Which address of the target the next connection goes to.
 
+use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
 
 /// An address that has just refused is passed over for so long, if there is another.
 const AVOIDED_FOR: Nanos = Nanos::from_secs(1);
 
+/// What came of the attempts to connect to one address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AddressCounts {
+    /// Connections that became usable.
+    pub usable: u64,
+    /// Attempts that the address refused.
+    pub refused: u64,
+    /// Attempts that it left without an answer.
+    pub unanswered: u64,
+    /// Attempts that failed otherwise: no route to it, say.
+    pub unreachable: u64,
+}
+
+impl AddressCounts {
+    /// Adds another worker's.
+    pub fn add(&mut self, o: &AddressCounts) {
+        self.usable += o.usable;
+        self.refused += o.refused;
+        self.unanswered += o.unanswered;
+        self.unreachable += o.unreachable;
+    }
+}
+
 /// The addresses of one target, taken in turn by one worker.
 pub(crate) struct Addresses {
     next: u32,
     avoided_until: Vec<Instant>,
-    usable: Vec<u64>,
+    counts: Vec<AddressCounts>,
 }
 
 impl Addresses {
     /// `n` addresses; workers begin at different ones.
     pub(crate) fn new(n: usize, worker: usize) -> Addresses {
-        Addresses { next: (worker % n) as u32, avoided_until: vec![Instant(0); n], usable: vec![0; n] }
+        Addresses {
+            next: (worker % n) as u32,
+            avoided_until: vec![Instant(0); n],
+            counts: vec![AddressCounts::default(); n],
+        }
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.usable.len() as u32
+        self.counts.len() as u32
     }
 
     /// The next in turn that has not just refused; the next in turn when all have.
@@ -47,12 +75,23 @@ impl Addresses {
 
     /// A connection to `address` became usable.
     pub(crate) fn count(&mut self, address: u32) {
-        self.usable[address as usize] += 1;
+        self.counts[address as usize].usable += 1;
     }
 
-    /// Usable connections by address.
-    pub(crate) fn into_counts(self) -> Vec<u64> {
-        self.usable
+    /// An attempt to connect to `address` failed. What this machine lacks is not the address's doing.
+    pub(crate) fn count_failed(&mut self, address: u32, kind: FailureKind) {
+        let counts = &mut self.counts[address as usize];
+        match kind {
+            kind if kind.is_local() => {}
+            FailureKind::CONNECT_REFUSED => counts.refused += 1,
+            FailureKind::CONNECT_TIMEOUT => counts.unanswered += 1,
+            _ => counts.unreachable += 1,
+        }
+    }
+
+    /// By address.
+    pub(crate) fn into_counts(self) -> Vec<AddressCounts> {
+        self.counts
     }
 }
 

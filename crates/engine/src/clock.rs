@@ -56,6 +56,19 @@ pub(crate) struct Watch {
     clock: Clock,
     last: Instant,
     pauses: Pauses,
+    /// Since it was last asked for.
+    absence: Option<Absence>,
+}
+
+/// The time between two looks at the clock, the second of which came late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Absence {
+    /// The look before.
+    pub(crate) from: Instant,
+    /// The late one.
+    pub(crate) until: Instant,
+    /// By how much it was late.
+    pub(crate) away: Nanos,
 }
 
 /// Stretches in which a worker was away though it was not asked to wait.
@@ -69,14 +82,14 @@ pub(crate) struct Pauses {
 
 impl Watch {
     pub(crate) fn new(clock: Clock) -> Watch {
-        Watch { clock, last: clock.now(), pauses: Pauses::default() }
+        Watch { clock, last: clock.now(), pauses: Pauses::default(), absence: None }
     }
 
     /// The time now; the worker was not asked to wait since the last look.
     #[inline]
     pub(crate) fn now(&mut self) -> Instant {
         let now = self.clock.now();
-        self.note(now.since(self.last));
+        self.note(now, now.since(self.last));
         self.last = now;
         now
     }
@@ -84,7 +97,7 @@ impl Watch {
     /// The time now, after a wait that was to end at `until` at the latest.
     pub(crate) fn now_after_wait(&mut self, until: Instant) -> Instant {
         let now = self.clock.now();
-        self.note(now.since(until.max(self.last)));
+        self.note(now, now.since(until.max(self.last)));
         self.last = now;
         now
     }
@@ -100,15 +113,25 @@ impl Watch {
         &self.clock
     }
 
+    /// The absence since the last call, if there was one.
+    #[inline]
+    pub(crate) fn take_absence(&mut self) -> Option<Absence> {
+        self.absence.take()
+    }
+
     /// Pauses since the last call.
     pub(crate) fn take_pauses(&mut self) -> Pauses {
         std::mem::take(&mut self.pauses)
     }
 
     #[inline]
-    fn note(&mut self, away: Nanos) {
+    fn note(&mut self, now: Instant, away: Nanos) {
         if away >= PAUSE_FROM {
             self.pauses.sum += away;
+            // Two that nobody has asked for yet become one.
+            let first = self.absence.map_or(self.last, |absence| absence.from);
+            let before = self.absence.map_or(Nanos::ZERO, |absence| absence.away);
+            self.absence = Some(Absence { from: first, until: now, away: before + away });
         }
         self.pauses.longest = self.pauses.longest.max(away);
     }

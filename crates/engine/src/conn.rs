@@ -3,11 +3,11 @@
 use crate::clock::Watch;
 use crate::job::{Job, kind_of_violation};
 use crate::target::{Target, begin_connect};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, sockopt};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sockopt};
 use rustls::ClientConnection;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
@@ -181,10 +181,11 @@ impl Conn {
         self.parser.begin(request.kind);
         if let Some(tls) = &mut self.tls {
             // The session's own buffer has no limit, so this takes all of it.
-            if tls.writer().write_all(&request.request).is_err() {
+            let mut plain = tls.writer();
+            if plain.write_all(&request.head).and_then(|()| plain.write_all(&request.body)).is_err() {
                 return Err(self.closing(FailureKind::TLS));
             }
-            self.written = request.request.len();
+            self.written = request.length();
         }
         self.write_on(job)
     }
@@ -194,9 +195,9 @@ impl Conn {
         if let Some(tls) = &mut self.tls {
             return flush(tls, &self.fd).map_err(|kind| self.closing(kind));
         }
-        let request = &job.operations[self.operation as usize].request;
-        while self.in_flight && self.written < request.len() {
-            match rustix::net::send(&self.fd, &request[self.written..], SendFlags::NOSIGNAL) {
+        let request = &job.operations[self.operation as usize];
+        while self.in_flight && self.written < request.length() {
+            match send_both(self.fd.as_fd(), request.left(self.written)) {
                 Ok(n) => self.written += n,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
@@ -409,7 +410,7 @@ impl Conn {
     fn answered(&mut self, job: &Job, response: Response, all_taken: bool, now: Instant) -> Reading {
         self.in_flight = false;
         let operation = &job.operations[self.operation as usize];
-        let whole_request = self.written == operation.request.len();
+        let whole_request = self.written == operation.length();
         Reading::Answered(Answer {
             failure: self.judge(job, &response),
             status: response.status,
@@ -476,11 +477,26 @@ fn flush(tls: &mut ClientConnection, fd: &OwnedFd) -> Result<(), FailureKind> {
     Ok(())
 }
 
+/// One call, so that head and body leave together.
+fn send_both(fd: BorrowedFd<'_>, (head, body): (&[u8], &[u8])) -> Result<usize, Errno> {
+    if body.is_empty() {
+        return rustix::net::send(fd, head, SendFlags::NOSIGNAL);
+    }
+    let parts = [IoSlice::new(head), IoSlice::new(body)];
+    rustix::net::sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+}
+
 struct Socket<'a>(&'a OwnedFd);
 
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::net::send(self.0.as_fd(), bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    /// Records leave together: those of a head and of its body, too.
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let (fd, mut nothing) = (self.0.as_fd(), SendAncillaryBuffer::default());
+        Ok(rustix::net::sendmsg(fd, parts, &mut nothing, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use crate::expect::Expect;
 use crate::pacing::Pacing;
 use crate::target::Target;
+use std::sync::Arc;
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::Plan;
 use unblink_wire::{Limits, ProtocolError, RequestKind};
@@ -10,12 +11,27 @@ use unblink_wire::{Limits, ProtocolError, RequestKind};
 /// A request, rendered ahead of its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Head and body.
-    pub request: Vec<u8>,
+    /// Everything before the body, or all of a request whose body is its own.
+    pub head: Box<[u8]>,
+    /// What follows it: one for all requests that have the same.
+    pub body: Arc<[u8]>,
     /// How its answer is framed.
     pub kind: RequestKind,
     /// It asks for the connection to be closed after the answer.
     pub closes: bool,
+}
+
+impl Operation {
+    /// Bytes of head and body.
+    pub fn length(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
+    /// Head and body behind their first `written` bytes.
+    pub(crate) fn left(&self, written: usize) -> (&[u8], &[u8]) {
+        let of_body = written.saturating_sub(self.head.len());
+        (&self.head[written.min(self.head.len())..], &self.body[of_body.min(self.body.len())..])
+    }
 }
 
 /// A run that is ready to start.

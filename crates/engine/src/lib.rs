@@ -2,8 +2,9 @@
 //!
 //! [`run::start`] takes a [`job::Job`] and gives a handle that yields one merged interval a second.
 
-mod addresses;
+pub mod addresses;
 mod awake;
+pub mod bounded;
 pub mod clock;
 mod conn;
 pub mod expect;

@@ -44,10 +44,13 @@ impl Merger {
         // A worker that has finished has no more part in it; one that is late holds everything up.
         let Some(end) = self.end_of_next() else { return false };
         self.interval.bank.clear();
+        self.interval.bank.timeline.begin(begin);
         self.interval.double = false;
         for (number, source) in self.sources.iter_mut().enumerate() {
             while let Some(handed) = source.waiting.pop_front_if(|h| h.to <= end) {
                 self.interval.bank.add(&handed.bank);
+                // Banks of one worker share no cell.
+                self.interval.bank.timeline.beside(&handed.bank.timeline);
                 self.interval.double |= handed.double;
                 source.finished |= handed.last;
                 source.gauges = handed.gauges;

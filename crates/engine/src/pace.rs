@@ -15,6 +15,7 @@ use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::num::NonZeroU64;
+use unblink_core::dispatch::LOOK_EVERY;
 use unblink_core::time::{Instant, Nanos};
 
 /// From this length on a timer with an absolute deadline is armed.
@@ -132,8 +133,9 @@ impl Pacer {
                     now = after;
                     continue;
                 }
-                self.sleep(now, until);
-                let after = self.watch.now_after_wait(wake);
+                let look = if awaits_answers { until.min(now + LOOK_EVERY) } else { until };
+                self.sleep(now, look);
+                let after = self.watch.now_after_wait(if look < until { look } else { wake });
                 self.real_time.note(after, after.since(now));
                 self.linger.slept(after.since(now), awaits_answers, !self.events.is_empty());
                 if self.events.is_empty() && after >= until {

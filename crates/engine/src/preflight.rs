@@ -15,6 +15,8 @@ use unblink_wire::{Parser, Progress, ProtocolError, Response, status_line};
 
 /// Bytes of an answer kept to quote its first line.
 const QUOTED_MAX: usize = 512;
+/// Bytes of an answer kept to find a header in them.
+const HEAD_MAX: usize = 16 * 1024;
 
 /// Why the run should not start.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +57,13 @@ pub enum PreflightError {
         /// What it means for the run.
         reason: &'static str,
     },
+}
+
+impl PreflightError {
+    /// There is nothing at the address to ask: a Unix socket that does not exist.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, PreflightError::Connect { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 fn plaint(violation: ProtocolError) -> &'static str {
@@ -167,7 +176,9 @@ fn exchange(
     };
     // A server may answer and close before it has read all: then reading tells more than writing. But a handshake that
     // has waited once does not wait again.
-    let written = stream.write_all(&operation.request).and_then(|()| stream.flush());
+    // In one piece, as far as the system takes it.
+    let request = [&operation.head[..], &operation.body[..]].concat();
+    let written = stream.write_all(&request).and_then(|()| stream.flush());
     if let Err(error) = &written
         && is_patience(error)
     {
@@ -188,7 +199,7 @@ fn exchange(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(broken(written.err().unwrap_or(e))),
         };
-        first_bytes.extend(buffer[..n].iter().take(QUOTED_MAX.saturating_sub(first_bytes.len())));
+        first_bytes.extend(buffer[..n].iter().take(HEAD_MAX.saturating_sub(first_bytes.len())));
         let mut body = |piece: &[u8]| {
             if let Some(needle) = &job.expect.contains {
                 matched = needle.advance(matched, piece);
@@ -200,7 +211,7 @@ fn exchange(
             Err(violation) => break Err(violation),
         }
     };
-    let first_line = status_line(&first_bytes);
+    let first_line = status_line(&first_bytes[..first_bytes.len().min(QUOTED_MAX)]);
     match ended {
         Err(violation) => {
             let is_tls = job.target.tls.is_some();
@@ -210,6 +221,10 @@ fn exchange(
             let found = job.expect.contains.as_ref().is_none_or(|needle| matched == needle.len());
             judge(job, &response, found).map_or(Ok(()), |reason| {
                 let first_line = first_line.unwrap_or_else(|| response.status.to_string());
+                let reason = match reason {
+                    NOT_CONTAINED if is_encoded(&first_bytes) => NOT_CONTAINED_ENCODED,
+                    reason => reason,
+                };
                 Err(PreflightError::Answer { first_line, reason })
             })
         }
@@ -242,5 +257,37 @@ fn judge(job: &Job, response: &Response, found: bool) -> Option<&'static str> {
     if !job.expect.allows_size(response.body_bytes) {
         return Some("the size of its body is not what --expect asks for");
     }
-    (!found).then_some("its body does not contain what --expect asks for")
+    (!found).then_some(NOT_CONTAINED)
+}
+
+const NOT_CONTAINED: &str = "its body does not contain what --expect asks for";
+const NOT_CONTAINED_ENCODED: &str = "its body does not contain what --expect asks for; it is encoded (Content-Encoding), \
+     and is searched as it is sent: ask for a plain one with -H 'Accept-Encoding: identity'";
+
+/// The head says that the body is compressed, or encoded otherwise.
+fn is_encoded(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut headers = lines.skip(1).take_while(|line| !line.is_empty());
+    headers.any(|line| {
+        let (name, value) = line.split_at(line.iter().position(|&byte| byte == b':').unwrap_or(line.len()));
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        name.eq_ignore_ascii_case(b"content-encoding") && !value.eq_ignore_ascii_case(b"identity")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encoded_body_is_known_by_its_head() {
+        for (head, encoded) in [
+            ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nA: b\r\ncontent-encoding:br\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nA: b\r\n\r\nContent-Encoding: gzip\r\n", false),
+        ] {
+            assert_eq!(is_encoded(head.as_bytes()), encoded, "{head:?}");
+        }
+    }
 }

@@ -81,8 +81,7 @@ pub(crate) struct Background {
 
 impl Background {
     pub(crate) fn begin() -> Background {
-        // SAFETY: asks for the policy of the calling thread; no memory is involved.
-        let is_ordinary = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
+        let is_ordinary = policy() == Some(libc::SCHED_OTHER);
         Background { is_set: is_ordinary && set_policy(libc::SCHED_BATCH, 0), _thread: PhantomData }
     }
 }
@@ -95,9 +94,18 @@ impl Drop for Background {
     }
 }
 
+/// The calling thread's policy, asked of the kernel: musl's `sched_getscheduler` gives none.
+fn policy() -> Option<i32> {
+    // SAFETY: 0 is the calling thread; no memory is involved.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    i32::try_from(policy).ok().filter(|&policy| policy >= 0)
+}
+
 /// Sets the calling thread's policy. False when the system refuses.
 fn set_policy(policy: i32, priority: i32) -> bool {
-    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: all zeroes is a value of this structure of numbers. musl's has fields that glibc's lacks.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: the thread is the calling one and the parameters live for the call, which only reads them.
     unsafe { libc::pthread_setschedparam(libc::pthread_self(), policy, &raw const parameters) == 0 }
 }
@@ -123,12 +131,10 @@ mod tests {
 
     #[test]
     fn what_is_in_the_background_comes_back() {
-        // SAFETY: as above.
-        let policy = || unsafe { libc::sched_getscheduler(0) };
         std::thread::spawn(move || {
             let before = policy();
             let background = Background::begin();
-            assert!(policy() == libc::SCHED_BATCH || !background.is_set);
+            assert!(policy() == Some(libc::SCHED_BATCH) || !background.is_set);
             drop(background);
             assert_eq!(policy(), before);
         })

@@ -1,5 +1,6 @@
 //! A run from the outside: start it, take an interval a second, stop it, see how it ended.
 
+use crate::addresses::AddressCounts;
 use crate::awake::Awake;
 use crate::clock::{Clock, WallTime};
 use crate::job::Job;
@@ -162,8 +163,8 @@ pub struct Summary {
     pub aborted: bool,
     /// The last `ok` arrival, after the schedule's zero.
     pub last_ok: Option<Nanos>,
-    /// Usable connections by address.
-    pub by_address: BTreeMap<String, u64>,
+    /// What came of the attempts to connect, by address.
+    pub by_address: BTreeMap<String, AddressCounts>,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
     /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
@@ -323,7 +324,7 @@ impl Running {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }
             for (address, count) in self.job.target.addresses.iter().zip(end.by_address) {
-                *summary.by_address.entry(address.to_string()).or_default() += count;
+                summary.by_address.entry(address.to_string()).or_default().add(&count);
             }
         }
         Ok(summary)

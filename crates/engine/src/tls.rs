@@ -1,5 +1,6 @@
 //! TLS by rustls: configuration, and one connection's records in and out.
 
+use crate::bounded;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -9,6 +10,9 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Far above any bundle of certificates.
+const PEM_BYTES_MAX: u64 = 16 << 20;
 
 /// What TLS is asked to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +87,8 @@ pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => {
             let chain = certificates(chain, "the client certificate")?;
-            let key = PrivateKeyDer::from_pem_file(key).map_err(|e| pem_error("the client key", key, e))?;
+            let what = "the client key";
+            let key = PrivateKeyDer::from_pem_slice(&pem(key, what)?).map_err(|e| pem_error(what, key, e))?;
             builder.with_client_auth_cert(chain, key).map_err(TlsError::Client)?
         }
     };
@@ -114,12 +119,17 @@ fn roots(file: Option<&Path>, given: &[CertificateDer<'static>]) -> Result<RootC
 }
 
 fn certificates(path: &Path, what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let read = CertificateDer::pem_slice_iter(&pem(path, what)?).collect::<Result<Vec<_>, _>>();
     let found = read.map_err(|e| pem_error(what, path, e))?;
     if found.is_empty() {
         return Err(TlsError::Pem { what, path: path.to_path_buf(), reason: "no certificate in it".into() });
     }
     Ok(found)
+}
+
+fn pem(path: &Path, what: &'static str) -> Result<Vec<u8>, TlsError> {
+    let cant = |e: std::io::Error| TlsError::Pem { what, path: path.to_path_buf(), reason: e.to_string() };
+    bounded::read(path, PEM_BYTES_MAX).map_err(cant)
 }
 
 fn pem_error(what: &'static str, path: &Path, e: rustls::pki_types::pem::Error) -> TlsError {

@@ -2,7 +2,7 @@
 
 mod opening;
 
-use crate::addresses::Addresses;
+use crate::addresses::{AddressCounts, Addresses};
 use crate::clock::Clock;
 use crate::conn::{Buffers, Conn, Reading};
 use crate::job::Job;
@@ -35,6 +35,9 @@ const LATE_IN_TURN: Nanos = Nanos::from_micros(200);
 /// Connections that are read on in one turn: each may bring half a megabyte, and arrivals are due meanwhile.
 const UNREAD_PER_TURN: usize = 4;
 
+/// An attempt to connect that was under way for so long when the run ended had no answer.
+const SILENT_FROM: Nanos = Nanos(SECOND_NS);
+
 /// A filled bank on its way to the control thread.
 pub(crate) struct Handed {
     pub(crate) worker: usize,
@@ -51,8 +54,8 @@ pub(crate) struct Handed {
 /// What a worker says when it is done.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
-    /// Usable connections by address.
-    pub(crate) by_address: Vec<u64>,
+    /// What came of the attempts to connect, by address.
+    pub(crate) by_address: Vec<AddressCounts>,
     /// Last `ok` arrival after the schedule's zero.
     pub(crate) last_ok: Option<Nanos>,
     /// Involuntary context switches of the thread.
@@ -159,7 +162,7 @@ impl<L: Load> Worker<L> {
         self.handed_until = start;
         self.handed_at = start;
         self.starvation = Starvation::of_this_thread();
-        let warmup = self.job.plan.spec().warmup;
+        let warmup = self.job.plan.measured_from();
         let load_length = self.job.plan.load_length();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(start, warmup, load_length);
@@ -273,6 +276,9 @@ impl<L: Load> Worker<L> {
 
     fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
         if let Some(recorder) = &mut self.recorder {
+            if let Some(absence) = self.pacer.watch().take_absence() {
+                recorder.note_absence(absence.from, absence.until, absence.away);
+            }
             f(&mut self.dispatch, &mut self.actions, recorder);
         }
     }
@@ -314,6 +320,10 @@ impl<L: Load> Worker<L> {
     fn close(&mut self, id: ConnId, kind: CloseKind) {
         let place = self.conns.get_mut(id.slot as usize);
         if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
+            // Given up by the dispatcher; an attempt that has failed closes gracefully.
+            if conn.is_connecting() && kind == CloseKind::Abort {
+                self.addresses.count_failed(conn.attempt.address, FailureKind::CONNECT_TIMEOUT);
+            }
             conn.close(kind);
         }
     }
@@ -423,6 +433,10 @@ impl<L: Load> Worker<L> {
     }
 
     fn finish(mut self, now: Instant) -> WorkerEnd {
+        let silent = |conn: &&Conn| conn.is_connecting() && now.since(conn.attempt.began) >= SILENT_FROM;
+        for conn in self.conns.iter().flatten().filter(silent) {
+            self.addresses.count_failed(conn.attempt.address, FailureKind::CONNECT_TIMEOUT);
+        }
         let last_ok = self.recorder.as_ref().and_then(Recorder::last_ok).map(|at| at.since(self.start));
         let empty = Box::new(Bank::new(0));
         let full = self.prepare(now, now, empty, true);
@@ -448,7 +462,7 @@ impl<L: Load> Worker<L> {
             own.pause_max = pauses.longest;
             own.paused = pauses.sum;
             (own.run_delay, own.run_slices) = self.starvation.take();
-            bank = recorder.swap(bank);
+            bank = recorder.swap(bank, until);
         }
         self.handed_at = now;
         self.handed_until = until;

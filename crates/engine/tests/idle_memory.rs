@@ -87,7 +87,8 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         plan: plan.expect("a plan"),
         target: Target { addresses: vec![Address::Tcp(address)], tls: None, per_source: None },
         operations: vec![Operation {
-            request: request.render().expect("a request"),
+            head: request.render().expect("a request").into(),
+            body: Default::default(),
             kind: RequestKind::Normal,
             closes: false,
         }],

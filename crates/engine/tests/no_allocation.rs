@@ -77,7 +77,12 @@ fn responder(answer: &'static [u8]) -> SocketAddr {
 
 fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job {
     let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
-    let operation = |request| Operation { request, kind: RequestKind::Normal, closes: false };
+    let operation = |request| Operation {
+        head: Vec::into(request),
+        body: Default::default(),
+        kind: RequestKind::Normal,
+        closes: false,
+    };
     let plan = Plan::new(PlanSpec {
         load,
         warmup: Nanos::ZERO,
@@ -148,7 +153,7 @@ fn a_plaintext_request_allocates_nothing() {
     let hold = || vec![Phase::hold(Rate::per_second(2000), length)];
     let even = || LoadSpec::Open { phases: hold(), process: Process::Even };
     let poisson = || LoadSpec::Open { phases: hold(), process: Process::Poisson { seed: 1 } };
-    let closed = || LoadSpec::Closed { users: 8, think: Nanos::from_millis(4), duration: length };
+    let closed = || LoadSpec::closed(8, Nanos::from_millis(4), length);
     for (name, job) in [
         ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 })),
         ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 })),

@@ -31,14 +31,20 @@ pub struct Case {
 }
 
 impl Case {
-    /// A preset for a run of so long, at the published profile: 1,000/s and 10 users, but for the trickle.
+    /// A preset for a run of so long, at the published profile: 1,000/s and 10 users, but for the trickle and for the one
+    /// server, which has its own.
     pub fn preset(name: &str, duration: Duration) -> Option<Case> {
         let scenario = Scenario::preset(name)?.for_length(duration.as_nanos() as u64);
         let scale = |full_s: f64| (full_s * duration.as_secs_f64() / 60.0).round().max(1.0) as u64;
+        let (rate_per_s, users) = match name {
+            "trickle" => (10, USERS),
+            Scenario::ONE_SERVER => (450, 1),
+            _ => (1_000, USERS),
+        };
         Some(Case {
             scenario,
-            rate_per_s: if name == "trickle" { 10 } else { 1_000 },
-            users: USERS,
+            rate_per_s,
+            users,
             duration,
             timeout_s: if name == "timeouts" { scale(2.0) } else { scale(30.0).max(5) },
         })

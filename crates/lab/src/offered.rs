@@ -89,7 +89,9 @@ pub(crate) fn offered(rows: &[TruthRow], case: &Case) -> LabOffered {
         catch_up: catch_up(&came_ns, &events, case.rate_per_s),
         connections: rows.iter().map(|row| row.connection).collect::<BTreeSet<_>>().len() as u64,
         in_flight_max: in_flight_max(rows),
-        completions_per_s: completions(rows, case),
+        completions_per_s: completions(rows, case, S),
+        completions: completions(rows, case, completions_stretch_ns(case)),
+        completions_stretch_ns: completions_stretch_ns(case),
     }
 }
 
@@ -142,21 +144,28 @@ fn in_flight_max(rows: &[TruthRow]) -> u64 {
     }) as u64
 }
 
-fn completions(rows: &[TruthRow], case: &Case) -> Vec<u64> {
+/// Stretches in which completions are counted for drawing: five of them in an event of a second in a minute.
+const COMPLETION_STRETCHES: u64 = 300;
+
+fn completions_stretch_ns(case: &Case) -> u64 {
+    (case.duration.as_nanos() as u64 / COMPLETION_STRETCHES).max(1)
+}
+
+fn completions(rows: &[TruthRow], case: &Case, stretch_ns: u64) -> Vec<u64> {
     // Long enough for the drain of what is answered in time.
-    let seconds = (case.duration.as_secs() + case.timeout_s) as usize;
-    let mut per_s = vec![0_u64; seconds];
+    let all_ns = (case.duration.as_secs() + case.timeout_s) * S;
+    let mut counts = vec![0_u64; all_ns.div_ceil(stretch_ns) as usize];
     for row in rows {
         let Some(zero_ns) = row.clock_ns else { continue };
-        let at = (row.answered_ns.saturating_sub(zero_ns) / S) as usize;
-        if let Some(count) = per_s.get_mut(at) {
+        let at = (row.answered_ns.saturating_sub(zero_ns) / stretch_ns) as usize;
+        if let Some(count) = counts.get_mut(at) {
             *count += 1;
         }
     }
-    while per_s.last() == Some(&0) {
-        per_s.pop();
+    while counts.last() == Some(&0) {
+        counts.pop();
     }
-    per_s
+    counts
 }
 
 #[cfg(test)]
@@ -224,6 +233,20 @@ pub(crate) mod tests {
             LabMoment { from_ns: 50 * MS, requests: 50, p50_ns: 10 * MS, max_ns: 90 * MS }
         );
         assert_eq!(moments[60].from_ns, 3_100 * MS);
+    }
+
+    /// Counted by the second, a stall of a quarter of one was not to be seen.
+    #[test]
+    fn a_short_stall_empties_stretches_of_completions() {
+        // What came from 3,100 ms to 3,350 ms was answered at its end.
+        let stalled = (0..6_000).map(|k| (k, if (3_100..3_350).contains(&k) { 3_350 - k + 10 } else { 10 }));
+        let offered = offered(&rows(stalled), &case());
+        assert_eq!(offered.completions_stretch_ns, 20 * MS);
+        assert_eq!(offered.completions.iter().sum::<u64>(), 6_000);
+        let empty: Vec<usize> = (1..300).filter(|&i| offered.completions[i] == 0).collect();
+        // Whole stretches between 3,110 ms and 3,360 ms.
+        assert_eq!(empty, (156..168).collect::<Vec<_>>());
+        assert!(offered.completions_per_s.iter().take(6).all(|&count| count > 600));
     }
 
     #[test]

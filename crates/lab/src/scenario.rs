@@ -134,7 +134,10 @@ impl Scenario {
         "fast",
     ];
 
-    /// All that [`Scenario::preset`] knows.
+    /// One at a time, with a pause every 500th request: made for 450/s over 30 s, and so not run with the others.
+    pub const ONE_SERVER: &str = "one-server";
+
+    /// All that are run at the same profile.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().chain(Self::MORE_NAMES).copied()
     }
@@ -179,6 +182,11 @@ impl Scenario {
             }),
             "trickle" => scenario.baseline = Baseline::Constant { delay_ns: 50 * MS },
             "fast" => scenario.baseline = Baseline::Constant { delay_ns: 200_000 },
+            Self::ONE_SERVER => {
+                scenario.baseline = Baseline::Constant { delay_ns: MS };
+                scenario.slow = Some(Slow { every: 500, delay_ns: 200 * MS });
+                scenario.max_concurrency = Some(1);
+            }
             _ => return None,
         }
         Some(scenario)
@@ -392,7 +400,7 @@ mod tests {
 
     #[test]
     fn every_name_is_a_valid_preset() {
-        for name in Scenario::names() {
+        for name in Scenario::names().chain([Scenario::ONE_SERVER]) {
             preset(name).validate().expect(name);
             for seconds in [2, 15, 60, 600] {
                 preset(name).for_length(seconds * S).validate().expect(name);

@@ -1,8 +1,9 @@
 //! Writes every page, picture and terminal text of the fixtures: `cargo run -p unblink-report --example
-//! gallery -- OUTDIR`. Run documents named after it are written, too.
+//! gallery -- OUTDIR`. Documents of runs, comparisons,
+//! searches and the lab that are named after it are written, too.
 
 use std::{env, fs, io, path::Path};
-use unblink_report::{compare, csv, demo, explain, fixture, html, svg, terminal};
+use unblink_report::{compare, csv, demo, explain, fixture, html, knee, lab, svg, terminal};
 
 fn main() -> io::Result<()> {
     let out = env::args().nth(1).unwrap_or_else(|| "gallery".into());
@@ -10,8 +11,24 @@ fn main() -> io::Result<()> {
     fs::create_dir_all(out)?;
     let mut docs: Vec<_> = fixture::all().into_iter().map(|(name, doc)| (name.to_string(), doc)).collect();
     for (i, path) in env::args().skip(2).enumerate() {
-        docs.push((format!("document-{}", i + 1), serde_json::from_str(&fs::read_to_string(path)?)?));
+        let (name, json) = (format!("document-{}", i + 1), fs::read_to_string(path)?);
+        let page = out.join(format!("{name}.html"));
+        // Documents say themselves what they are.
+        match serde_json::from_str::<serde_json::Value>(&json)?["schema"].as_str() {
+            Some("unblink.compare/1") => fs::write(page, compare::html(&serde_json::from_str(&json)?))?,
+            Some("unblink.knee/1") => fs::write(page, knee::html(&serde_json::from_str(&json)?))?,
+            Some("unblink.lab/1") => {
+                let doc = serde_json::from_str(&json)?;
+                fs::write(page, lab::html(&doc))?;
+                fs::write(out.join(format!("{name}.md")), lab::markdown(&doc))?;
+                for (stem, picture) in lab::svg(&doc) {
+                    fs::write(out.join(format!("{stem}.svg")), picture)?;
+                }
+            }
+            _ => docs.push((name, serde_json::from_str(&json)?)),
+        }
     }
+    fs::write(out.join("knee.html"), knee::html(&fixture::knee()))?;
     for (name, doc) in docs {
         fs::write(out.join(format!("{name}.html")), html::render(&doc))?;
         for (stem, picture) in svg::all(&doc) {

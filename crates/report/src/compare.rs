@@ -1,10 +1,12 @@
 //! `unblink compare`: a baseline and a candidate side by side.
 
+mod knees;
 mod page;
 mod text;
 mod words;
 
-pub(crate) use words::signed;
+pub use knees::knees;
+pub(crate) use words::{change, interval, label, signed};
 
 use crate::svg::{self, Picture};
 use crate::terminal::Style;

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use unblink_artifact::document::{Distribution, IntervalKind, RunDocument};
+use unblink_artifact::harmless;
 
 /// Figures over time, one line for each row of the document's series.
 pub fn series(doc: &RunDocument) -> String {
@@ -84,11 +85,11 @@ fn known(value: Option<u64>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-/// Quoted where needed. A leading `=`, `+`, `-` or `@` would run as a formula in a spreadsheet: it is
+/// Harmless, and quoted where needed. A leading `=`, `+`, `-` or `@` would run as a formula in a spreadsheet: it is
 /// preceded by an apostrophe, as OWASP advises.
 fn field(text: &str) -> String {
-    let text =
-        if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.into() };
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = format!("{}{}", if is_formula { "'" } else { "" }, harmless::replaced(text));
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

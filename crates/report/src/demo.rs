@@ -34,6 +34,8 @@ pub struct Demo {
     /// Exact, from theory: (q, nanoseconds), ascending; q = 1 is the maximum. The quantiles of the table
     /// should be among them; more make a smoother line.
     pub truth: Vec<(f64, u64)>,
+    /// From when to when the server stands still, after its first request.
+    pub stall_ns: (u64, u64),
     /// What the server does, in a sentence.
     pub scenario: String,
 }
@@ -107,6 +109,7 @@ mod tests {
             closed: fixture::empty(),
             open: fixture::empty(),
             truth: Vec::new(),
+            stall_ns: (0, 0),
             scenario: "Nothing happens.".into(),
         };
         let text = terminal(&demo, &Style::default());

@@ -14,6 +14,8 @@ pub(crate) enum Tail {
     Events { number: usize, from_ns: u64, to_ns: u64 },
     /// One long stretch does.
     Stretch { from_ns: u64, to_ns: u64 },
+    /// They lie in stretches that are too many or too long to be events, with none of them between.
+    Bursts { number: usize, from_ns: u64 },
     /// They are spread over the run.
     Throughout,
 }
@@ -22,6 +24,11 @@ pub(crate) enum Tail {
 const EVENTS_MAX: usize = 20;
 /// An event is shorter than this share of the run; together, events are shorter than twice of it.
 const EVENT_SHARE_MAX: f64 = 0.1;
+
+/// A burst holds at least so many of them.
+const BURST_MIN: u64 = 10;
+/// And their share within it is so many times that of the run.
+const BURST_RATIO: f64 = 2.0;
 
 /// How sure it must be that a group of slow arrivals has ended before the next one is another: ln 100.
 const GAP_EVIDENCE: f64 = 4.6;
@@ -44,14 +51,66 @@ impl Cluster {
 
 /// Finds where the arrivals that took at least `threshold_ns` fell due. Censored arrivals count as slow.
 pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
+    let edges = &doc.heatmap.bin_edges_ns;
+    let bin = edges.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;
+    let answered = |column: &HeatColumn| cells(column).saturating_add(u64::from(column.censored));
+    place(doc, |column| {
+        let fast: u64 = column.cells.iter().filter(|cell| cell.0 < bin).map(|cell| u64::from(cell.1)).sum();
+        (answered(column).saturating_sub(fast), answered(column))
+    })
+}
+
+/// Finds where the arrivals that failed fell due.
+pub(crate) fn failed(doc: &RunDocument) -> Tail {
+    or_bursts(doc, |column| (u64::from(column.failed), all(column)))
+}
+
+/// Finds where those fell due that are known only to have taken longer.
+pub(crate) fn censored(doc: &RunDocument) -> Tail {
+    or_bursts(doc, |column| (u64::from(column.censored), all(column)))
+}
+
+/// The same place, or, where that is the whole run, the bursts in which they come.
+fn or_bursts(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> Tail {
+    let place = place(doc, &of);
+    if place != Tail::Throughout {
+        return place;
+    }
+    let (measured, _, gap_ns) = measured(doc, &of);
+    let clusters = clusters(&measured, doc.heatmap.column_ns, gap_ns, true);
+    let total: (u64, u64) = measured.iter().fold((0, 0), |sum, (_, of)| (sum.0 + of.0, sum.1 + of.1));
+    let share = total.0 as f64 / total.1.max(1) as f64;
+    let is_burst = |cluster: &Cluster| {
+        cluster.slow >= BURST_MIN && cluster.slow as f64 >= BURST_RATIO * share * cluster.all as f64
+    };
+    // The first or the last may be cut off by the run, and a few by chance.
+    let bursts: Vec<&Cluster> = clusters.iter().filter(|cluster| is_burst(cluster)).collect();
+    let held: u64 = bursts.iter().map(|cluster| cluster.slow).sum();
+    match bursts.as_slice() {
+        [first, _, ..] if held * 10 >= total.0 * 9 => {
+            Tail::Bursts { number: bursts.len(), from_ns: first.from_ns }
+        }
+        _ => place,
+    }
+}
+
+fn cells(column: &HeatColumn) -> u64 {
+    column.cells.iter().map(|cell| u64::from(cell.1)).fold(0, u64::saturating_add)
+}
+
+/// All that fell due in a column.
+pub(crate) fn all(column: &HeatColumn) -> u64 {
+    cells(column).saturating_add(u64::from(column.censored)).saturating_add(u64::from(column.failed))
+}
+
+/// Where arrivals of some kind fell due; `of` tells how many of a column's they are, and how many these are.
+fn place(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> Tail {
     let heat = &doc.heatmap;
-    let measured: Vec<&HeatColumn> =
-        heat.columns.iter().filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc)).collect();
-    let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Tail::Unknown };
-    let span = last.start_ns.saturating_add(heat.column_ns).saturating_sub(first.start_ns);
-    let bin = heat.bin_edges_ns.partition_point(|&edge| edge <= threshold_ns).saturating_sub(1) as u32;
-    let gap_ns = heat.column_ns.saturating_mul(3).max(span / 100);
-    let clusters = |apart| clusters(&measured, heat.column_ns, bin, gap_ns, apart);
+    let (measured, span, gap_ns) = measured(doc, of);
+    if measured.is_empty() {
+        return Tail::Unknown;
+    }
+    let clusters = |apart| clusters(&measured, heat.column_ns, gap_ns, apart);
     match classify(clusters(true), span) {
         // Too many to be events: perhaps they lie in one stretch.
         Tail::Throughout => match classify(clusters(false), span) {
@@ -64,29 +123,45 @@ pub(crate) fn tail(doc: &RunDocument, threshold_ns: u64) -> Tail {
     }
 }
 
-/// Groups of slow arrivals; `apart`, where arrivals that were not slow lie between them.
-fn clusters(measured: &[&HeatColumn], column_ns: u64, bin: u32, gap_ns: u64, apart: bool) -> Vec<Cluster> {
+/// A column's start, how many of its arrivals are of a kind, and how many there are.
+type Counted = (u64, (u64, u64));
+
+/// Columns with how many of their arrivals are of the kind and how many there are, how long they are together, and how far
+/// apart two groups are at the least.
+fn measured(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> (Vec<Counted>, u64, u64) {
+    let heat = &doc.heatmap;
+    let measured: Vec<Counted> = heat
+        .columns
+        .iter()
+        .filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc))
+        .map(|column| (column.start_ns, of(column)))
+        .collect();
+    let ends = measured.first().zip(measured.last());
+    let span = ends.map_or(0, |(first, last)| last.0.saturating_add(heat.column_ns).saturating_sub(first.0));
+    (measured, span, heat.column_ns.saturating_mul(3).max(span / 100))
+}
+
+/// Groups of such arrivals; `apart`, where others lie between them.
+fn clusters(measured: &[Counted], column_ns: u64, gap_ns: u64, apart: bool) -> Vec<Cluster> {
     let mut clusters: Vec<Cluster> = Vec::new();
     let mut fast_since = 0u64;
-    for column in measured {
-        let all = column.cells.iter().map(|cell| u64::from(cell.1)).sum::<u64>() + u64::from(column.censored);
-        let fast: u64 = column.cells.iter().filter(|cell| cell.0 < bin).map(|cell| u64::from(cell.1)).sum();
-        let slow = all - fast;
+    for &(start_ns, (slow, all)) in measured {
+        let fast = all.saturating_sub(slow);
         if slow == 0 {
             fast_since = fast_since.saturating_add(fast);
             continue;
         }
-        let to_ns = column.start_ns.saturating_add(column_ns);
+        let to_ns = start_ns.saturating_add(column_ns);
         match clusters.last_mut() {
             Some(cluster)
-                if column.start_ns <= cluster.to_ns.saturating_add(gap_ns)
+                if start_ns <= cluster.to_ns.saturating_add(gap_ns)
                     && !(apart && cluster.is_over(fast_since)) =>
             {
                 cluster.to_ns = to_ns;
                 cluster.slow += slow;
                 cluster.all = cluster.all.saturating_add(all).saturating_add(fast_since);
             }
-            _ => clusters.push(Cluster { from_ns: column.start_ns, to_ns, slow, all }),
+            _ => clusters.push(Cluster { from_ns: start_ns, to_ns, slow, all }),
         }
         fast_since = 0;
     }
@@ -196,6 +271,28 @@ mod tests {
         let p99 = crate::facts::quantile(&doc.response_time, 0.99).map_or(0, |q| q.value);
         let pauses = tail(&doc, p99);
         assert!(matches!(pauses, Tail::Events { number: 2, from_ns: 3_700_000_000, .. }), "{pauses:?}");
+    }
+
+    #[test]
+    fn failures_in_bursts_are_not_throughout() {
+        let during = |is_burst: &dyn Fn(u64) -> bool| {
+            let mut doc = fixture::failing(5);
+            let column_ns = doc.heatmap.column_ns;
+            for column in &mut doc.heatmap.columns {
+                let is_burst = is_burst(column.start_ns / (column_ns * 10));
+                (column.cells, column.failed) =
+                    if is_burst { (vec![(40, 2)], 98) } else { (vec![(40, 100)], 0) };
+            }
+            failed(&doc)
+        };
+        // Three tenths of the time, in bursts that are too long together to be events.
+        let bursts = during(&|i| i % 5 == 3 || i % 5 == 2);
+        assert!(matches!(bursts, Tail::Bursts { number: 10.., .. }), "{bursts:?}");
+        assert_eq!(during(&|_| true), Tail::Throughout);
+        // Single failures by chance have gaps between them too.
+        for percent in [1, 2, 5, 20, 60] {
+            assert_eq!(failed(&fixture::failing(percent)), Tail::Throughout, "{percent} %");
+        }
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! `unblink explain`: one server under every kind of load tool, beside what users feel.
 
+mod figures;
 mod page;
 mod text;
 
-use crate::facts;
+pub use figures::{Figures, Ratio, Time};
+
 use crate::facts::Title;
 use crate::format;
-use crate::svg::{self, Picture};
+use crate::svg::{self, Panel};
 use crate::terminal::Style;
 use unblink_artifact::document::RunDocument;
-
-/// Quantiles of the table; 1 is the maximum.
-const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
 
 /// All clients at one server.
 #[derive(Clone, Debug)]
@@ -46,152 +45,25 @@ pub struct Row {
     pub run: RunDocument,
 }
 
-/// What stands in a row, with its numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
-    /// In a word or two.
-    pub name: String,
-    /// In the words of `--client`.
-    pub client: String,
-    /// What it does.
-    pub does: String,
-    /// Are its figures those of its users?
-    pub is_felt: bool,
-    /// Users who behave differently rather than a tool.
-    pub is_other_users: bool,
-    /// Nanoseconds at p50, p90, p99, p99.9 and the maximum; `null` beyond what is known.
-    pub p50_ns: Option<u64>,
-    /// See above.
-    pub p90_ns: Option<u64>,
-    /// See above.
-    pub p99_ns: Option<u64>,
-    /// See above.
-    pub p99_9_ns: Option<u64>,
-    /// See above.
-    pub max_ns: Option<u64>,
-    /// Values that it recorded.
-    pub samples: u64,
-    /// Arrivals of users that it did not send.
-    pub omitted: u64,
-    /// Values among the samples that it made up.
-    pub invented: u64,
-    /// p99 against that of users: −0.9 is 90 % too low. `null` for other users, who are right about themselves.
-    pub p99_error: Option<f64>,
-}
-
-impl Explain {
-    /// What users feel, then every client.
-    pub fn figures(&self) -> Vec<Figures> {
-        let truth = self.of_truth();
-        let p99 = truth.p99_ns;
-        let rows = self.rows.iter().map(|row| figures(row, p99));
-        std::iter::once(truth.clone()).chain(rows).collect()
-    }
-
-    fn of_truth(&self) -> Figures {
-        let row = Row {
-            name: "users".into(),
-            client: "ideal".into(),
-            does: "come when they come, whatever the server does, and wait from then on. This is the truth."
-                .into(),
-            is_other_users: false,
-            run: self.truth.clone(),
-        };
-        let mut figures = figures(&row, None);
-        // Nearest rank; 1e-9 takes back what the product of two floats may have added.
-        let exact = |q: f64| {
-            let rank = (q * self.exact_ns.len() as f64 - 1e-9).ceil().max(1.0) as usize;
-            self.exact_ns.get(rank - 1).copied()
-        };
-        if !self.exact_ns.is_empty() {
-            figures.p50_ns = exact(0.5);
-            figures.p90_ns = exact(0.9);
-            figures.p99_ns = exact(0.99);
-            figures.p99_9_ns = exact(0.999);
-            figures.max_ns = exact(1.0);
-        }
-        figures
-    }
-}
-
-fn figures(row: &Row, truth_p99: Option<u64>) -> Figures {
-    let d = &row.run.response_time;
-    let known =
-        |q: f64| facts::quantile(d, q).filter(|quantile| !quantile.censored).map(|quantile| quantile.value);
-    let simulated = row.run.simulated.as_ref();
-    let p99_ns = known(0.99);
-    let error = |p99: u64, truth: u64| (truth > 0).then(|| p99 as f64 / truth as f64 - 1.0);
-    Figures {
-        name: row.name.clone(),
-        client: row.client.clone(),
-        does: row.does.clone(),
-        is_felt: simulated.is_some_and(|simulated| simulated.world.is_felt),
-        is_other_users: row.is_other_users,
-        p50_ns: known(0.5),
-        p90_ns: known(0.9),
-        p99_ns,
-        p99_9_ns: known(0.999),
-        max_ns: d.max.filter(|_| d.censored == 0),
-        samples: d.count,
-        omitted: simulated.and_then(|simulated| simulated.omitted).unwrap_or(0),
-        invented: simulated.map_or(0, |simulated| simulated.invented),
-        p99_error: p99_ns
-            .zip(truth_p99.filter(|_| !row.is_other_users))
-            .and_then(|(p99, truth)| error(p99, truth)),
-    }
-}
-
-impl Figures {
-    fn values(&self) -> [Option<u64>; QUANTILES.len()] {
-        [self.p50_ns, self.p90_ns, self.p99_ns, self.p99_9_ns, self.max_ns]
-    }
-
-    /// `−98 %`, `0 %`, `+28 %`.
-    fn error(&self) -> String {
-        match self.p99_error.map(|error| (error * 100.0).round()) {
-            _ if self.is_other_users => "others".into(),
-            None => "–".into(),
-            Some(percent) if percent < 0.0 => format!("−{}\u{a0}%", -percent),
-            Some(0.0) => "0\u{a0}%".into(),
-            Some(percent) => format!("+{}\u{a0}%", format::number(percent)),
-        }
-    }
-}
-
-/// A time in ms with four digits where the model is exact, three where a histogram has it.
-fn milliseconds(ns: Option<u64>, is_exact: bool) -> String {
-    let Some(ns) = ns else { return "–".into() };
-    let ms = ns as f64 / 1e6;
-    let digits = if is_exact { 1 } else { 0 };
-    let decimals = if ms >= 99.95 {
-        digits
-    } else if ms >= 9.995 {
-        1
-    } else {
-        2
-    };
-    let text = format!("{ms:.decimals$}");
-    match text.split_once('.') {
-        Some((whole, rest)) => {
-            format!("{}.{rest}", whole.parse().map_or(whole.into(), format::count))
-        }
-        None => text.parse().map_or(text.clone(), format::count),
-    }
-}
+/// When a figure counts as right, wherever it is coloured so.
+const RIGHT: &str = "within 5\u{a0}% or 1\u{a0}ms of what users feel";
 
 /// The finding in one line.
-fn finding(explain: &Explain) -> String {
-    let figures = explain.figures();
-    let Some(truth) = figures[0].p99_ns else {
+fn finding(figures: &[Figures]) -> String {
+    let Some((users, rows)) = figures.split_first() else { return String::new() };
+    let Some(truth) = users.p99() else {
         return "One server, and what each kind of load tool says about it".into();
     };
-    let tools: Vec<&Figures> = figures[1..].iter().filter(|row| !row.is_other_users).collect();
-    let hidden = tools.iter().filter(|row| row.p99_error.is_some_and(|error| error < -0.5)).count();
+    let felt = match truth.is_bound {
+        true => format!("more than {}", format::duration(truth.ns)),
+        false => format::duration(truth.ns),
+    };
+    let tools: Vec<&Figures> = rows.iter().filter(|row| !row.is_other_users).collect();
+    let hidden = tools.iter().filter(|row| row.ratio.is_some_and(|ratio| ratio.is_above(2.0))).count();
     match hidden {
-        0 => format!("Users feel a p99 of {}; no tool reports less than half of it", format::duration(truth)),
+        0 => format!("Users feel a p99 of {felt}; no tool reports less than half of it"),
         hidden => format!(
-            "Users feel a p99 of {}; {hidden} of {} load tools {} less than half of it",
-            format::duration(truth),
+            "Users feel a p99 of {felt}; {hidden} of {} load tools {} less than half of it",
             tools.len(),
             if hidden == 1 { "reports" } else { "report" }
         ),
@@ -203,8 +75,8 @@ fn about(explain: &Explain) -> String {
     format!("{name}{} · {}", explain.server, explain.truth.load.summary)
 }
 
-fn picture(explain: &Explain) -> Picture {
-    let figures = explain.figures();
+/// Around the small pictures, the true line, and a picture of each client.
+fn panels(explain: &Explain, figures: &[Figures]) -> (Title, Vec<(f64, u64)>, Vec<Panel>) {
     let exact = &explain.exact_ns;
     // The maximum of n stands in the middle of its rank, as in every spectrum.
     let ends = [exact.len().saturating_sub(1)];
@@ -220,24 +92,28 @@ fn picture(explain: &Explain) -> Picture {
         .rows
         .iter()
         .zip(&figures[1..])
-        .map(|(row, figures)| svg::Panel {
+        .map(|(row, figures)| Panel {
             name: figures.name.clone(),
-            says: match (figures.p99_ns.map_or("–".into(), format::duration), figures.is_other_users) {
+            says: match (figures.p99().map_or("–".into(), Time::words), figures.is_other_users) {
                 (p99, true) => format!("p99 {p99}, of other users"),
-                (p99, false) => format!("p99 {p99}, {}", figures.error()),
+                (p99, false) => format!("p99 {p99}; users {}", figures.ratio()),
             },
-            class: if figures.is_felt { "response" } else { "service" },
+            class: match () {
+                () if figures.is_other_users => "connections",
+                () if figures.is_right() && figures.omitted == 0 => "response",
+                () => "service",
+            },
             points: row.run.spectrum.response_time.iter().map(|p| (p.q, p.value_ns)).collect(),
         })
-        .collect::<Vec<_>>();
+        .collect();
     let title = Title {
         finding: "What each tool reports, and how far that is from what users feel".into(),
         plotted:
             "The share of its samples (the tail stretched) against the time that they took; shaded: the \
-                  difference."
+                  difference. Users 2×: at p99 they wait twice as long as it reports."
                 .into(),
     };
-    svg::panels(title, &truth, &panels)
+    (title, truth, panels)
 }
 
 /// The table and a sentence for each client, for a terminal.
@@ -252,7 +128,8 @@ pub fn html(explain: &Explain) -> String {
 
 /// The pictures as a stand-alone SVG.
 pub fn svg(explain: &Explain) -> String {
-    picture(explain).file()
+    let (title, truth, panels) = panels(explain, &explain.figures());
+    svg::panels(title, &truth, &panels).file()
 }
 
 #[cfg(test)]

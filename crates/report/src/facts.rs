@@ -2,33 +2,45 @@
 
 mod arrivals;
 mod connections;
+#[cfg(test)]
+mod denied;
+mod drift;
+mod harm;
 mod intervals;
+mod moments;
 mod outcome;
+mod percentiles;
 mod precision;
 mod shape;
 mod simulated;
 mod soak;
+mod targets;
 mod titles;
 mod transient;
 mod verdict;
 
 pub(crate) use arrivals::arrivals;
 pub(crate) use connections::{addresses, connections};
+pub(crate) use harm::whose;
 pub(crate) use intervals::{extremes, interval, without_interval};
+pub(crate) use moments::{Moment, moments, rates as rate_moments, timeline};
 pub(crate) use outcome::{
-    account_finding, answered_within, generator, is_censored, none_ok, not_sent, nothing, of_answered,
+    account_finding, answered_within, generator, is_censored, never_asked, none_ok, not_sent, nothing,
+    of_answered,
 };
+pub(crate) use percentiles::{RowPercentile, counted_by, folded, p50_over_time, p99_over_time};
 pub(crate) use shape::{Line, shape, shape_figures};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use soak::name as soak_name;
-pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum};
+pub(crate) use targets::{first_and_more, first_targets, operations, target};
+pub(crate) use titles::{Title, close, flight, heat, lateness, phases, rates, spectrum, timed};
 pub(crate) use transient::{left_out_name, measured_from_ns, transient};
 pub(crate) use verdict::{aborted, slo_line, slo_mark, verdict_sentence, verdict_word};
 
 use crate::format::{self, plural};
 use unblink_artifact::document::{
     Distribution, LoadModel, MachineLimit, Quantile, RunDocument, RunStatus, Severity, ValidityStatus,
-    WorkerPriority,
+    Verdict, VerdictStatus, WorkerPriority,
 };
 
 /// Below this, response and service time are the same to a reader.
@@ -36,17 +48,6 @@ const DIFFERENCE_NS_MIN: u64 = 1_000_000;
 
 /// A transfer that took no longer came in one read: it was not measured.
 pub(crate) const ONE_READ_NS_MAX: u64 = 1;
-
-/// What was requested, in one line.
-pub(crate) fn target(doc: &RunDocument) -> String {
-    match doc.targets.as_slice() {
-        [] => "no target".into(),
-        [one] => format!("{} {}", one.method, one.url),
-        [first, rest @ ..] => {
-            format!("{} {} and {} more in turn", first.method, first.url, format::count(rest.len() as u64))
-        }
-    }
-}
 
 /// How the load was offered, in one line: connections, threads, timeout.
 pub(crate) fn means(doc: &RunDocument) -> String {
@@ -119,8 +120,19 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
             "Every arrival is accounted for, and nothing was found that takes from these figures.{ended}"
         ),
         ValidityStatus::Degraded => format!("Read {findings} before the figures."),
+        ValidityStatus::Invalid if is_told(doc) => {
+            format!(
+                "Read {findings} before the figures: what is said of the objectives, they can't have reversed."
+            )
+        }
         ValidityStatus::Invalid => "No verdict can rest on this run.".into(),
     }
+}
+
+/// An objective is met or missed for certain.
+fn is_told(doc: &RunDocument) -> bool {
+    let told = |verdict: &Verdict| verdict.slos.iter().any(|slo| slo.status != VerdictStatus::Inconclusive);
+    doc.verdict.as_ref().is_some_and(told)
 }
 
 /// `note`, `degrades` or `invalidates`.
@@ -162,11 +174,14 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
         }
     }
     if let Some(warmup) = &doc.warmup {
-        lines.push(format!(
-            "Warm-up of {} with {} left out.",
-            format::duration(doc.load.warmup_ns),
-            plural(warmup.scheduled, "arrival", "arrivals")
-        ));
+        let (time, arrivals) =
+            (format::duration(doc.load.warmup_ns), plural(warmup.scheduled, "arrival", "arrivals"));
+        lines.push(match doc.load.ramp_up_ns {
+            Some(ramp_up) if ramp_up == doc.load.warmup_ns => {
+                format!("The first {time}, in which the users began, with {arrivals} left out.")
+            }
+            _ => format!("Warm-up of {time} with {arrivals} left out."),
+        });
     }
     lines.extend(transient(doc));
     lines.extend(precision::precision(doc));
@@ -281,6 +296,14 @@ fn cause(doc: &RunDocument) -> &'static str {
     }
 }
 
+/// Whether any arrival waited to be sent. The one that is just being sent counts as waiting in every run, also in a
+/// simulated one in which no time passes between.
+pub(crate) fn waited(doc: &RunDocument) -> bool {
+    doc.send_lag.max.is_none_or(|max| max > 0)
+        || doc.arrivals.unsent > 0
+        || doc.arrivals.timed_out_never_sent > 0
+}
+
 /// How many arrivals waited to be sent, for what, and how long.
 pub(crate) fn waits(doc: &RunDocument) -> Vec<String> {
     let lag = &doc.lag_causes;
@@ -314,6 +337,15 @@ pub(crate) fn account(doc: &RunDocument) -> [(&'static str, &'static str, u64); 
 /// Whether every arrival ended in exactly one outcome.
 pub(crate) fn adds_up(doc: &RunDocument) -> bool {
     account(doc).iter().map(|(_, _, n)| u128::from(*n)).sum::<u128>() == u128::from(doc.arrivals.scheduled)
+}
+
+/// The share of arrivals that failed or timed out.
+pub(crate) fn errors(doc: &RunDocument) -> String {
+    let a = &doc.arrivals;
+    match a.scheduled {
+        0 => "–".into(),
+        scheduled => format::share(a.failed.saturating_add(a.timed_out), scheduled),
+    }
 }
 
 /// Where the number scheduled comes from, or that the outcomes don't sum to it.

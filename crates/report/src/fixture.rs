@@ -5,12 +5,14 @@
 
 mod build;
 pub mod compare;
+mod harm;
 mod knee;
 mod shape;
 mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
+pub use harm::{failing, hanging, overloaded, pausing, rising};
 pub use knee::knee;
 pub use shape::{soak, spike, stress};
 pub use simulated::{explain, simulated};
@@ -405,6 +407,7 @@ pub fn demo() -> Demo {
         closed: stall_closed(),
         open: stall(),
         truth,
+        stall_ns: (30 * S, 31 * S),
         scenario: "The server answers in 10 ms and stands still once, for 1 s, after 30 s.".into(),
     }
 }
@@ -480,6 +483,7 @@ fn finding(code: &str, severity: Severity, message: &str, remedy: &str, evidence
         severity,
         message: message.into(),
         remedy: remedy.into(),
+        may_have_moved: None,
         evidence: evidence.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
     }
 }

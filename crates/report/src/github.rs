@@ -3,6 +3,7 @@
 use crate::{facts, format};
 use std::fmt::Write;
 use unblink_artifact::document::{RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
+use unblink_artifact::harmless::{self, is_harmful};
 
 /// A short summary: validity, verdict, the account and the percentiles.
 pub fn summary(doc: &RunDocument) -> String {
@@ -85,7 +86,8 @@ fn escape(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_control() => out.push(' '),
+            '\n' | '\t' => out.push(' '),
+            c if is_harmful(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -94,7 +96,7 @@ fn escape(text: &str) -> String {
 
 /// As the runner decodes the message of a command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    harmless::escaped(&text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
 
 /// As the runner decodes a property of a command.

@@ -45,7 +45,7 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
     }
     let _ = write!(
         out,
-        "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}>{part}<p class=\"load\">{}</p><p class=\"means\">{}</p></header>",
+        "<header class=\"run-header\"><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h{h}{}>{}</h{h}>{part}<p class=\"load\">{}</p> <p class=\"means\">{}</p></header>",
         escape(&doc.tool.name),
         escape(&doc.tool.version),
         escape(&started(doc)),
@@ -55,20 +55,43 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
         escape(&facts::means(doc)),
     );
     sections::verdict(out, doc, sub);
-    sections::shape(out, doc, sub);
     sections::account(out, doc, sub);
-    if doc.series.rows.is_empty() && doc.heatmap.columns.is_empty() && doc.spectrum.response_time.is_empty() {
+    let nothing =
+        doc.series.rows.is_empty() && doc.heatmap.columns.is_empty() && doc.spectrum.response_time.is_empty();
+    let pictures = if nothing { Vec::new() } else { svg::pictures(doc, scope, truth) };
+    let (empty, drawn): (Vec<&Picture>, Vec<&Picture>) = pictures.iter().partition(|p| p.is_empty());
+    // The first picture says the most: it stands before what explains it.
+    let lead = drawn.iter().position(|picture| picture.full).map(|at| drawn[at]);
+    if let Some(lead) = lead {
+        out.push_str("<section class=\"pictures lead\">");
+        figure(out, lead, scope, sub);
+        out.push_str("</section>");
+    }
+    sections::difference(out, doc);
+    sections::findings(out, doc, sub);
+    sections::shape(out, doc, sub);
+    if nothing {
         out.push_str("<p class=\"nothing\">Nothing was measured, so there is nothing to draw.</p>");
     } else {
         out.push_str("<section class=\"pictures\">");
-        let pictures = svg::pictures(doc, scope, truth);
-        let (empty, drawn): (Vec<&Picture>, Vec<&Picture>) = pictures.iter().partition(|p| p.is_empty());
-        if !empty.is_empty() {
-            let of: Vec<&str> = empty.iter().map(|picture| picture.shows()).collect();
-            let _ = write!(out, "<p class=\"nothing\">{}</p>", escape(&undrawn(&of, facts::nothing(doc))));
-        }
-        for picture in drawn {
-            figure(out, picture, scope, sub);
+        let others = drawn.iter().filter(|picture| lead.is_none_or(|lead| lead.stem != picture.stem));
+        others.for_each(|picture| figure(out, picture, scope, sub));
+        let mut reasons: Vec<&str> = Vec::new();
+        let why = |picture: &Picture| picture.why().unwrap_or_else(|| facts::nothing(doc));
+        empty.iter().map(|picture| why(picture)).for_each(|why| {
+            if !reasons.contains(&why) {
+                reasons.push(why);
+            }
+        });
+        let undrawn: Vec<String> = reasons
+            .iter()
+            .map(|reason| {
+                let of = empty.iter().filter(|picture| why(picture) == *reason);
+                undrawn(&of.map(|picture| picture.shows()).collect::<Vec<_>>(), reason)
+            })
+            .collect();
+        if !undrawn.is_empty() {
+            let _ = write!(out, "<p class=\"nothing\">{}</p>", escape(&undrawn.join(" ")));
         }
         out.push_str("</section>");
     }
@@ -103,7 +126,7 @@ pub(crate) fn figure(out: &mut String, picture: &Picture, scope: &str, level: u8
             let _ = write!(
                 out,
                 "<li><svg width=\"24\" height=\"12\" viewBox=\"0 0 24 12\" aria-hidden=\"true\">{}{}</svg>{}</li>",
-                if *mark == "unknown" { hatch(&id) } else { String::new() },
+                if mark.starts_with("unknown") { hatch(&id) } else { String::new() },
                 svg::swatch(mark, &id),
                 escape(name)
             );
@@ -149,12 +172,16 @@ pub(crate) fn breakable(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::format;
 
     #[test]
     fn a_line_stands_where_nothing_can_be_drawn() {
         let page = render(&fixture::all_failed());
         let line = "There is no picture of response times and the parts of a request: no answer was ok.";
         assert!(page.contains(line) && !page.contains("Nothing was measured"));
+        assert_eq!(page.matches("<p class=\"nothing\">").count(), 1, "one footnote");
+        let (before, _) = page.split_once("class=\"difference\"").expect("a page");
+        assert!(before.contains("class=\"line failure\""), "the failures over time lead");
         assert!(page.contains("id=\"runrates-wide\"") || page.matches("<figure").count() >= 2);
         assert!(!render(&fixture::stall()).contains("There is no picture"));
     }
@@ -163,7 +190,7 @@ mod tests {
     fn a_simulated_run_says_so_before_anything_else() {
         let page = render(&fixture::simulated());
         let (_, body) = page.split_once("<main>").expect("a page");
-        let (banner, _) = body.split_once("<header>").expect("a header");
+        let (banner, _) = body.split_once("<header").expect("a header");
         insta::assert_snapshot!("simulated-banner", banner);
         assert!(!render(&fixture::stall()).contains("SIMULATED"));
     }
@@ -174,6 +201,21 @@ mod tests {
         assert!(page.contains("Half of the pages that need 100 requests take"));
         let page = render(&fixture::failures());
         assert!(page.contains("Of all arrivals, the failed included, "));
+    }
+
+    #[test]
+    fn what_a_client_never_asked_is_no_green_bar() {
+        let doc = fixture::simulated();
+        let planned = doc.simulated.as_ref().and_then(|s| s.world.planned).expect("a plan");
+        let omitted = planned - doc.arrivals.scheduled;
+        let page = format::plain(&render(&doc));
+        assert!(omitted > 0 && !page.contains(" arrivals were answered<"));
+        assert!(page.contains(&format::plain(&format!("{} were never asked", format::count(omitted)))));
+        let (_, bar) = page.split_once("<i class=\"never-asked\" style=\"flex-grow:").expect("a segment");
+        let grow: f64 = bar.split('"').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert!((grow - omitted as f64 / doc.arrivals.scheduled as f64 * 1_000.0).abs() < 0.001, "{grow}");
+        assert!(page.contains(" scheduled of 60 000 planned<"));
+        assert!(!render(&fixture::stall()).contains("class=\"never-asked\""));
     }
 
     #[test]

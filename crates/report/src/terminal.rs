@@ -1,7 +1,9 @@
 //! A run as text for a terminal: 80 columns, readable without colour.
 
+mod bottom;
 mod histogram;
 mod sections;
+mod strip;
 pub(crate) mod text;
 
 use crate::facts;
@@ -23,8 +25,15 @@ impl Default for Style {
     }
 }
 
-/// The whole report. Ends with a line feed; no line is wider than the style's width, counted in characters.
+/// The whole report. Ends with its bottom line and a line feed; no line is wider than the style's width, counted in
+/// characters.
 pub fn render(doc: &RunDocument, style: &Style) -> String {
+    render_with(doc, style, &[])
+}
+
+/// The same, and above the bottom line where something is: `Record  unblink-runs/…`. Such a line is to be copied, so
+/// it is as long as it is.
+pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) -> String {
     let mut screen = Screen::new(style);
     simulated(&mut screen, doc);
     head(&mut screen, doc);
@@ -33,6 +42,7 @@ pub fn render(doc: &RunDocument, style: &Style) -> String {
     sections::account(&mut screen, doc);
     sections::latency(&mut screen, doc);
     sections::fanout(&mut screen, doc);
+    strip::draw(&mut screen, doc);
     histogram::draw(&mut screen, doc);
     sections::send_lag(&mut screen, doc);
     sections::phases(&mut screen, doc);
@@ -41,6 +51,7 @@ pub fn render(doc: &RunDocument, style: &Style) -> String {
     sections::failures(&mut screen, doc);
     sections::operations(&mut screen, doc);
     sections::throughput(&mut screen, doc);
+    bottom::draw(&mut screen, doc, places);
     screen.finish()
 }
 

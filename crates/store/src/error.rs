@@ -39,6 +39,9 @@ pub enum Failure {
     /// A folder or a thread can't be had.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// It can't be read any more.
+    #[error("the file is damaged: unblink index DIR puts it aside and makes a new one from run folders")]
+    Damaged,
     /// The database says no.
     #[error("{0}")]
     Database(String),
@@ -53,13 +56,21 @@ pub enum Failure {
 // In words alone: as a source, the driver's error would be told once more, with its numbers.
 impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Failure {
-        Failure::Database(plain(&error))
+        if is_damage(&error) { Failure::Damaged } else { Failure::Database(plain(&error)) }
     }
 }
 
 impl From<sqlx::migrate::MigrateError> for Failure {
     fn from(error: sqlx::migrate::MigrateError) -> Failure {
-        Failure::Migration(plain_migration(&error))
+        match &error {
+            sqlx::migrate::MigrateError::Execute(error)
+            | sqlx::migrate::MigrateError::ExecuteMigration(error, _)
+                if is_damage(error) =>
+            {
+                Failure::Damaged
+            }
+            _ => Failure::Migration(plain_migration(&error)),
+        }
     }
 }
 
@@ -69,18 +80,28 @@ pub(crate) const HELD: &str = "another process holds it and does not let go";
 /// What a database says, in words instead of the numbers of <https://sqlite.org/rescode.html>.
 fn plain(error: &sqlx::Error) -> String {
     let Some(said) = error.as_database_error() else { return error.to_string() };
-    let code = said.code().and_then(|code| code.parse::<u32>().ok());
-    // Of an extended code, the lowest byte.
-    let meant = match code.map(|code| code & 0xff).filter(|_| is_sqlite(said)) {
+    let meant = match sqlite_code(said) {
         Some(5 | 6) => HELD,
         Some(8) => "it can only be read: the file or its folder is not writable",
-        Some(11) => "the file is damaged; unblink index DIR makes a new one from run folders",
         Some(13) => "the disk is full",
         Some(14) => "the file can't be opened: it must be a file, and its folder there and writable",
-        Some(26) => "the file is something else: it is no SQLite database",
+        Some(26) => {
+            "the file is something else: it is no SQLite database (if it was the history, move it away, and unblink \
+             index DIR makes a new one)"
+        }
         _ => return said.message().to_string(),
     };
     meant.to_string()
+}
+
+/// Of an extended code, the lowest byte.
+fn sqlite_code(error: &dyn sqlx::error::DatabaseError) -> Option<u32> {
+    let code = error.code().and_then(|code| code.parse::<u32>().ok());
+    code.map(|code| code & 0xff).filter(|_| is_sqlite(error))
+}
+
+fn is_damage(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(sqlite_code) == Some(11)
 }
 
 fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
@@ -96,6 +117,13 @@ fn plain_migration(error: &sqlx::migrate::MigrateError) -> String {
             "a newer unblink has made it: take that one".to_string()
         }
         other => other.to_string(),
+    }
+}
+
+impl StoreError {
+    /// What is in the file can't be read any more.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, StoreError::Failed { source: Failure::Damaged, .. })
     }
 }
 

@@ -33,6 +33,26 @@ impl Location {
         }
     }
 
+    /// Puts a file aside, so that a new one can be begun; gives the name that it has now.
+    pub fn put_aside(&self) -> std::io::Result<PathBuf> {
+        let Location::File(path) = self else {
+            return Err(std::io::Error::other("a server's database is its administrator's to mend"));
+        };
+        let with = |suffix: &str| {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        let of_number = |n: u32| if n == 1 { ".damaged".to_string() } else { format!(".damaged-{n}") };
+        let aside = (1..).map(of_number).find(|suffix| !with(suffix).exists()).unwrap_or_default();
+        std::fs::rename(path, with(&aside))?;
+        // What SQLite keeps beside it belongs to it, and would be taken for the new one's.
+        for beside in ["-wal", "-shm"].iter().filter(|beside| with(beside).exists()) {
+            std::fs::rename(with(beside), with(&format!("{aside}{beside}")))?;
+        }
+        Ok(with(&aside))
+    }
+
     pub(crate) fn make_folder(&self) -> std::io::Result<()> {
         match self {
             Location::File(path) => {

@@ -4,6 +4,8 @@ use crate::filter::nanoseconds;
 use jiff::Timestamp;
 use sqlx::AnyConnection;
 use sqlx::Connection as _;
+use unblink_artifact::document::Target;
+use unblink_artifact::harmless;
 use unblink_artifact::history::IndexedRun;
 
 pub(crate) async fn put(connection: &mut AnyConnection, runs: &[IndexedRun]) -> Result<(), sqlx::Error> {
@@ -21,10 +23,11 @@ pub(crate) async fn put(connection: &mut AnyConnection, runs: &[IndexedRun]) -> 
     let mut work = connection.begin().await?;
     for run in runs {
         let bare = IndexedRun { tags: Default::default(), baselines: Default::default(), ..run.clone() };
-        let text = serde_json::to_string(&bare).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        let text = harmless::json(&bare).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let started: Timestamp =
             run.started_at.parse().map_err(|error| sqlx::Error::Encode(Box::<jiff::Error>::new(error)))?;
-        let targets: Vec<String> = run.targets.iter().map(|t| format!("{} {}", t.method, t.url)).collect();
+        let one = |target: &Target| harmless::replaced(&format!("{} {}", target.method, target.url));
+        let targets: Vec<String> = run.targets.iter().map(one).collect();
         sqlx::query(RUN)
             .bind(run.id.clone())
             .bind(run.series.clone())

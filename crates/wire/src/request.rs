@@ -128,9 +128,29 @@ impl RequestBuilder<'_> {
     /// # Errors
     /// [`RenderError`] if a part would break the request's syntax or framing.
     pub fn render(&self) -> Result<Vec<u8>, RenderError> {
+        let (mut out, framing) = self.head()?;
+        if framing == Framing::Chunked {
+            write_chunked(&mut out, self.body);
+        } else {
+            out.extend_from_slice(self.body);
+        }
+        Ok(out)
+    }
+
+    /// Renders the head alone where the body follows it as it is, so that many requests can share one body; `None` where
+    /// it is sent in chunks.
+    ///
+    /// # Errors
+    /// As [`RequestBuilder::render`].
+    pub fn render_head(&self) -> Result<Option<Vec<u8>>, RenderError> {
+        let (head, framing) = self.head()?;
+        Ok((framing != Framing::Chunked).then_some(head))
+    }
+
+    fn head(&self) -> Result<(Vec<u8>, Framing), RenderError> {
         self.check_line()?;
         let framing = self.check_headers()?;
-        let mut out = Vec::with_capacity(256 + self.body.len());
+        let mut out = Vec::with_capacity(256);
         for part in [self.method, " ", self.target, " HTTP/1.1\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
@@ -149,12 +169,7 @@ impl RequestBuilder<'_> {
             write_header(&mut out, "Content-Length", &self.body.len().to_string());
         }
         out.extend_from_slice(b"\r\n");
-        if framing == Framing::Chunked {
-            write_chunked(&mut out, self.body);
-        } else {
-            out.extend_from_slice(self.body);
-        }
-        Ok(out)
+        Ok((out, framing))
     }
 
     /// The request itself asks to close the connection after its answer; no other may be sent on it

@@ -2,8 +2,9 @@
 
 use super::hold;
 use std::collections::BTreeMap;
-use unblink_core::plan::{LoadSpec, Plan, USER_STAGGER};
+use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::schedule::{Cursor, Phase, Process, Schedule};
+use unblink_core::share::Share;
 use unblink_core::sim::{Part, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
@@ -15,35 +16,55 @@ pub(super) struct Arrivals {
     source: Source,
     /// Nothing falls due then or later.
     pub(super) end: Instant,
-    measured_from: Instant,
+    /// What is intended before is warm-up.
+    pub(super) measured_from: Instant,
 }
 
 enum Source {
-    Open { left: std::vec::IntoIter<(u64, Instant)>, next: Option<(u64, Instant)> },
-    Closed { thinking: BTreeMap<Instant, u64>, think: Nanos, index: u64, step: u64, measured_left: u64 },
+    Open {
+        left: std::vec::IntoIter<(u64, Instant)>,
+        next: Option<(u64, Instant)>,
+    },
+    Closed {
+        beginners: BTreeMap<Instant, u64>,
+        thinking: BTreeMap<Instant, u64>,
+        think: Nanos,
+        share: Share,
+        begun: u64,
+        measured_left: u64,
+    },
 }
 
 impl Arrivals {
     pub(super) fn new(plan: &Plan, part: Part) -> Result<Arrivals, String> {
-        let measured_from = ZERO + plan.spec().warmup;
+        let mut measured_from = ZERO + plan.spec().warmup;
         let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
+        let share = Share { first: part.worker, of: plan.threads() };
         let (source, end) = match (&plan.spec().load, plan.schedule()) {
             (LoadSpec::Open { .. }, Some(schedule)) => {
                 let all = intended_times(plan, schedule)?;
-                let mine = all.into_iter().filter(|(index, _)| index % workers == worker);
+                let is_mine = |index: u64| share.in_group(index / workers) == index;
+                let mine = all.into_iter().filter(|(index, _)| is_mine(*index));
                 let mut left = mine.map(|(index, d)| (index, ZERO + d)).collect::<Vec<_>>().into_iter();
                 let next = left.next();
                 (Source::Open { left, next }, ZERO + schedule.end())
             }
-            (LoadSpec::Closed { users, think, duration }, _) => {
+            (LoadSpec::Closed { users, think, ramp_up, duration }, _) => {
+                measured_from = measured_from + *ramp_up;
                 let mine = (0..u64::from(*users)).filter(|user| user % workers == worker);
-                let begin = |user| ZERO + Nanos(USER_STAGGER.0 * user);
+                let begin = |user| {
+                    let at = u128::from(ramp_up.0) * u128::from(user) / u128::from(*users);
+                    ZERO + Nanos(at as u64)
+                };
                 let limit = plan.spec().limit.unwrap_or(u64::MAX);
+                let mut beginners = BTreeMap::new();
+                mine.for_each(|user| *beginners.entry(begin(user)).or_default() += 1);
                 let source = Source::Closed {
-                    thinking: mine.map(|user| (begin(user), 1)).collect(),
+                    beginners,
+                    thinking: BTreeMap::new(),
                     think: *think,
-                    index: worker,
-                    step: workers,
+                    share,
+                    begun: 0,
                     measured_left: limit / workers + u64::from(worker < limit % workers),
                 };
                 (source, measured_from + *duration)
@@ -58,16 +79,20 @@ impl Arrivals {
         intended >= self.measured_from
     }
 
-    /// The next arrival if it falls due at `until` or before: its index and its intended time.
-    pub(super) fn next_due(&mut self, until: Instant) -> Option<(u64, Instant)> {
+    /// The next arrival if it falls due at `until` or before: its index, its intended time, and whether it is its
+    /// user's first.
+    pub(super) fn next_due(&mut self, until: Instant) -> Option<(u64, Instant, bool)> {
         match &mut self.source {
             Source::Open { left, next } => {
                 let due = next.filter(|&(_, d)| d <= until && d < self.end)?;
                 *next = left.next();
-                Some(due)
+                Some((due.0, due.1, false))
             }
-            Source::Closed { thinking, index, step, measured_left, .. } => {
-                let mut first = thinking.first_entry()?;
+            Source::Closed { beginners, thinking, share, begun, measured_left, .. } => {
+                let earliest =
+                    |users: &BTreeMap<Instant, u64>| users.keys().next().map_or(Instant(u64::MAX), |&at| at);
+                let begins = earliest(beginners) <= earliest(thinking);
+                let mut first = if begins { beginners } else { thinking }.first_entry()?;
                 let intended = *first.key();
                 if *measured_left == 0 || intended > until || intended >= self.end {
                     return None;
@@ -77,8 +102,8 @@ impl Arrivals {
                     first.remove();
                 }
                 *measured_left -= u64::from(intended >= self.measured_from);
-                *index += *step;
-                Some((*index - *step, intended))
+                *begun += 1;
+                Some((share.in_group(*begun - 1), intended, begins))
             }
         }
     }

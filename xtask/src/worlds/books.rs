@@ -5,6 +5,7 @@
 use super::arrivals::Arrivals;
 use super::hold;
 use super::interval::Tally;
+use super::timeline::Moments;
 use std::collections::VecDeque;
 use unblink_core::dispatch::{
     ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, IDLE_MAX, OPENS_PER_TICK_MAX, Pool,
@@ -28,6 +29,8 @@ pub(super) struct Entry {
     pub(super) intended: Instant,
     pub(super) operation: u32,
     pub(super) measured: bool,
+    /// The first of a closed population's user.
+    pub(super) begins: bool,
     /// Just before its first byte, the first time.
     pub(super) sent: Option<Instant>,
     /// How often it was sent.
@@ -113,10 +116,12 @@ impl<'a> Books<'a> {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(part.worker);
         let load_end = ZERO + plan.load_length();
         let load_end = part.stop.map_or(load_end, |stop| load_end.min(ZERO + stop));
+        let arrivals = Arrivals::new(plan, part)?;
         Ok(Books {
             plan,
             max: max as usize,
-            arrivals: Arrivals::new(plan, part)?,
+            tally: Tally::new(load_end, arrivals.measured_from, Moments::default()),
+            arrivals,
             entries: Vec::new(),
             waiting: VecDeque::new(),
             second_sends: VecDeque::new(),
@@ -131,7 +136,6 @@ impl<'a> Books<'a> {
             peak: 0,
             was_full: false,
             was_growing: false,
-            tally: Tally::new(load_end),
         })
     }
 
@@ -189,21 +193,23 @@ impl<'a> Books<'a> {
 
     /// Arrivals that fall due at `until` or before are waiting from now on.
     pub(super) fn take_note_of_due(&mut self, until: Instant) {
-        while let Some((index, intended)) = self.arrivals.next_due(until) {
+        while let Some((index, intended, begins)) = self.arrivals.next_due(until) {
             let operations = self.plan.spec().idempotent.len() as u64;
             let measured = self.arrivals.is_measured(intended);
             self.waiting.push_back(self.entries.len());
-            self.entries.push(Entry {
+            let entry = Entry {
                 index,
                 intended,
                 operation: (index % operations) as u32,
                 measured,
+                begins,
                 sent: None,
                 sends: 0,
                 usable_since: Instant(0),
                 end: None,
-            });
-            self.tally.outcomes(measured).due += 1;
+            };
+            self.tally.due(&entry);
+            self.entries.push(entry);
         }
     }
 
@@ -299,6 +305,9 @@ impl<'a> Books<'a> {
             entry.sent = Some(at);
             entry.usable_since = usable_since;
             self.tally.sent(entry.measured, at);
+            if entry.begins {
+                self.tally.user_begins(at);
+            }
         } else {
             hold!(entry.sends == 2, "{entry:?} is sent more than twice");
             self.tally.connections().resent += 1;

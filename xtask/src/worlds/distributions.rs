@@ -31,8 +31,8 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     let lists = collect(&measured, books, timeout, total.operations.len());
     for series in Series::ALL {
         let list = &lists.by_series[series as usize];
-        // How the send lag is shared out is a question of bounds, below.
-        if series != Series::GeneratorLate {
+        // How the send lag is shared out, and what the generator's own part was, are questions of bounds, below.
+        if !matches!(series, Series::GeneratorLate | Series::Hindered | Series::Unhindered) {
             same(total.track(series), list).map_err(|error| format!("{}: {error}", series.name()))?;
         }
     }
@@ -187,10 +187,33 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
     hold!((least..=most).contains(&late.sum_ns), "late for {} ns, not in {least}..={most}", late.sum_ns);
     let perfect = case.world.generator == GeneratorSpec::default();
     hold!(!perfect || late.max_ns == 0, "a perfect generator is late by {} ns", late.max_ns);
+    own_parts(total, perfect)?;
     let counters = &total.counters;
     let by_pool =
         lag.no_connection + counters.measured.timed_out_pool_full + counters.warmup.timed_out_pool_full;
     hold!(books.was_full || by_pool == 0, "the pool was never full and is blamed: {lag:?}");
     hold!(books.was_growing || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
+    Ok(())
+}
+
+/// What the generator is excused for was recorded, took no longer without it, and is nothing where it was never late.
+fn own_parts(total: &Bank<u64>, perfect: bool) -> Result<(), String> {
+    let (hindered, without) = (total.track(Series::Hindered), total.track(Series::Unhindered));
+    hold!(hindered.count() == without.count(), "{} hindered, {} without", hindered.count(), without.count());
+    hold!(without.sum_ns <= hindered.sum_ns, "they take longer without the generator's part");
+    let recorded = |value: u64| -> u64 {
+        let of =
+            |series| total.track(series).bins().filter(|(ns, _)| *ns >= value).map(|(_, n)| n).sum::<u64>();
+        of(Series::Response) + of(Series::ResponseCensored)
+    };
+    for (value, _) in hindered.bins() {
+        let at_least: u64 = hindered.bins().filter(|(ns, _)| *ns >= value).map(|(_, n)| n).sum();
+        let lowest = hindered.histogram.lowest_equivalent(value);
+        hold!(
+            at_least <= recorded(lowest),
+            "{at_least} hindered from {value} ns on, more than were recorded"
+        );
+    }
+    hold!(!perfect || hindered.count() == 0, "a perfect generator hindered {} arrivals", hindered.count());
     Ok(())
 }

@@ -15,6 +15,8 @@ const ARRIVALS_MAX: u64 = 4_000;
 
 /// Longest warm-up.
 const WARMUP_MAX: Nanos = Nanos::from_millis(300);
+/// Longest time over which closed users begin.
+const RAMP_UP_MAX: Nanos = Nanos::from_millis(500);
 
 /// One world.
 #[derive(Clone, PartialEq, Debug)]
@@ -113,10 +115,12 @@ fn open(dice: &mut Dice, duration: u64) -> LoadSpec {
 /// Users that may be answered at once think for as long as it takes to keep the world small.
 fn closed(dice: &mut Dice, duration: u64, network: NetworkSpec) -> LoadSpec {
     let users = dice.count(200);
-    let cycle_min = u64::from(users) * (duration + WARMUP_MAX.0) / ARRIVALS_MAX + MICROSECOND_NS;
+    let ramp_up = if dice.one_in(4) { 0 } else { dice.between(MICROSECOND_NS, RAMP_UP_MAX.0) };
+    let length = ramp_up + WARMUP_MAX.0 + duration;
+    let cycle_min = u64::from(users) * length / ARRIVALS_MAX + MICROSECOND_NS;
     let think = if dice.one_in(2) { dice.time().0 } else { 0 };
     let think = think.max(cycle_min.saturating_sub(2 * network.latency.0));
-    LoadSpec::Closed { users, think: Nanos(think), duration: Nanos(duration) }
+    LoadSpec::Closed { users, think: Nanos(think), ramp_up: Nanos(ramp_up), duration: Nanos(duration) }
 }
 
 fn network(dice: &mut Dice) -> NetworkSpec {

@@ -3,8 +3,9 @@
 use super::books::{Books, Entry};
 use super::hold;
 use super::recording::Snapshot;
+use super::timeline::Moments;
 use unblink_core::record::{
-    Answer, ConnectionCounts, Counters, Outcome, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
+    Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcome, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
 };
 use unblink_core::sim::ZERO;
 use unblink_core::time::{Instant, Nanos};
@@ -18,11 +19,14 @@ pub(super) struct Tally {
     /// Places of the measured arrivals that have ended.
     ended: Vec<usize>,
     load_end: Instant,
+    measured_from: Instant,
+    /// By time.
+    pub(super) moments: Moments,
 }
 
 impl Tally {
-    pub(super) fn new(load_end: Instant) -> Tally {
-        Tally { counters: Counters::default(), ended: Vec::new(), load_end }
+    pub(super) fn new(load_end: Instant, measured_from: Instant, moments: Moments) -> Tally {
+        Tally { counters: Counters::default(), ended: Vec::new(), load_end, measured_from, moments }
     }
 
     pub(super) fn connections(&mut self) -> &mut ConnectionCounts {
@@ -38,6 +42,17 @@ impl Tally {
         let outcomes = self.outcomes(measured);
         outcomes.sent += 1;
         outcomes.sent_in_load += u64::from(in_load);
+        self.moments.sent(at);
+    }
+
+    pub(super) fn due(&mut self, entry: &Entry) {
+        self.outcomes(entry.measured).due += 1;
+        self.moments.due(entry.intended);
+    }
+
+    /// A user has asked for the first time, or has failed to.
+    pub(super) fn user_begins(&mut self, at: Instant) {
+        self.counters.users_begun += u64::from(at < self.measured_from + BEGUN_GRACE);
     }
 
     pub(super) fn answered(&mut self, measured: bool, answer: &Answer) {
@@ -49,6 +64,10 @@ impl Tally {
             self.ended.push(place);
         }
         let Some(end) = entry.end else { return };
+        if entry.begins && entry.sent.is_none() && matches!(end.outcome, Outcome::Failed(_)) {
+            self.user_begins(end.at);
+        }
+        self.moments.ended(end.at, entry.sent.is_some(), end.outcome);
         let outcomes = self.outcomes(entry.measured);
         match end.outcome {
             Outcome::Ok => outcomes.ok += 1,
@@ -91,11 +110,22 @@ pub(super) fn check(
     expected.lag = snapshot.counters.lag;
     expected.measured.timed_out_pool_full = snapshot.counters.measured.timed_out_pool_full;
     expected.warmup.timed_out_pool_full = snapshot.counters.warmup.timed_out_pool_full;
+    for (expected, known) in [
+        (&mut expected.measured, &snapshot.counters.measured),
+        (&mut expected.warmup, &snapshot.counters.warmup),
+    ] {
+        expected.timed_out_never_sent_own = known.timed_out_never_sent_own;
+        expected.timed_out_hindered = known.timed_out_hindered;
+        expected.failed_hindered = known.failed_hindered;
+    }
     if expected != snapshot.counters {
         return Err(difference(&expected, &snapshot.counters));
     }
     for outcomes in [&snapshot.counters.measured, &snapshot.counters.warmup] {
         hold!(outcomes.timed_out_pool_full <= outcomes.timed_out, "{outcomes:?}");
+        hold!(outcomes.timed_out_never_sent_own <= outcomes.timed_out_never_sent, "{outcomes:?}");
+        hold!(outcomes.timed_out_hindered <= outcomes.timed_out, "{outcomes:?}");
+        hold!(outcomes.failed_hindered <= outcomes.failed_total(), "{outcomes:?}");
     }
     let (gauges, (in_flight, connections)) = (snapshot.gauges, books.levels());
     let known = (gauges.in_flight, gauges.connections, gauges.connections_peak, gauges.backlog);
@@ -105,7 +135,8 @@ pub(super) fn check(
         "(in flight, connections, peak, backlog) are {known:?} and should be {expected:?}"
     );
     slowest(books, snapshot)?;
-    books.tally = Tally::new(books.tally.load_end);
+    let rest = books.tally.moments.check(snapshot)?;
+    books.tally = Tally::new(books.tally.load_end, books.tally.measured_from, rest);
     Ok(())
 }
 
@@ -113,6 +144,7 @@ fn difference(expected: &Counters, counters: &Counters) -> String {
     let parts = [
         ("measured", format!("{:?}", expected.measured), format!("{:?}", counters.measured)),
         ("warm-up", format!("{:?}", expected.warmup), format!("{:?}", counters.warmup)),
+        ("users begun", expected.users_begun.to_string(), counters.users_begun.to_string()),
         ("connections", format!("{:?}", expected.connections), format!("{:?}", counters.connections)),
     ];
     let parts = parts.iter().filter(|(_, expected, counted)| expected != counted);

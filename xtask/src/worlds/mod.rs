@@ -16,6 +16,7 @@ mod server;
 mod shrink;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use command::{USAGE, describe, worlds};
 

@@ -3,7 +3,7 @@
 use super::generate::Case;
 use std::cell::RefCell;
 use unblink_core::plan::Plan;
-use unblink_core::record::{Bank, Counters, Gauges, Interval, Slowest};
+use unblink_core::record::{Bank, Cell, Counters, Gauges, Interval, Slowest};
 use unblink_core::sim::{Part, Sight, Watch, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 
@@ -28,6 +28,7 @@ pub(super) struct Snapshot {
     pub(super) counters: Counters,
     pub(super) gauges: Gauges,
     pub(super) slowest: Slowest,
+    pub(super) cells: Vec<Cell>,
 }
 
 impl Snapshot {
@@ -39,6 +40,7 @@ impl Snapshot {
             counters: interval.bank.counters.clone(),
             gauges: interval.gauges,
             slowest: interval.bank.slowest,
+            cells: interval.bank.timeline.cells().to_vec(),
         }
     }
 }

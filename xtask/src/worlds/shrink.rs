@@ -86,6 +86,11 @@ fn simpler(case: &Case) -> Vec<Case> {
         LoadSpec::Closed { duration, .. } => duration.0 /= 2,
     });
     with(&|c| {
+        if let LoadSpec::Closed { ramp_up, .. } = &mut c.plan.load {
+            ramp_up.0 /= 2;
+        }
+    });
+    with(&|c| {
         if let LoadSpec::Open { phases, process } = &mut c.plan.load {
             *process = Process::Even;
             phases.iter_mut().for_each(|phase| phase.to = phase.from);

@@ -95,7 +95,7 @@ pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
     let mut runner = SimulatedRunner::new(
         WorldSpec { seed: seed + 1_000_000, ..WorldSpec::new(world.server.clone()) },
         SimulatedSetup {
-            criterion: Criterion { quantile: QUANTILE, limit: world.limit },
+            criterion: Criterion { quantile: QUANTILE, limit: world.limit, operation: None },
             is_poisson: world.is_poisson,
             seed: seed.wrapping_mul(0x2545_f491_4f6c_dd1d),
             timeout: Nanos::from_secs(30),
@@ -122,5 +122,7 @@ pub(crate) fn settings() -> Settings {
         measure_max: Nanos::from_secs(160),
         seed: 1,
         then_latency: false,
+        within: None,
+        at_least: None,
     }
 }

@@ -6,6 +6,19 @@ use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{CUT_OFF_SHARE_DEGRADES, KILLED_QUANTILE_INVALIDATES};
 
+/// The target was asked before the run began, and its answer was not what was asked for.
+pub(super) fn preflight_failed(case: &Case<'_>) -> Option<Finding> {
+    let why = case.evidence.preflight?;
+    found(
+        FindingCode::PreflightFailed,
+        Severity::Invalidates,
+        format!("The request before the run failed, so nothing was measured: {why}."),
+        "Make the target answer as expected (one request by hand shows what it says), or start without asking \
+         (--no-preflight).",
+        Vec::new(),
+    )
+}
+
 pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
     if evidence.scheduled > 0 || measured.ended() > 0 || (measured.due > 0 && !evidence.is_part) {

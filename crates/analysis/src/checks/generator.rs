@@ -3,6 +3,7 @@
 use super::{Case, found, severity, share};
 use crate::evidence::{End, Model};
 use crate::finding::{Finding, FindingCode, Severity};
+use crate::moves::UNSEEN_SHARE;
 use crate::quantile::Survival;
 use crate::text;
 use crate::thresholds::{
@@ -16,17 +17,19 @@ use unblink_core::time::Nanos;
 
 pub(super) const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
 
-/// Arrivals that should have been sent while the load lasted and weren't, when the generator is why.
-/// What could not be sent for want of a connection is told by other findings, and so is what failed or
-/// timed out before it could be sent.
+/// Arrivals that should have been sent while the load lasted and weren't, when the generator is why: whatever the shape
+/// and however short the run. What could not be sent for want of a connection is told by other findings, and so is what
+/// failed before it could be sent.
 pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
     let lag = evidence.totals.counters.lag;
     let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
-    if evidence.model == Model::Closed || evidence.is_part || evidence.end == End::Open || !is_own {
+    if evidence.model == Model::Closed || evidence.is_part || evidence.end == End::Open {
         return None;
     }
-    let missing = measured.sent.saturating_sub(evidence.sent_in_load) + measured.unsent;
+    let never_sent = measured.timed_out_never_sent_own;
+    let late = measured.sent.saturating_sub(evidence.sent_in_load) + measured.unsent;
+    let missing = never_sent + if is_own { late } else { 0 };
     let sent_share = 1.0 - share(missing, evidence.scheduled);
     if missing < SENT_MISSING_MIN || sent_share >= SENT_SHARE_DEGRADES {
         return None;
@@ -35,12 +38,20 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
         FindingCode::SentBelowOffered,
         severity(sent_share < SENT_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
         format!(
-            "The generator did not keep up: {} arrivals, {}, were not sent before the load ended.",
+            "The generator did not keep up: {} arrivals, {}, were not sent before the load ended{}.",
             text::of(missing, evidence.scheduled),
-            text::percent(share(missing, evidence.scheduled))
+            text::percent(share(missing, evidence.scheduled)),
+            match never_sent {
+                0 => String::new(),
+                n => format!("; {} of them timed out unsent", text::count(n)),
+            }
         ),
         HEADROOM,
-        vec![("missing", missing as f64), ("sent_share", sent_share)],
+        vec![
+            ("missing", missing as f64),
+            ("timed_out_never_sent", never_sent as f64),
+            ("sent_share", sent_share),
+        ],
     )
 }
 
@@ -149,9 +160,10 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
             worst = Some(Moved { severity, q, with, without });
         }
     }
+    let users_held_up = users_held_up_share(case).filter(|&share| share > PAUSE_MOVED_SHARE_DEGRADES);
     let is_noted =
         own.pause_max >= PAUSE_MIN || (longest.is_none() && paused_share > PAUSE_MOVED_SHARE_DEGRADES);
-    if worst.is_none() && !is_noted {
+    if worst.is_none() && users_held_up.is_none() && !is_noted {
         return None;
     }
     let effect = match &worst {
@@ -163,12 +175,23 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
         ),
         None => " That decides no printed percentile.".to_string(),
     };
+    let effect = match users_held_up {
+        Some(share) => format!(
+            "{effect} It kept the users from asking for {} of their time, which throughput lacks.",
+            text::percent(share)
+        ),
+        None => effect,
+    };
     let mut evidence = vec![
         ("pause_max_ns", own.pause_max.0 as f64),
         ("paused_ns", own.paused.0 as f64),
         ("run_delay_ns", own.run_delay.0 as f64),
         ("paused_share", paused_share),
     ];
+    if longest.is_none() {
+        evidence.push((UNSEEN_SHARE, paused_share));
+    }
+    evidence.extend(users_held_up.map(|share| ("users_held_up_share", share)));
     if let Some(m) = &worst {
         evidence.extend([
             ("quantile", m.q),
@@ -178,7 +201,11 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
     }
     found(
         FindingCode::GeneratorPaused,
-        worst.map_or(Severity::Note, |m| m.severity),
+        match (worst, users_held_up) {
+            (None, None) => Severity::Note,
+            (None, Some(_)) => Severity::Degrades,
+            (Some(moved), _) => moved.severity,
+        },
         match longest {
             Some(longest) => format!(
                 "The generator itself was away for {} in all, {} at the longest.{effect}",
@@ -194,6 +221,16 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
         "Leave the machine to the generator: other work, power saving and a shared hypervisor cause such pauses.",
         evidence,
     )
+}
+
+/// The share of closed users' time that the generator itself added to their waiting; `None` for an open load.
+fn users_held_up_share(case: &Case<'_>) -> Option<f64> {
+    let users = case.evidence.users?.all;
+    let totals = case.evidence.totals;
+    let added_ns =
+        totals.track(Series::Hindered).sum_ns.saturating_sub(totals.track(Series::Unhindered).sum_ns);
+    let theirs_ns = case.evidence.load_length().0 as f64 * users as f64;
+    (theirs_ns > 0.0).then(|| (added_ns as f64 / theirs_ns).min(1.0))
 }
 
 /// A percentile that own pauses may have moved.

@@ -1,6 +1,7 @@
 //! The checks themselves, by what they look at. Each raises at most one finding.
 
 mod account;
+mod addresses;
 mod arrivals;
 mod generator;
 mod percentiles;
@@ -11,6 +12,7 @@ mod simulated;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use crate::evidence::Evidence;
 use crate::finding::{Finding, FindingCode, Severity};
@@ -35,10 +37,13 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         evidence.without_ending,
     );
     let case = Case { evidence, printed: response.table(), response };
+    if let Some(failed) = account::preflight_failed(&case) {
+        return vec![failed];
+    }
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 27] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 30] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -58,10 +63,13 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::never_connected,
         pool::client_shed_load,
         pool::local_limit,
+        addresses::dead,
         pool::limit_reached,
         scope::part_borders,
         scope::rate_changed,
         scope::closed_loop,
+        users::not_begun,
+        users::outnumber_connections,
         saturation::saturated,
         saturation::too_short,
         simulated::client,

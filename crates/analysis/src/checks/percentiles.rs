@@ -9,7 +9,7 @@ use crate::thresholds::{
     CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN,
 };
 use unblink_core::record::Series;
-use unblink_core::schedule::PHASE_MAX;
+use unblink_core::schedule::HOLD_LENGTH_MAX;
 use unblink_core::time::Nanos;
 
 /// Failed arrivals are in no percentile; had they been slow, every percentile above their share would be
@@ -67,7 +67,12 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
 
 /// What would tell how long they take.
 fn censored_remedy(case: &Case<'_>) -> &'static str {
-    let timed_out = case.measured().timed_out > 0;
+    let measured = case.measured();
+    let timed_out = measured.timed_out > 0;
+    if measured.timed_out_never_sent_own * 2 > measured.timed_out {
+        return "Most of them were never sent, which is the generator's doing and says nothing of the target: see that \
+                finding first.";
+    }
     match (timed_out, case.evidence.end) {
         (false, End::Interrupted | End::Aborted) => {
             "Let the run go to its end: what was under way when it was stopped has no answer on record."
@@ -100,6 +105,10 @@ fn offered_per_second(case: &Case<'_>) -> Option<f64> {
 }
 
 pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
+    // Where not one percentile is known, more of the same would not help.
+    if case.printed.iter().all(|(_, value)| value.censored) {
+        return None;
+    }
     let few: Vec<f64> = case.printed.iter().filter(|(_, v)| v.few_samples).map(|(q, _)| *q).collect();
     let (&first, &last) = (few.first()?, few.last()?);
     let names: Vec<String> = few.iter().map(|&q| text::percentile(q)).collect();
@@ -118,10 +127,10 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
     let with_failures = if failed > 0.0 { " that do not fail" } else { "" };
     let at_this_rate = offered_per_second(case).map_or(String::new(), |per_s| {
         let time = Nanos((arrivals / per_s * 1e9) as u64);
-        match time > PHASE_MAX {
+        match time > HOLD_LENGTH_MAX {
             true => format!(
                 ", more than a run can have at this rate (it lasts {} at the most): raise the rate",
-                text::duration(PHASE_MAX)
+                text::duration(HOLD_LENGTH_MAX)
             ),
             false if failed > 0.0 => {
                 format!(", about {} at this rate if as many go on to fail", text::duration(time))

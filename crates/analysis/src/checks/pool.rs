@@ -3,6 +3,7 @@
 use super::{Case, found, severity, share};
 use crate::evidence::Pool;
 use crate::finding::{Finding, FindingCode, Severity};
+use crate::moves::POOL_IS_FIXED;
 use crate::text;
 use crate::thresholds::{LOCAL_LIMIT_SHARE_INVALIDATES, POOL_WAITED_SHARE_DEGRADES, SHED_SHARE_INVALIDATES};
 use unblink_core::failure::FailureKind;
@@ -44,7 +45,11 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
             in_use(case)
         ),
         "Allow more connections, or lower the rate to what these can carry.",
-        vec![("timed_out_pool_full", shed as f64), ("share", shed_share)],
+        vec![
+            ("timed_out_pool_full", shed as f64),
+            ("share", shed_share),
+            (POOL_IS_FIXED, f64::from(u8::from(matches!(case.evidence.pool, Pool::Fixed { .. })))),
+        ],
     )
 }
 
@@ -77,7 +82,7 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let sent = case.measured().sent;
-    let waited_share = share(lag.no_connection, sent);
+    let waited_share = waited_share(case);
     let mean = Nanos(lag.no_connection_ns / lag.no_connection);
     let (is_worse, remedy) = match case.evidence.pool {
         Pool::Fixed { .. } => (
@@ -107,6 +112,11 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
             ("waited_mean_ns", mean.0 as f64),
         ],
     )
+}
+
+/// Of the sent arrivals, those that waited because the pool was full.
+pub(super) fn waited_share(case: &Case<'_>) -> f64 {
+    share(case.evidence.totals.counters.lag.no_connection, case.measured().sent)
 }
 
 /// `5 connections`

@@ -5,13 +5,15 @@
 //! or have stopped growing only because the timeout removes them.
 
 use super::{Case, found, pool, share};
-use crate::evidence::{Evidence, Model, Row};
+use crate::evidence::{Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{
-    SAMPLES_ABOVE_MIN, SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE,
-    SATURATED_STRETCHES, TOO_SHORT_UNANSWERED_SHARE,
+    BUSY_SHARE_DEGRADES, CONNECTIONS_ENOUGH, CONNECTIONS_SUGGESTED, SAMPLES_ABOVE_MIN,
+    SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE, SATURATED_STRETCHES,
+    TOO_SHORT_UNANSWERED_SHARE,
 };
+use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
 /// A single stretch shows no growth.
@@ -48,7 +50,21 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     }
     let seconds: f64 = rows.iter().map(|r| r.length.as_secs_f64()).sum();
     let best_per_s = best_per_second(case);
-    let narrowest = narrowest(case, rows.last()?);
+    let working = working_on(case, best_per_s);
+    let last = rows.last()?;
+    let narrowest = narrowest(case, last, working);
+    let suggested = suggested_connections(case, last, working);
+    let mut evidence = vec![
+        ("answered", answered as f64),
+        ("due", due as f64),
+        ("answered_share", share(answered, due)),
+        ("answered_per_s", answered as f64 / seconds),
+        ("answered_per_s_best", best_per_s),
+        ("unanswered_at_end", before as f64),
+        ("in_flight_at_end", last.in_flight as f64),
+        (crate::moves::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
+    ];
+    evidence.extend(suggested.map(|n| ("connections_suggested", n as f64)));
     found(
         FindingCode::Saturated,
         Severity::Invalidates,
@@ -59,16 +75,8 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
             text::duration(Nanos((seconds * 1e9).round() as u64)),
             text::of(answered, due)
         ),
-        narrowest.remedy(best_per_s),
-        vec![
-            ("answered", answered as f64),
-            ("due", due as f64),
-            ("answered_share", share(answered, due)),
-            ("answered_per_s", answered as f64 / seconds),
-            ("answered_per_s_best", best_per_s),
-            ("unanswered_at_end", before as f64),
-            (crate::validity::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
-        ],
+        narrowest.remedy(best_per_s, suggested, grows(case)),
+        evidence,
     )
 }
 
@@ -76,47 +84,115 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Narrowest {
     Target,
+    /// It does not accept connections as fast as they are asked for, or not at all.
+    Accepting,
     Pool,
     Generator,
 }
 
-/// What waits in the target is in flight. What piles up unsent waits for a connection: for one of a pool at its
-/// limit, or for the generator to get round to it.
-fn narrowest(case: &Case<'_>, last: &Row) -> Narrowest {
-    let lag = case.evidence.totals.counters.lag;
-    if last.in_flight >= last.backlog {
-        Narrowest::Target
-    } else if lag.no_connection >= lag.connecting {
-        Narrowest::Pool
-    } else {
-        Narrowest::Generator
+/// What waits in the target is in flight. What piles up unsent waits for what has cost the arrivals most time: the
+/// generator, the pool's limit, or connections that were still being opened. Those that never were sent have waited
+/// for the whole timeout.
+fn narrowest(case: &Case<'_>, last: &Row, working: f64) -> Narrowest {
+    let (lag, measured) = (case.evidence.totals.counters.lag, case.measured());
+    let whole = |n: u64| u128::from(n) * u128::from(case.evidence.timeout.0);
+    let never_sent = measured.timed_out_never_sent;
+    let own_unsent = measured.timed_out_never_sent_own.min(never_sent);
+    let shed = measured.timed_out_pool_full.min(never_sent - own_unsent);
+    let own = u128::from(lag.generator_ns) + whole(own_unsent);
+    let pool = u128::from(lag.no_connection_ns) + whole(shed);
+    let connecting = u128::from(lag.connecting_ns) + whole(never_sent - own_unsent - shed);
+    let has_enough = has_enough(last, working);
+    match () {
+        () if last.in_flight >= last.backlog => Narrowest::Target,
+        () if own > pool + connecting => Narrowest::Generator,
+        // A pool that grew to its limit before a target that had enough to do long before.
+        () if has_enough && grows(case) && is_alike(case) => Narrowest::Target,
+        () if pool >= connecting => Narrowest::Pool,
+        // More connections would only have more requests waiting in the target.
+        () if has_enough => Narrowest::Target,
+        () if case.evidence.busy_share_max < BUSY_SHARE_DEGRADES => Narrowest::Accepting,
+        () => Narrowest::Generator,
     }
+}
+
+/// The shortest in a thousand service times take at most so many times as long as the shortest of all.
+const SHORTEST_ALIKE: u64 = 3;
+
+/// How many requests the target works on at once at its best, by Little's law: those that it takes in per second times
+/// the shortest time that one of them took. 0 when it answered none.
+fn working_on(case: &Case<'_>, best_per_s: f64) -> f64 {
+    let service = case.evidence.totals.track(Series::Service);
+    match service.count() {
+        0 => 0.0,
+        _ => (best_per_s * service.histogram.min_nz() as f64 / 1e9).max(1.0),
+    }
+}
+
+/// So many connections keep the target busy without queueing in it, where it was given far more of them.
+fn suggested_connections(case: &Case<'_>, last: &Row, working: f64) -> Option<u64> {
+    (grows(case) && has_enough(last, working) && is_alike(case))
+        .then(|| (CONNECTIONS_SUGGESTED * working).ceil() as u64)
+}
+
+/// More is in flight than the target, which works on so many at once, needs to be busy.
+fn has_enough(last: &Row, working: f64) -> bool {
+    working > 0.0 && last.in_flight as f64 >= CONNECTIONS_ENOUGH * working
+}
+
+/// A connection is opened for each request that waits.
+fn grows(case: &Case<'_>) -> bool {
+    matches!(case.evidence.pool, Pool::Auto { .. })
+}
+
+/// Where service times differ by themselves, the shortest one is luck and says nothing of how many are worked on.
+fn is_alike(case: &Case<'_>) -> bool {
+    let service = &case.evidence.totals.track(Series::Service).histogram;
+    service.value_at_quantile(0.001) <= SHORTEST_ALIKE.saturating_mul(service.min_nz())
 }
 
 impl Narrowest {
     fn name(&self, case: &Case<'_>) -> String {
+        let counts = case.evidence.totals.counters.connections;
         match self {
             Narrowest::Target => "The target".to_string(),
+            Narrowest::Accepting => format!(
+                "The target, which accepted {} connections that it was asked for,",
+                text::of(counts.opened, counts.attempted)
+            ),
             Narrowest::Pool => format!("The client's {}", pool::connections(case)),
             Narrowest::Generator => "The generator".to_string(),
         }
     }
 
-    fn remedy(&self, best_per_s: f64) -> String {
+    fn remedy(&self, best_per_s: f64, suggested: Option<u64>, grows: bool) -> String {
         let best = text::count(best_per_s.round() as u64);
-        match self {
-            Narrowest::Target if best_per_s < 0.5 => {
+        match (self, suggested) {
+            (Narrowest::Target, _) if best_per_s < 0.5 => {
                 "Find out why the target does not answer; it did not do so in any second.".to_string()
             }
-            Narrowest::Target => format!(
+            (Narrowest::Target, Some(n)) => format!(
+                "Measure latency at a lower rate: in its best second the target answered {best}/s. A connection was \
+                 opened for each request that waited, which may itself slow it down: -c {n} keeps it busy, and the \
+                 rest waits in the client."
+            ),
+            (Narrowest::Target, None) => format!(
                 "Measure latency at a lower rate: in its best second the target answered {best}/s, and under a \
                  full queue it may carry less."
             ),
-            Narrowest::Pool => format!(
+            (Narrowest::Accepting, _) => format!(
+                "Find out why the target does not accept connections faster (its backlog of connections, a limit of \
+                 descriptors, something between that drops them). At best {best}/s were answered."
+            ),
+            (Narrowest::Pool, _) if grows => format!(
+                "Try a fixed number of connections (-c 64, -c 256): so many requests at once may themselves slow the \
+                 target, which answered {best}/s at best. If it carries no more with them, allow more (-c auto:N)."
+            ),
+            (Narrowest::Pool, _) => format!(
                 "Allow more connections (-c): each carries one request at a time, and these carried {best}/s at \
                  best. The target may well carry more."
             ),
-            Narrowest::Generator => format!(
+            (Narrowest::Generator, _) => format!(
                 "Give the generator more processors (-t) or machines of its own: it could not open connections \
                  and send as fast as arrivals fell due. At best {best}/s were answered."
             ),

@@ -11,6 +11,12 @@ pub(super) fn client(case: &Case<'_>) -> Option<Finding> {
     if client.omitted > 0 {
         message += &format!(" It never sent {} of the plan.", text::arrivals(client.omitted));
     }
+    if client.waiting_omitted > client.omitted {
+        message += &format!(
+            " While its users waited for longer than usual, {} would have come of which it knows nothing.",
+            text::arrivals(client.waiting_omitted)
+        );
+    }
     if client.invented > 0 {
         message += &format!(
             " {} made up by its correction.",
@@ -22,6 +28,10 @@ pub(super) fn client(case: &Case<'_>) -> Option<Finding> {
         Severity::Degrades,
         message,
         "Leave --client out to see what users feel, or compare the two with `unblink explain`.",
-        vec![("omitted", client.omitted as f64), ("invented", client.invented as f64)],
+        vec![
+            ("omitted", client.omitted as f64),
+            ("omitted_waiting", client.waiting_omitted as f64),
+            ("invented", client.invented as f64),
+        ],
     )
 }

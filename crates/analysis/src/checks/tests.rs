@@ -10,7 +10,10 @@ use unblink_core::failure::FailureKind;
 use unblink_core::record::{Bank, Outcomes, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
+mod addresses;
+mod culprits;
 mod generator;
+mod users;
 
 const RATE: u64 = 1_000;
 const SECONDS: u64 = 100;
@@ -50,9 +53,11 @@ impl World {
             rows: rows.collect(),
             evidence: Evidence {
                 model: Model::Open,
+                users: None,
                 is_hold: true,
                 by_phase: false,
                 end: End::Complete,
+                preflight: None,
                 is_part: false,
                 transient_left_out: false,
                 not_steady: None,
@@ -65,6 +70,7 @@ impl World {
                 load_to: Nanos::from_secs(SECONDS),
                 timeout: Nanos::from_secs(5),
                 pool: Pool::Auto { max: 1_000 },
+                addresses: &[],
                 busy_share: 0.1,
                 busy_share_max: 0.2,
                 steal_share: Some(0.0),
@@ -209,11 +215,21 @@ fn the_borders_of_a_part() {
 
 #[test]
 fn figures_of_a_wrong_client_are_not_what_users_feel() {
-    let client = crate::evidence::WrongClient { name: "k6", omitted: 960, invented: 0 };
+    let client = crate::evidence::WrongClient { name: "k6", omitted: 960, waiting_omitted: 0, invented: 0 };
     let world = World::with(|w| w.evidence.client = Some(client));
     assert_eq!(world.severity(Code::SimulatedClient), DEGRADES);
     let message = &world.finding(Code::SimulatedClient).expect("found").message;
     assert!(message.contains("960 arrivals") && !message.contains("made up"), "{message}");
+    assert!(!message.contains("waited"), "{message}");
+    // It sent as many as were planned, at other times.
+    let client =
+        crate::evidence::WrongClient { name: "closed", omitted: 0, waiting_omitted: 2_430, ..client };
+    let world = World::with(|w| w.evidence.client = Some(client));
+    let message = &world.finding(Code::SimulatedClient).expect("found").message;
+    assert!(
+        message.contains("430") && message.contains("would have come") && !message.contains("never sent"),
+        "{message}"
+    );
     assert_eq!(World::with(|_| ()).severity(Code::SimulatedClient), None);
 }
 
@@ -277,20 +293,6 @@ fn saturated() {
     assert_eq!(overloaded(97, seconds, 0).severity(Code::Saturated), None);
     assert_eq!(overloaded(50, 90, 500).severity(Code::Saturated), None, "it recovers");
     assert_eq!(overloaded(10, 40, 500).severity(Code::Saturated), None, "over before the last half");
-
-    // What piles up unsent is not the target's.
-    let blamed = |no_connection: u64, connecting: u64| {
-        let mut world = overloaded(0, seconds, 500);
-        for row in &mut world.rows {
-            (row.in_flight, row.backlog) = (5, row.in_flight);
-        }
-        (world.bank.counters.lag.no_connection, world.bank.counters.lag.connecting) =
-            (no_connection, connecting);
-        world.finding(Code::Saturated).expect("still saturated").message
-    };
-    assert!(overloaded(0, seconds, 500).finding(Code::Saturated).unwrap().message.starts_with("The target"));
-    assert!(blamed(N, 0).starts_with("The client's"), "{}", blamed(N, 0));
-    assert!(blamed(0, N).starts_with("The generator"), "{}", blamed(0, N));
 
     // One in twenty is lost at any rate: not a queue.
     let lossy = World::with(|w| {
@@ -484,7 +486,7 @@ fn few_samples() {
         few.remedy.replace(['\u{a0}', '\u{202f}'], " "),
         "Measure longer: p99.99 takes 100 000 arrivals, about 100 s at this rate."
     );
-    // Half of them fail, so that it takes twice as long; and no run lasts for longer than a day.
+    // Half of them fail, so that it takes twice as long; and no run lasts for longer than a week.
     let remedy = |scheduled: u64| {
         let few = World::with(|w| {
             w.bank.track_mut(Series::Response).clear();
@@ -500,11 +502,8 @@ fn few_samples() {
         "Measure longer: p99.99 takes 100 000 arrivals that do not fail, about 5.6 h at this rate if as many go on to \
          fail."
     );
-    assert_eq!(
-        remedy(100),
-        "Measure longer: p99.99 takes 100 000 arrivals that do not fail, more than a run can have at this rate (it \
-         lasts 24 h at the most): raise the rate."
-    );
+    let longest = remedy(10);
+    assert!(longest.contains("more than a run can have at this rate"), "{longest}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 mod band;
 mod difference;
+pub mod knees;
 pub mod permutation;
 pub mod power;
 mod within;

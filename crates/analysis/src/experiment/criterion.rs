@@ -26,6 +26,8 @@ pub struct Criterion {
     pub quantile: f64,
     /// That the response time at this percentile must stay below.
     pub limit: Nanos,
+    /// Of the requests of this one alone, by its number in the plan; otherwise of all together.
+    pub operation: Option<usize>,
 }
 
 /// Is a rate good?
@@ -189,7 +191,7 @@ fn sums(marks: &[Mark]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    const CRITERION: Criterion = Criterion { quantile: 0.99, limit: Nanos::from_millis(50) };
+    const CRITERION: Criterion = Criterion { quantile: 0.99, limit: Nanos::from_millis(50), operation: None };
 
     fn marks(n: usize, mark: impl Fn(u64) -> Mark) -> Vec<Mark> {
         (0..n as u64).map(mark).collect()

@@ -7,7 +7,7 @@ use crate::finding::{Finding, FindingCode, Severity};
 use crate::interval::{Answer, EndedBy, History, answers};
 use crate::quantile::Survival;
 use crate::validity;
-use unblink_core::record::{Bank, Interval, Series};
+use unblink_core::record::{Bank, Interval, Series, Track};
 use unblink_core::time::Nanos;
 
 /// The last intervals of a load that only piles up.
@@ -66,7 +66,7 @@ impl Gather {
     pub fn add(&mut self, interval: &Interval) {
         let bank = &interval.bank;
         let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
-        let (response, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
+        let (response, censored) = judged(bank, self.criterion.operation);
         let row = Row {
             start: interval.start,
             length: interval.length,
@@ -91,6 +91,10 @@ impl Gather {
         self.marks.push((row.start, row.end(), mark));
         self.rows.push(row);
         self.history.add(row.start, row.length, row.level(), response, censored);
+        let operations = bank.operations.len();
+        if self.totals.operations.len() < operations {
+            self.totals.operations = Bank::new(operations).operations;
+        }
         self.totals.add(bank);
         self.double_intervals += u64::from(interval.double);
         let own = bank.counters.own;
@@ -124,7 +128,7 @@ impl Gather {
         let above = above(&marks);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         let response = self.totals.track(Series::Response);
-        let mean_ns = response.mean_ns().filter(|_| whole.censored() == 0);
+        let mean_ns = response.mean_ns().filter(|_| self.totals.track(Series::ResponseCensored).count() == 0);
         let length_ns = ended.measured.0.max(1) as f64;
         Outcome {
             measured: ended.measured,
@@ -154,7 +158,7 @@ impl Gather {
             End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),
             _ => 0,
         };
-        let (completed, censored) = (totals.track(Series::Response), totals.track(Series::ResponseCensored));
+        let (completed, censored) = judged(totals, self.criterion.operation);
         let whole = Survival::with_open(completed, censored, open);
         let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
         let look = EndedBy::Look(self.trial.look_share(ended.measured + SLACK));
@@ -170,9 +174,11 @@ impl Gather {
         let own = totals.counters.own;
         let found = validity::assess(&Evidence {
             model: Model::Open,
+            users: None,
             is_hold: true,
             by_phase: false,
             end,
+            preflight: None,
             is_part: false,
             transient_left_out: false,
             not_steady: None,
@@ -184,6 +190,7 @@ impl Gather {
             load_from: from,
             load_to: to,
             timeout: self.timeout,
+            addresses: &[],
             pool: self.pool,
             busy_share: if own.total.0 == 0 { 0.0 } else { own.busy.0 as f64 / own.total.0 as f64 },
             busy_share_max: self.busy_share_max,
@@ -252,5 +259,62 @@ impl Gather {
 
     fn window(&self, measured: Nanos) -> Vec<Mark> {
         self.within(measured).map(|(_, _, mark)| *mark).collect()
+    }
+}
+
+/// Response times of what the criterion asks of, completed and censored; a single operation is not kept apart.
+fn judged(bank: &Bank<u64>, operation: Option<usize>) -> (&Track<u64>, &Track<u64>) {
+    match operation.and_then(|number| bank.operations.get(number)) {
+        Some(tracks) => (&tracks.response, &tracks.censored),
+        None => (bank.track(Series::Response), bank.track(Series::ResponseCensored)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::Purpose;
+    use super::*;
+    use unblink_core::schedule::Rate;
+
+    /// Every second, 50 requests of one kind take 10 ms, and 50 of another take 100.
+    fn judged_by(operation: Option<usize>) -> Outcome {
+        let length = Nanos::from_secs(20);
+        let trial = Trial {
+            number: 1,
+            purpose: Purpose::Bracket,
+            rate: Rate::per_second(100),
+            settle: Nanos::ZERO,
+            measure: length,
+            measure_max: length,
+        };
+        let criterion = Criterion { quantile: 0.9, limit: Nanos::from_millis(50), operation };
+        let mut gather = Gather::new(&trial, criterion, Nanos::from_secs(30), Pool::Fixed { n: 100 });
+        for second in 0..20 {
+            let mut interval = Interval::empty(2);
+            (interval.start, interval.length) = (Nanos::from_secs(second), Nanos::from_secs(1));
+            let bank = &mut interval.bank;
+            let measured = &mut bank.counters.measured;
+            (measured.due, measured.ok, measured.sent, measured.sent_in_load) = (100, 100, 100, 100);
+            for (kind, ms) in [(0, 10), (1, 100)] {
+                for _ in 0..50 {
+                    bank.track_mut(Series::Response).record(Nanos::from_millis(ms));
+                    bank.operations[kind].response.record(Nanos::from_millis(ms));
+                }
+            }
+            gather.add(&interval);
+        }
+        gather.finish(&Ended { scheduled: 2_000, measured: length, steal_share: None })
+    }
+
+    #[test]
+    fn one_request_is_judged_alone() {
+        let (all, fast, slow) = (judged_by(None), judged_by(Some(0)), judged_by(Some(1)));
+        let verdicts = [&all, &fast, &slow].map(|outcome| outcome.verdict);
+        let missed = Verdict::Missed(Miss::Percentile);
+        assert_eq!(verdicts, [missed, Verdict::Met, missed]);
+        let above = [&all, &fast, &slow].map(|outcome| outcome.above_share);
+        assert_eq!(above, [Some(0.5), Some(0.0), Some(1.0)]);
+        // What was offered and delivered is that of both.
+        assert_eq!((fast.offered_per_s, fast.delivered_per_s), (100.0, 100.0));
     }
 }

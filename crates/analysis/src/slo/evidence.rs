@@ -1,15 +1,20 @@
 //! What an objective is judged by.
 
-use super::{Figure, RatioHistory, Unit};
+use super::{Figure, RatioHistory, Relief, Unit};
 use crate::interval::{EndedBy, History};
+use crate::moves::Moves;
 use unblink_core::record::Track;
 use unblink_core::time::Nanos;
 
 /// What is known of the run as a whole.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Run {
-    /// It is not invalid: a verdict can rest on it.
-    pub is_believable: bool,
+    /// Its account closes, and something was measured: without that nothing is told.
+    pub is_accounted: bool,
+    /// In which direction what was found can have moved its figures.
+    pub moves: Moves,
+    /// An objective says how many errors there may be, so that percentiles need not speak for what failed.
+    pub errors_are_judged: bool,
     /// One constant rate, or closed, and not saturated: percentiles have 95 % intervals.
     pub is_steady: bool,
     /// Begin of the measured load after t = 0.
@@ -20,6 +25,8 @@ pub struct Run {
     pub ended: EndedBy,
     /// Arrivals per second by the schedule; `None`: closed.
     pub offered_per_s: Option<f64>,
+    /// Closed: how many users there are.
+    pub users: Option<u64>,
     /// `ok` per second up to the last completion.
     pub achieved_per_s: f64,
     /// `ok` per second of the load's own length: the same without the time that the last answers took.
@@ -33,6 +40,8 @@ pub struct Counts {
     pub arrivals: u64,
     /// Failed or timed out.
     pub errors: u64,
+    /// Failed alone.
+    pub failed: u64,
     /// Without an ending: they may still become errors.
     pub open: u64,
 }
@@ -50,6 +59,8 @@ pub struct Population<'a> {
     pub history: &'a History,
     /// Where they ended.
     pub counts: Counts,
+    /// What of all this may be the generator's own doing.
+    pub relief: Relief<'a>,
     /// Errors of ended arrivals, over time.
     pub errors: &'a RatioHistory,
     /// Sum of response times in ns (the censored at their ages) of their number, over time.

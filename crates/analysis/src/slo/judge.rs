@@ -5,8 +5,10 @@
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
 use super::needed::needed;
+use super::ratio::binomial_share;
+use super::relief::is_missed_without;
 use super::window::WindowCounts;
-use super::{Figure, Objective, Population, Run, Windows};
+use super::{Figure, Objective, Population, Run, Unit, Windows};
 use crate::interval::exact::Level;
 use crate::interval::{Answer, EndedBy, answers, exact};
 use crate::quantile::Survival;
@@ -31,8 +33,12 @@ pub enum Reason {
     ThisRun,
     /// Windows were counted.
     Windows,
-    /// No verdict without validity.
+    /// What makes the run invalid may decide it.
     NotBelievable,
+    /// The generator's own lateness or absence may decide it.
+    Generator,
+    /// Not answered as expected: more arrivals failed than lie above the percentile, or all of them.
+    Unanswered,
     /// The 95 % interval, or what is not known, lies on both sides of the limit.
     Straddles,
     /// More samples are needed.
@@ -83,6 +89,11 @@ impl Judgement {
         }
     }
 
+    /// Of a target that was asked and did not answer.
+    pub fn unanswered() -> Judgement {
+        Judgement::new(0).decided(Verdict::Fail, Reason::Unanswered)
+    }
+
     fn decided(self, verdict: Verdict, reason: Reason) -> Judgement {
         Judgement { verdict, reason, ..self }
     }
@@ -110,11 +121,22 @@ impl Judgement {
         Judgement { needed: needed.filter(|&needed| needed > self.samples), ..self }
     }
 
-    /// No verdict without validity.
-    fn if_believable(self, run: &Run) -> Judgement {
-        match run.is_believable {
-            true => self,
-            false => self.decided(Verdict::Inconclusive, Reason::NotBelievable),
+    /// Met and missed only where what was found can't have decided it.
+    fn in_view_of(self, objective: &Objective, population: &Population<'_>, run: &Run) -> Judgement {
+        let is_decided = self.verdict != Verdict::Inconclusive;
+        match self.verdict {
+            _ if is_decided && !run.is_accounted => {
+                self.decided(Verdict::Inconclusive, Reason::NotBelievable)
+            }
+            Verdict::Pass if run.moves.of_figure(objective.figure).may_flatter() => {
+                self.decided(Verdict::Inconclusive, Reason::NotBelievable)
+            }
+            // Failed answers are nobody's lateness.
+            Verdict::Fail if self.reason == Reason::Unanswered => self,
+            Verdict::Fail if !is_missed_without(objective, population, run, &self) => {
+                self.decided(Verdict::Inconclusive, Reason::Generator)
+            }
+            _ => self,
         }
     }
 }
@@ -138,15 +160,58 @@ pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> J
         Figure::AchievedShare => achieved(objective, population, run, run.offered_per_s),
         Figure::AchievedRate => achieved(objective, population, run, Some(1.0)),
     };
-    judgement.with_needed(objective, run.ended.level()).if_believable(run)
+    let judgement = unanswered(objective, population, run, judgement);
+    judgement.with_needed(objective, run.ended.level()).in_view_of(objective, population, run)
+}
+
+/// What failed has no response time. A percentile promises an answer to a share of the arrivals, so that it is missed
+/// when more of them surely failed than lie above it, and not met when they may have; unless an objective on errors
+/// says how many may fail. Mean and maximum speak for those who were answered, if there are any.
+fn unanswered(
+    objective: &Objective,
+    population: &Population<'_>,
+    run: &Run,
+    judgement: Judgement,
+) -> Judgement {
+    let counts = population.counts;
+    let failed = counts.failed.saturating_sub(population.relief.failed);
+    if objective.figure.unit() != Unit::Time || failed == 0 || judgement.verdict == Verdict::Fail {
+        return judgement;
+    }
+    let answered = population.completed.count() + population.censored.count() + population.open;
+    if answered == 0 {
+        return Judgement { samples: counts.arrivals, ..judgement }
+            .decided(Verdict::Fail, Reason::Unanswered);
+    }
+    let Figure::Quantile(q) = objective.figure else { return judgement };
+    let share = |failed: u64| binomial_share(failed, failed + answered);
+    match () {
+        () if run.errors_are_judged => judgement,
+        () if share(failed).0 > 1.0 - q => judgement.decided(Verdict::Fail, Reason::Unanswered),
+        () if judgement.verdict == Verdict::Pass && exceeds(counts.failed, answered, q) => {
+            judgement.decided(Verdict::Inconclusive, Reason::Unanswered)
+        }
+        () => judgement,
+    }
+}
+
+/// Are `failed` beside so many that were `answered` more than lie above the q-quantile?
+fn exceeds(failed: u64, answered: u64, q: f64) -> bool {
+    failed as f64 / (failed + answered) as f64 > 1.0 - q + 1e-12
 }
 
 /// In windows. `share` of them must be good whatever the undecided ones are. `samples` is what the figure rests on.
-pub fn judge_windows(windows: &Windows, counts: WindowCounts, samples: u64, run: &Run) -> Judgement {
+pub fn judge_windows(
+    objective: &Objective,
+    windows: &Windows,
+    counts: WindowCounts,
+    samples: u64,
+    run: &Run,
+) -> Judgement {
     let all = counts.all();
     let mut judgement = Judgement { windows: Some(counts), ..Judgement::new(samples) };
     if all == 0 {
-        return judgement.if_believable(run);
+        return judgement;
     }
     let share = |n: u64| n as f64 / all as f64;
     let (low, high) = (share(counts.good), share(counts.good + counts.unknown));
@@ -158,7 +223,11 @@ pub fn judge_windows(windows: &Windows, counts: WindowCounts, samples: u64, run:
         (_, false) => (Verdict::Fail, Reason::Windows),
         _ => (Verdict::Inconclusive, Reason::Windows),
     };
-    judgement.decided(verdict, reason).if_believable(run)
+    let is_flattered = verdict == Verdict::Pass && run.moves.of_figure(objective.figure).may_flatter();
+    match is_flattered || (verdict != Verdict::Inconclusive && !run.is_accounted) {
+        true => judgement.decided(Verdict::Inconclusive, Reason::NotBelievable),
+        false => judgement.decided(verdict, reason),
+    }
 }
 
 /// A percentile, by what `answers` says of it; `answer` is `None` where the load is not steady.
@@ -285,7 +354,7 @@ fn errors(objective: &Objective, population: &Population<'_>, run: &Run) -> Judg
 }
 
 /// Between the rate up to the last completion and that of the load's own length: how long the last answers take
-/// belongs to the first and says nothing of throughput. `unit_per_s`: what the limit is a share of.
+/// belongs to the first and says nothing of throughput; of closed users give or take a request each. `unit_per_s`: what the limit is a share of.
 fn achieved(
     objective: &Objective,
     population: &Population<'_>,
@@ -298,6 +367,10 @@ fn achieved(
     };
     judgement.value = Some(run.achieved_per_s / unit);
     let (low, high) = (run.achieved_per_s, run.achieved_in_load_per_s.max(run.achieved_per_s));
+    // A closed user asks once more or once less by where it stands in its cycle when measuring begins and ends.
+    let length_s = (run.to - run.from).as_secs_f64();
+    let by_phase = run.users.filter(|_| length_s > 0.0).map_or(0.0, |users| users as f64 / length_s);
+    let (low, high) = ((low - by_phase).max(0.0), high + by_phase);
     (judgement.low, judgement.high) = (Some(low / unit), Some(high / unit));
     match judgement.by_interval(objective, Reason::Straddles) {
         decided if decided.verdict == Verdict::Inconclusive => decided,

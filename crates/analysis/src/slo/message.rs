@@ -12,7 +12,18 @@ impl Judgement {
             Reason::Interval | Reason::Windows => format!("{found}."),
             Reason::ThisRun if self.low.is_some() => format!("{found}."),
             Reason::ThisRun => format!("{found} in this run alone: it has no 95\u{a0}% interval."),
-            Reason::NotBelievable => format!("{found}; no verdict, since the run is invalid."),
+            Reason::NotBelievable => {
+                format!("{found}; not told, since what makes the run invalid may have moved it.")
+            }
+            Reason::Generator => format!(
+                "{found}; not told, since it may lie on the other side of the limit without the generator's own \
+                 lateness and pauses."
+            ),
+            Reason::Unanswered if self.value.is_none() => "Nothing was answered as expected.".to_string(),
+            Reason::Unanswered => format!(
+                "{found} of what was answered, but more arrivals failed than may lie above it (an objective on \
+                 errors says how many may fail)."
+            ),
             Reason::Straddles if self.high.is_none() && self.is_lower_bound => {
                 format!("{found}: the limit lies between these bounds.")
             }

@@ -15,6 +15,7 @@ mod message;
 mod needed;
 mod parse;
 mod ratio;
+mod relief;
 mod text;
 mod window;
 
@@ -22,8 +23,10 @@ pub use evidence::{Counts, Population, Run, Scope, timed_out};
 pub use judge::{Judgement, Reason, Verdict};
 pub use parse::SloError;
 pub use ratio::RatioHistory;
-pub use window::{AbortWatch, Outstanding, Part, WindowCounts, WindowWatch};
+pub use relief::Relief;
+pub use window::{AbortWatch, Failures, Outstanding, Part, WindowCounts, WindowWatch};
 
+use unblink_core::record::Track;
 use unblink_core::time::Nanos;
 
 /// A figure of a run.
@@ -103,6 +106,11 @@ impl Objective {
             Relation::Above => value > self.limit,
             Relation::AtLeast => value >= self.limit,
         }
+    }
+
+    /// How many durations of `track` do not lie so.
+    pub(crate) fn beyond(&self, track: &Track<u64>) -> u64 {
+        track.bins().filter(|&(ns, _)| !self.holds(ns as f64)).map(|(_, n)| n).sum()
     }
 
     /// A smaller value fulfils it sooner.

@@ -118,6 +118,11 @@ pub(super) fn clean_share(n: u64) -> (f64, f64) {
     wilson(0.0, n as f64, NORMAL)
 }
 
+/// The interval of a share of which `some` of `n` independent arrivals are.
+pub(super) fn binomial_share(some: u64, n: u64) -> (f64, f64) {
+    wilson(some as f64 / n as f64, n as f64, NORMAL)
+}
+
 fn wilson(share: f64, n: f64, z: f64) -> (f64, f64) {
     let z2 = z * z;
     let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);

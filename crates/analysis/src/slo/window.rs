@@ -2,6 +2,7 @@
 
 use super::evidence::{Scope, timed_out};
 use super::{AbortRule, Figure, Objective, Windows};
+use crate::moves::is_full;
 use crate::quantile::nearest_rank;
 use std::collections::VecDeque;
 use unblink_core::record::{Interval, Series, Track};
@@ -16,6 +17,20 @@ pub struct Part {
     pub unknown: u64,
     /// All response times, the two above included.
     pub samples: u64,
+    /// Those of `beyond` that may not be without the generator's own lateness and absence.
+    pub beyond_own: u64,
+    /// Of `sum_ns`, what the generator itself may have added.
+    pub sum_own_ns: f64,
+    /// Of `errors`, those that the generator may have caused.
+    pub errors_own: u64,
+    /// Those of them that failed.
+    pub failed_own: u64,
+    /// The generator may have touched all of them unseen.
+    pub is_unseen: bool,
+    /// How long its workers were away, of `covered`.
+    pub away: Nanos,
+    /// Time covered, summed over workers.
+    pub covered: Nanos,
     /// At its end, arrivals that wait for longer than the limit already and have no other record yet.
     pub stuck: u64,
     /// Of all of them, the censored at their ages, in ns.
@@ -26,6 +41,10 @@ pub struct Part {
     pub ok: u64,
     /// Failed or timed out.
     pub errors: u64,
+    /// Failed alone.
+    pub failed: u64,
+    /// Those of `stuck` that were sent.
+    pub stuck_sent: u64,
     /// Ended, in any way.
     pub ended: u64,
 }
@@ -42,14 +61,16 @@ impl Part {
     /// An interval against `objective`, which is of what is good: all of it, or the arrivals of one operation.
     pub fn of_interval(objective: &Objective, interval: &Interval, scope: Scope) -> Part {
         let bank = &interval.bank;
+        let own = Part::own(objective, interval, scope.operation.is_none());
         if let Some(tracks) = scope.operation.and_then(|i| bank.operations.get(i)) {
             let timed_out = timed_out(&tracks.censored, scope.timeout);
             let (ok, failed) = (tracks.response.count(), tracks.failed);
             return Part {
                 ok,
+                failed,
                 errors: failed + timed_out,
                 ended: ok + failed + tracks.censored.count(),
-                ..Part::of_times(objective, &tracks.response, &tracks.censored)
+                ..Part::of_times(objective, &tracks.response, &tracks.censored).with(own)
             };
         }
         let measured = &bank.counters.measured;
@@ -57,18 +78,39 @@ impl Part {
         Part {
             due: measured.due,
             ok: measured.ok,
+            failed: measured.failed_total(),
             errors: measured.failed_total() + measured.timed_out,
             ended: measured.ended(),
-            ..Part::of_times(objective, completed, censored)
+            ..Part::of_times(objective, completed, censored).with(own)
         }
+    }
+
+    /// What the generator itself may have done in the interval. Which of the touched arrivals belong to one request of
+    /// several is not known: then all do, and none would have been slow.
+    fn own(objective: &Objective, interval: &Interval, is_all: bool) -> Part {
+        let bank = &interval.bank;
+        let (hindered, without) = (bank.track(Series::Hindered), bank.track(Series::Unhindered));
+        let left = if is_all { objective.beyond(without) } else { 0 };
+        Part {
+            beyond_own: objective.beyond(hindered).saturating_sub(left),
+            sum_own_ns: (hindered.sum_ns - if is_all { without.sum_ns } else { 0 }) as f64,
+            errors_own: bank.counters.measured.errors_hindered(),
+            failed_own: bank.counters.measured.failed_hindered,
+            is_unseen: is_full(&bank.counters.own),
+            away: bank.counters.own.paused,
+            covered: bank.counters.own.total,
+            ..Part::default()
+        }
+    }
+
+    fn with(self, own: Part) -> Part {
+        let Part { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, .. } = own;
+        Part { beyond_own, sum_own_ns, errors_own, failed_own, is_unseen, away, covered, ..self }
     }
 
     /// Response times of a stretch against `objective`, which is of what is good.
     pub fn of_times(objective: &Objective, completed: &Track<u64>, censored: &Track<u64>) -> Part {
-        let beyond = |track: &Track<u64>| -> u64 {
-            track.bins().filter(|&(ns, _)| !objective.holds(ns as f64)).map(|(_, n)| n).sum()
-        };
-        let (late, cut) = (beyond(completed), beyond(censored));
+        let (late, cut) = (objective.beyond(completed), objective.beyond(censored));
         Part {
             beyond: late + cut,
             unknown: censored.count() - cut,
@@ -83,6 +125,15 @@ impl Part {
         self.unknown += next.unknown;
         self.samples += next.samples;
         self.stuck = next.stuck;
+        self.stuck_sent = next.stuck_sent;
+        self.beyond_own += next.beyond_own;
+        self.sum_own_ns += next.sum_own_ns;
+        self.errors_own += next.errors_own;
+        self.failed_own += next.failed_own;
+        self.is_unseen |= next.is_unseen;
+        self.away += next.away;
+        self.covered += next.covered;
+        self.failed += next.failed;
         self.sum_ns += next.sum_ns;
         self.due += next.due;
         self.ok += next.ok;
@@ -90,11 +141,66 @@ impl Part {
         self.ended += next.ended;
     }
 
-    /// Does `objective`, which is of what is good, hold? `length` is that of the stretch.
-    fn holds(&self, objective: &Objective, length: Nanos) -> Held {
+    /// Does `objective`, which is of what is good, hold for certain, whatever the generator itself did? `length` is that
+    /// of the stretch.
+    fn holds(&self, objective: &Objective, failures: Failures, length: Nanos) -> Held {
+        match self.holds_as_seen(objective, failures, length) {
+            Held::No if self.is_unseen && objective.figure != Figure::Errors => Held::Unknown,
+            Held::No
+                if self.without_own().holds_as_seen(objective, failures, Nanos(self.attended(length.0)))
+                    != Held::No =>
+            {
+                Held::Unknown
+            }
+            held => held,
+        }
+    }
+
+    /// The same without what the generator may have done.
+    fn without_own(&self) -> Part {
+        let timed_out = self.errors - self.failed;
+        let errors_own = match self.is_unseen {
+            true => self.failed_own + timed_out,
+            false => self.errors_own,
+        };
+        Part {
+            beyond: self.beyond.saturating_sub(self.beyond_own),
+            stuck: if self.has_own() { self.stuck_sent } else { self.stuck },
+            sum_ns: (self.sum_ns - self.sum_own_ns).max(0.0),
+            due: self.attended(self.due),
+            ok: self.ok + errors_own,
+            errors: self.errors.saturating_sub(errors_own),
+            failed: self.failed.saturating_sub(self.failed_own),
+            ..*self
+        }
+    }
+
+    /// What is left of `whole` without the share in which the generator was away.
+    fn attended(&self, whole: u64) -> u64 {
+        let left = self.covered.0.saturating_sub(self.away.0);
+        match self.covered.0 {
+            0 => whole,
+            covered => (u128::from(whole) * u128::from(left) / u128::from(covered)) as u64,
+        }
+    }
+
+    fn has_own(&self) -> bool {
+        self.is_unseen || self.sum_own_ns > 0.0 || self.errors_own > 0
+    }
+
+    /// As it was recorded.
+    fn holds_as_seen(&self, objective: &Objective, failures: Failures, length: Nanos) -> Held {
         let of = |holds: bool| if holds { Held::Yes } else { Held::No };
         let (beyond, n) = (self.beyond + self.stuck, self.samples + self.stuck);
+        let is_unanswered = |q: f64| self.failed as f64 > (1.0 - q + 1e-12) * (n + self.failed) as f64;
         match objective.figure {
+            // As in the whole run: what failed has no response time, and was promised an answer.
+            Figure::Quantile(_) | Figure::Mean | Figure::Max
+                if failures != Failures::Ignored && n == 0 && self.failed > 0 =>
+            {
+                Held::No
+            }
+            Figure::Quantile(q) if failures == Failures::Unanswered && is_unanswered(q) => Held::No,
             Figure::Quantile(q) => {
                 // With fewer samples than 1/(1 − q) it is that of the longest.
                 let rank = nearest_rank(q, n);
@@ -130,6 +236,17 @@ impl Part {
     }
 }
 
+/// What failed arrivals are to an objective on response time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failures {
+    /// Nothing at all: a rule that stops a run speaks for what was answered.
+    Ignored,
+    /// Another objective says how many there may be. Where nothing was answered they are not answered all the same.
+    Elsewhere,
+    /// Arrivals that were not answered.
+    Unanswered,
+}
+
 /// Windows by how they ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct WindowCounts {
@@ -156,6 +273,7 @@ impl WindowCounts {
 #[derive(Clone, Debug)]
 pub struct WindowWatch {
     objective: Objective,
+    failures: Failures,
     length: Nanos,
     from: Nanos,
     open: Option<(u64, Part)>,
@@ -166,9 +284,10 @@ pub struct WindowWatch {
 
 impl WindowWatch {
     /// Windows from `from`, the begin of the measured load after t = 0.
-    pub fn new(objective: Objective, windows: &Windows, from: Nanos) -> WindowWatch {
+    pub fn new(objective: Objective, failures: Failures, windows: &Windows, from: Nanos) -> WindowWatch {
         WindowWatch {
             objective,
+            failures,
             length: windows.length,
             from,
             open: None,
@@ -213,7 +332,7 @@ impl WindowWatch {
         if part.due == 0 && part.samples + part.stuck == 0 && part.ended == 0 {
             return;
         }
-        match part.holds(&self.objective, self.length) {
+        match part.holds(&self.objective, self.failures, self.length) {
             _ if is_cut_short => {
                 self.counts.unknown += 1;
                 self.counts.cut_short += 1;
@@ -249,7 +368,7 @@ impl AbortWatch {
 
     /// Looks at the next interval; true when it has hurt for the whole hold time without a break.
     pub fn look(&mut self, length: Nanos, part: &Part) -> bool {
-        match part.holds(&self.good, length) {
+        match part.holds(&self.good, Failures::Ignored, length) {
             Held::No => self.hurting += length,
             // At a low rate nothing ends in many an interval: that is neither good nor bad.
             Held::Unknown if part.samples + part.stuck + part.ended == 0 => {}

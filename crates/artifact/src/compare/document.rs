@@ -1,6 +1,6 @@
 //! `unblink.compare/1`: a baseline and a candidate side by side.
 
-use crate::document::{Load, RunStatus, Target, Tool, ValidityStatus};
+use crate::document::{Load, RunStatus, Target, TargetsBeyond, Tool, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,9 @@ pub enum NoVerdictReason {
 pub struct Rule {
     /// The percentile of response time that decides, 0 to 1.
     pub quantile: f64,
+    /// The request whose arrivals alone are compared; `null`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// A smaller relative difference is no regression.
     pub effect_min: f64,
     /// Two equal targets are told apart so often.
@@ -106,6 +109,9 @@ pub struct Rule {
 pub struct Side {
     /// What its runs requested, as the first of them says.
     pub targets: Vec<Target>,
+    /// Those of them that are not listed, where there were very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets_beyond: Option<TargetsBeyond>,
     /// In the order in which they began.
     pub runs: Vec<ComparedRun>,
     /// Percentile spectra of its runs as one band.

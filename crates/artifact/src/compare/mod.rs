@@ -1,15 +1,19 @@
 //! From run folders to one document that compares them.
 
 mod document;
+mod knees;
 
 pub use document::{
     BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Rule,
     Side,
 };
+pub use knees::{COMPARE_KNEES_SCHEMA, ComparedKnee, KneesDocument, KneesError, compare_knees, knee_folders};
+pub(crate) use knees::{of_search, read_searches};
 
 use crate::document::{Finding, Load, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
 use crate::history::run_id;
+use crate::tally::operation_called;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
 use unblink_analysis::quantile::nearest_rank;
@@ -40,6 +44,16 @@ pub enum CompareError {
         /// What differs.
         what: String,
     },
+    /// A run has no such request.
+    #[error("{folder} has no request that is called {name:?}, or keeps its times with others; there are {}", names.join(", "), folder = folder.display())]
+    NoRequest {
+        /// The run.
+        folder: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        names: Vec<String>,
+    },
     /// One run counts twice.
     #[error(
         "{first} and {other} are the same run, which {twice}: a run is always like itself; leave one of them out, and to \
@@ -66,6 +80,8 @@ pub struct CompareSpec {
     pub candidate: Vec<PathBuf>,
     /// The percentile that decides.
     pub quantile: f64,
+    /// The request whose arrivals alone are compared.
+    pub request: Option<String>,
     /// A smaller relative difference is no regression.
     pub effect_min: f64,
     /// Both sides are the same target.
@@ -131,7 +147,7 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         folders
             .iter()
             .zip(first..)
-            .map(|(folder, number)| read(folder, number as u64))
+            .map(|(folder, number)| read(folder, number as u64, spec.request.as_deref()))
             .collect::<Result<Vec<_>, _>>()
     };
     let (baseline, candidate) = (read(&spec.baseline, 0)?, read(&spec.candidate, spec.baseline.len())?);
@@ -181,6 +197,7 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         reason,
         rule: Rule {
             quantile: spec.quantile,
+            request: spec.request.clone(),
             effect_min: spec.effect_min,
             alarm_level: analysis::ALARM_LEVEL,
             runs_min: analysis::RUNS_MIN as u32,
@@ -202,8 +219,8 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
                 _ => None,
             })
             .collect(),
-        baseline: side(baseline, &base, spec.quantile, false),
-        candidate: side(candidate, &cand, spec.quantile, is_baseline_sound),
+        baseline: side(baseline, &base, spec, false),
+        candidate: side(candidate, &cand, spec, is_baseline_sound),
     })
 }
 
@@ -214,11 +231,27 @@ struct ReadRun {
     run: Option<analysis::Run>,
 }
 
-fn read(folder: &Path, number: u64) -> Result<ReadRun, CompareError> {
+fn read(folder: &Path, number: u64, request: Option<&str>) -> Result<ReadRun, CompareError> {
     let (tally, ending) = replay(folder, None, None)?;
     let document = tally.document(&ending);
-    let run = left_out(&document).is_none().then(|| tally.compared(&document, number));
+    let operation = match request {
+        Some(name) => place_of(folder, &document, name)?,
+        None => None,
+    };
+    let run = left_out(&document).is_none().then(|| tally.compared(&document, number, operation));
     Ok(ReadRun { folder: folder.to_path_buf(), document, run })
+}
+
+/// The place of the request called `name` among those kept apart; `None`: it is the only one.
+fn place_of(folder: &Path, document: &RunDocument, name: &str) -> Result<Option<usize>, CompareError> {
+    let apart: Vec<String> = document.operations.iter().map(|operation| operation.name.clone()).collect();
+    operation_called(&apart, &document.targets, name).ok_or_else(|| {
+        let names = match apart.is_empty() {
+            true => document.targets.iter().map(|target| target.name.clone()).collect(),
+            false => apart,
+        };
+        CompareError::NoRequest { folder: folder.to_path_buf(), name: name.into(), names }
+    })
 }
 
 /// The first two places that hold one run, by what was recorded: a copy is the same run wherever it lies.
@@ -348,21 +381,24 @@ fn one_after_the_other(baseline: &[ReadRun], candidate: &[ReadRun]) -> bool {
 }
 
 /// `may_fail`: runs in which the target failed count.
-fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], quantile: f64, may_fail: bool) -> Side {
+fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], spec: &CompareSpec, may_fail: bool) -> Side {
     let spectrum = analysis::band(counting)
         .into_iter()
         .map(|p| BandPoint { q: p.q, low_ns: p.low_ns, middle_ns: p.middle_ns, high_ns: p.high_ns })
         .collect();
-    let targets = runs.first().map(|run| run.document.targets.clone()).unwrap_or_default();
-    let mut runs: Vec<ComparedRun> = runs.iter().map(|run| compared_run(run, quantile, may_fail)).collect();
+    let first = runs.first().map(|run| &run.document);
+    let targets = first.map(|document| document.targets.clone()).unwrap_or_default();
+    let targets_beyond = first.and_then(|document| document.targets_beyond.clone());
+    let mut runs: Vec<ComparedRun> = runs.iter().map(|run| compared_run(run, spec, may_fail)).collect();
     runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
-    Side { targets, runs, spectrum }
+    Side { targets, targets_beyond, runs, spectrum }
 }
 
-fn compared_run(run: &ReadRun, quantile: f64, may_fail: bool) -> ComparedRun {
-    let document = &run.document;
+fn compared_run(run: &ReadRun, spec: &CompareSpec, may_fail: bool) -> ComparedRun {
+    let (document, quantile) = (&run.document, spec.quantile);
+    let response = document.response_time_of(spec.request.as_deref());
     let target_failed = target_failed(document).filter(|_| may_fail);
-    let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
+    let value = response.quantiles.iter().find(|q| q.q == quantile);
     ComparedRun {
         folder: run.folder.display().to_string(),
         started_at: document.started_at.clone(),
@@ -378,7 +414,7 @@ fn compared_run(run: &ReadRun, quantile: f64, may_fail: bool) -> ComparedRun {
                 document.validity.status == ValidityStatus::Degraded && finding.severity == Severity::Degrades
             })
             .map(|finding| finding.message.clone()),
-        samples_above: value.map(|_| samples_above(document.response_time.count, quantile)),
+        samples_above: value.map(|_| samples_above(response.count, quantile)),
         value_ns: value.map(|value| value.value),
         censored: value.is_some_and(|value| value.censored),
         achieved_per_s: document.rate.achieved,

@@ -39,6 +39,20 @@ pub struct Connections {
     pub local_limit: u64,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
+    /// Attempts to connect that failed, by address of the target; addresses without one are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed_by_address: BTreeMap<String, FailedAttempts>,
+}
+
+/// Attempts to connect to one address that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedAttempts {
+    /// Refused by it.
+    pub refused: u64,
+    /// Left without an answer.
+    pub unanswered: u64,
+    /// Failed otherwise: no route to it, say.
+    pub unreachable: u64,
 }
 
 /// What a machine has too few of.

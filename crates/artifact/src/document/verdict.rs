@@ -131,8 +131,12 @@ pub enum VerdictReason {
     ThisRun,
     /// Windows were counted.
     Windows,
-    /// The run is invalid.
+    /// What makes the run invalid may decide it.
     NotBelievable,
+    /// The generator's own lateness or absence may decide it.
+    Generator,
+    /// Not answered as expected: more arrivals failed than lie above the percentile, or all of them.
+    Unanswered,
     /// The limit lies within the 95 % interval, or within what is not known.
     Straddles,
     /// More samples are needed.

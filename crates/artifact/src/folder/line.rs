@@ -1,6 +1,7 @@
 //! A line of `intervals.jsonl`: everything about an interval that is not a histogram.
 
 use super::LINES_SCHEMA;
+use super::moments::MomentsLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,12 +48,17 @@ pub(super) struct IntervalLine {
     connections: ConnectionsLine,
     lag: LagLine,
     bytes_received: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    users_begun: u64,
     own: OwnLine,
     /// Failed arrivals by operation; empty when there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     operations_failed: Vec<u64>,
     gauges: GaugesLine,
     heat: HeatLine,
+    /// Missing in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeline: Option<MomentsLine>,
     slowest: Vec<SlowLine>,
     /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +84,12 @@ struct OutcomesLine {
     timed_out: u64,
     timed_out_never_sent: u64,
     timed_out_pool_full: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    timed_out_never_sent_own: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    timed_out_hindered: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed_hindered: u64,
     unfinished: u64,
     unsent: u64,
 }
@@ -204,6 +216,7 @@ impl IntervalLine {
                 generator_ns: lag.generator_ns,
             },
             bytes_received: counters.bytes_received,
+            users_begun: counters.users_begun,
             own: OwnLine {
                 busy_ns: own.busy.0,
                 total_ns: own.total.0,
@@ -221,6 +234,7 @@ impl IntervalLine {
                 connections_peak: gauges.connections_peak,
             },
             heat: HeatLine { column_ns: bank.heat.column_width().0, cells: bank.heat.nonzero().collect() },
+            timeline: MomentsLine::of(&bank.timeline),
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
             arrivals: bank.sample.as_slice().iter().map(arrival_fields).collect(),
         }
@@ -260,6 +274,7 @@ impl IntervalLine {
             generator_ns: self.lag.generator_ns,
         };
         counters.bytes_received = self.bytes_received;
+        counters.users_begun = self.users_begun;
         counters.own = LoopCounts {
             busy: Nanos(self.own.busy_ns),
             total: Nanos(self.own.total_ns),
@@ -279,6 +294,10 @@ impl IntervalLine {
             connections_peak: self.gauges.connections_peak,
         };
         self.heat.fill(&mut interval.bank.heat)?;
+        interval.bank.timeline.begin(interval.start);
+        if let Some(moments) = &self.timeline {
+            moments.fill(&mut interval.bank.timeline)?;
+        }
         let mut slowest = Slowest::default();
         for slow in &self.slowest {
             slowest.offer(slow.arrival(&kinds)?);
@@ -292,6 +311,11 @@ impl IntervalLine {
         }
         Ok(())
     }
+}
+
+/// Most runs have none: what is not there is not written.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, u64) {
@@ -314,6 +338,9 @@ impl OutcomesLine {
             timed_out: o.timed_out,
             timed_out_never_sent: o.timed_out_never_sent,
             timed_out_pool_full: o.timed_out_pool_full,
+            timed_out_never_sent_own: o.timed_out_never_sent_own,
+            timed_out_hindered: o.timed_out_hindered,
+            failed_hindered: o.failed_hindered,
             unfinished: o.unfinished,
             unsent: o.unsent,
         }
@@ -333,6 +360,9 @@ impl OutcomesLine {
             timed_out: self.timed_out,
             timed_out_never_sent: self.timed_out_never_sent,
             timed_out_pool_full: self.timed_out_pool_full,
+            timed_out_never_sent_own: self.timed_out_never_sent_own,
+            timed_out_hindered: self.timed_out_hindered,
+            failed_hindered: self.failed_hindered,
             unfinished: self.unfinished,
             unsent: self.unsent,
         })

@@ -14,6 +14,7 @@
 mod error;
 mod hlog;
 mod line;
+mod moments;
 mod reader;
 mod replay;
 mod watch;

@@ -2,12 +2,13 @@
 
 use super::line::{HeaderLine, IntervalLine, track_mut, tracks};
 use super::{FolderError, HLOG_FILE, LINES_FILE, LINES_SCHEMA, RUN_FILE, RunningDocument, hlog};
+use crate::bounded::{self, DOCUMENT_BYTES_MAX};
 use crate::document::{RunDocument, RunStatus, SCHEMA};
 use crate::header::RunHeader;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use unblink_core::record::{Bank, Gauges, Interval};
 use unblink_core::time::Nanos;
@@ -35,8 +36,8 @@ pub struct IntervalsRead {
 /// Opens a run folder. The intervals are read one by one by [`RecordedRun::for_each_interval`].
 pub fn read_folder(dir: &Path) -> Result<RecordedRun, FolderError> {
     let path = dir.join(RUN_FILE);
-    let text =
-        fs::read_to_string(&path).map_err(|source| FolderError::Read { path: path.clone(), source })?;
+    let text = bounded::read_text(&path, DOCUMENT_BYTES_MAX)
+        .map_err(|source| FolderError::Read { path: path.clone(), source })?;
     #[derive(Deserialize)]
     struct Begin {
         schema: String,
@@ -180,9 +181,7 @@ impl Lines {
     fn advance(&mut self) -> Result<bool, FolderError> {
         self.bytes.clear();
         self.number += 1;
-        let read = self
-            .file
-            .read_until(b'\n', &mut self.bytes)
+        let read = bounded::read_line(&mut self.file, &mut self.bytes)
             .map_err(|source| FolderError::Read { path: self.path.clone(), source })?;
         if self.bytes.last() != Some(&b'\n') {
             self.torn = read > 0;

@@ -1,6 +1,7 @@
 //! `watch.jsonl`: what was seen beside the load, a line for each sample, written as the run goes.
 
 use super::FolderError;
+use crate::bounded::{self, DOCUMENT_BYTES_MAX};
 use crate::document::WatchSample;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -34,6 +35,6 @@ impl WatchWriter {
 
 /// Every whole sample of a run; none where nothing was watched. A line that was cut off by the run's death is left out.
 pub(super) fn read_watch(dir: &Path) -> Vec<WatchSample> {
-    let text = std::fs::read_to_string(dir.join(WATCH_FILE)).unwrap_or_default();
+    let text = bounded::read_text(&dir.join(WATCH_FILE), DOCUMENT_BYTES_MAX).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

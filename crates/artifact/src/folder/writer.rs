@@ -3,6 +3,7 @@
 use super::line::{HeaderLine, IntervalLine};
 use super::{FolderError, HLOG_FILE, LINES_FILE, RUN_FILE, RunningDocument, hlog};
 use crate::document::{RunDocument, RunStatus, SCHEMA};
+use crate::harmless;
 use crate::header::RunHeader;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -202,11 +203,11 @@ fn write_whole(dir: &Path, name: &str, text: &str) -> io::Result<()> {
 }
 
 fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("string keys and finite numbers")
+    harmless::json(value).expect("string keys and finite numbers")
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("string keys and finite numbers");
+    let mut text = harmless::json_pretty(value).expect("string keys and finite numbers");
     text.push('\n');
     text
 }

@@ -1,7 +1,8 @@
 //! One run as the history keeps it.
 
 use crate::document::{
-    Arrivals, Distribution, Load, LoadModel, Rate, RunDocument, RunStatus, Target, Validity, Verdict,
+    Arrivals, Distribution, Load, LoadModel, Rate, RunDocument, RunStatus, Target, TargetsBeyond, Validity,
+    Verdict,
 };
 use crate::folder::{FolderError, read_folder, report_part};
 use crate::history::{LabelError, RunLabels};
@@ -32,10 +33,13 @@ pub struct IndexedRun {
     pub simulated: bool,
     /// Who decides when a request starts.
     pub model: LoadModel,
-    /// The load in one line.
+    /// The load in one line; of a simulated run with its network, generator and client, where these are not perfect.
     pub load: String,
     /// What was requested, in turn; secrets masked.
     pub targets: Vec<Target>,
+    /// Those of them that are not listed, where there were very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets_beyond: Option<TargetsBeyond>,
     /// The command line, secrets masked.
     pub command: Vec<String>,
     /// The version that measured.
@@ -67,8 +71,9 @@ impl IndexedRun {
             verdict: document.verdict.clone(),
             simulated: document.simulated.is_some(),
             model: document.load.model,
-            load: document.load.summary.clone(),
+            load: load_in_words(document),
             targets: document.targets.clone(),
+            targets_beyond: document.targets_beyond.clone(),
             command: document.command.clone(),
             version: document.tool.version.clone(),
             rate: document.rate.clone(),
@@ -120,8 +125,32 @@ fn series(document: &RunDocument) -> String {
         let SimulatedWorld { server, network, generator, client, .. } = &simulated.world;
         (server, network, generator, client)
     });
-    hash(&(load, &document.targets, world))
+    match &document.targets_beyond {
+        None => hash(&(load, &document.targets, world)),
+        Some(beyond) => hash(&(load, &document.targets, world, beyond)),
+    }
 }
+
+/// What keeps two series apart must be seen in them, also where it is nothing but the timeout or the simulated world.
+fn load_in_words(document: &RunDocument) -> String {
+    let mut load = document.load.summary.clone();
+    if document.load.timeout_ns != TIMEOUT_USUAL_NS {
+        load += &format!("; timeout: {} s", document.load.timeout_ns as f64 / 1e9);
+    }
+    if let Some(simulated) = &document.simulated {
+        let SimulatedWorld { network, generator, client, .. } = &simulated.world;
+        let client = if client == "ideal" { "" } else { client };
+        for (name, words) in [("network", network.as_str()), ("generator", generator), ("client", client)] {
+            if !words.is_empty() {
+                load += &format!("; {name}: {words}");
+            }
+        }
+    }
+    load
+}
+
+/// That of a run that is not told otherwise.
+const TIMEOUT_USUAL_NS: u64 = 30_000_000_000;
 
 /// FNV-1a in 64 bits (Fowler, Noll, Vo) over the value as JSON.
 fn hash<T: Serialize>(value: &T) -> String {

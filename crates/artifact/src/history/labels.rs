@@ -1,6 +1,8 @@
 //! `labels.json` in a run folder: what the user has said of the run since. It lies beside the record, so that an index
 //! made anew from the folders knows it, too.
 
+use crate::bounded::{self, SMALL_BYTES_MAX};
+use crate::harmless;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,11 +54,22 @@ impl RunLabels {
     /// Those of the run in `folder`; none when there is no such file.
     pub fn read(folder: &Path) -> Result<RunLabels, LabelError> {
         let path = folder.join(LABELS_FILE);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|source| LabelError::Corrupt { path, source }),
+        match bounded::read_text(&path, SMALL_BYTES_MAX) {
+            Ok(text) => {
+                let labels = serde_json::from_str(&text).map(RunLabels::harmless);
+                labels.map_err(|source| LabelError::Corrupt { path, source })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RunLabels::default()),
             Err(source) => Err(LabelError::Io { action: "read", path, source }),
         }
+    }
+
+    /// Anyone may have written the file, and what it says goes into an index and onto screens.
+    fn harmless(self) -> RunLabels {
+        let both = |of: BTreeMap<String, String>| {
+            of.iter().map(|(key, value)| (harmless::replaced(key), harmless::replaced(value))).collect()
+        };
+        RunLabels { schema: self.schema, tags: both(self.tags), baselines: both(self.baselines) }
     }
 
     /// Changes those of the run in `folder`. A reader sees the old file or the new one.
@@ -66,7 +79,7 @@ impl RunLabels {
         labels.schema = SCHEMA.into();
         let path = folder.join(LABELS_FILE);
         let corrupt = |source| LabelError::Corrupt { path: path.clone(), source };
-        let text = serde_json::to_string_pretty(&labels).map_err(corrupt)? + "\n";
+        let text = harmless::json_pretty(&labels).map_err(corrupt)? + "\n";
         let new = folder.join(format!("{LABELS_FILE}.{}", std::process::id()));
         std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).map_err(|source| {
             let _ = std::fs::remove_file(&new);

@@ -1,12 +1,17 @@
 //! What the history keeps of each run: enough to find it, to judge it and to draw its series without its folder.
 
 mod indexed;
+mod knees;
 mod labels;
+mod levels;
 mod trend;
 
 pub use indexed::{IndexError, IndexedRun, indexed, run_id};
+pub use knees::{KneeTrendDocument, LeftOutKnee, RateChange, TREND_KNEES_SCHEMA, TrendKnee, knee_trend};
 pub use labels::{LABELS_FILE, LabelError, RunLabels};
 pub use trend::{LeftOutRun, LevelChange, TREND_SCHEMA, TrendDocument, TrendRun, TrendSpec, trend};
+
+pub use unblink_analysis::change_points::RUNS_MIN;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A percentile over the runs of a series, and where its level changed.
 
-use super::IndexedRun;
-use crate::document::{RunStatus, Target, ValidityStatus};
+use super::{IndexedRun, levels};
+use crate::document::{RunStatus, Target, TargetsBeyond, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unblink_analysis::change_points::{ALARM_LEVEL, change_points};
+use unblink_analysis::change_points::ALARM_LEVEL;
 
 /// The version of [`TrendDocument`] that this crate writes.
 pub const TREND_SCHEMA: &str = "unblink.trend/1";
@@ -22,6 +22,9 @@ pub struct TrendDocument {
     pub load: String,
     /// What they requested, in turn.
     pub targets: Vec<Target>,
+    /// Those of them that are not listed, where there were very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets_beyond: Option<TargetsBeyond>,
     /// No request was sent.
     pub simulated: bool,
     /// The percentile, 0 to 1.
@@ -121,6 +124,7 @@ pub fn trend(runs: &[IndexedRun], spec: TrendSpec) -> Option<TrendDocument> {
         series: first.series.clone(),
         load: first.load.clone(),
         targets: first.targets.clone(),
+        targets_beyond: first.targets_beyond.clone(),
         simulated: first.simulated,
         quantile: spec.quantile,
         alarm_level: ALARM_LEVEL,
@@ -153,29 +157,20 @@ fn counted(run: &IndexedRun, spec: &TrendSpec) -> Result<TrendRun, &'static str>
 }
 
 fn changes(runs: &[TrendRun]) -> Vec<LevelChange> {
-    // On the scale on which a slow-down by a tenth is the same step everywhere.
-    let logarithms: Vec<f64> = runs.iter().map(|run| (run.value_ns.max(1) as f64).ln()).collect();
-    let found = change_points(&logarithms);
-    let level =
-        |from: usize, to: usize| (logarithms[from..to].iter().sum::<f64>() / (to - from) as f64).exp();
-    let edges: Vec<usize> =
-        [0].into_iter().chain(found.iter().map(|point| point.at)).chain([runs.len()]).collect();
-    let neighbours = edges.windows(3);
+    let found = levels::changes(runs.iter().map(|run| run.value_ns.max(1) as f64));
     found
-        .iter()
-        .zip(neighbours)
-        .map(|(point, edges)| {
-            let (before_ns, after_ns) = (level(edges[0], edges[1]), level(edges[1], edges[2]));
-            let run = &runs[point.at];
+        .into_iter()
+        .map(|change| {
+            let run = &runs[change.at];
             LevelChange {
-                at: point.at,
+                at: change.at,
                 id: run.id.clone(),
                 started_at: run.started_at.clone(),
                 label: run.label.clone(),
-                before_ns,
-                after_ns,
-                change: after_ns / before_ns - 1.0,
-                p_value: point.p_value,
+                before_ns: change.before,
+                after_ns: change.after,
+                change: change.change,
+                p_value: change.p_value,
             }
         })
         .collect()

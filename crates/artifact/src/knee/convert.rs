@@ -1,10 +1,10 @@
 //! From the search's state to the document, and from a line of the journal back to a step.
 
 use super::{
-    Collapse, ExactRate, Interval95, KneeAnswer, KneeDocument, KneeHeader, KneeRefusal, KneeStatus,
-    KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
+    Collapse, ExactRate, Interval95, KneeAnswer, KneeAtLeast, KneeBracket, KneeDocument, KneeHeader,
+    KneeRefusal, KneeStatus, KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
 };
-use unblink_analysis::experiment::knee::{self, Doom, Knee};
+use unblink_analysis::experiment::knee::{self, Bracket, Doom, Knee, Reaches};
 use unblink_analysis::experiment::{
     self as trial, Experiment, Miss, Outcome, Percentile, Step, Trial, Verdict,
 };
@@ -19,10 +19,12 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
     let latency = search.steps().iter().find(|step| step.trial.purpose == trial::Purpose::Latency);
     let status = match (&refused, stopped, found) {
         (Some(_), ..) => KneeStatus::Refused,
+        (None, None, None) if search.is_bracketed() => KneeStatus::Bracketed,
         (None, Some(_), _) | (None, None, None) => KneeStatus::Interrupted,
         (None, None, Some(found)) if found.has_border() => KneeStatus::Found,
         (None, None, Some(_)) => KneeStatus::AtLeast,
     };
+    let bracket = believed(search.bracket(), refused.as_ref());
     let has_border = refused.is_none() && found.is_some_and(|found| found.has_border());
     let mut trials: Vec<KneeTrial> = search.steps().iter().map(KneeTrial::from).collect();
     for trial in &mut trials {
@@ -38,6 +40,18 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
             good_per_s: found.good.as_per_s(),
             missed_from_per_s: found.missed_from.map(Rate::as_per_s),
             trial: found.trial,
+        }),
+        bracket: bracket.map(|bracket| KneeBracket {
+            good_per_s: bracket.good.map(Rate::as_per_s),
+            missed_from_per_s: bracket.missed_from.map(Rate::as_per_s),
+        }),
+        at_least: search.settings().at_least.map(|rate| KneeAtLeast {
+            rate_per_s: rate.as_per_s(),
+            is_reached: match bracket.map(|_| search.reaches(rate)) {
+                Some(Reaches::Yes) => Some(true),
+                Some(Reaches::No) => Some(false),
+                Some(Reaches::Undecided) | None => None,
+            },
         }),
         refused,
         knees: Knees {
@@ -58,6 +72,13 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
         latency_trial: latency.map(|step| step.trial.number),
         trials,
     }
+}
+
+/// Of a target that has no one capacity, or of a generator that was the limit, no trial says where the border is; but where
+/// no rate was good, it is below all.
+fn believed(bracket: Bracket, refused: Option<&KneeRefusal>) -> Option<Bracket> {
+    let is_believed = refused.is_none_or(|refusal| refusal.code == RefusalCode::NothingMet);
+    (is_believed && bracket != Bracket::default()).then_some(bracket)
 }
 
 fn usl(usl: knee::Usl) -> Usl {

@@ -1,6 +1,8 @@
 //! The journal of a search: `knee.jsonl`, the header and then a line for each trial, written as it ends.
 
 use super::{KneeHeader, KneeTrial};
+use crate::bounded::{self, SEARCH_BYTES_MAX};
+use crate::harmless;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -62,7 +64,7 @@ impl Journal {
     /// taken away.
     pub fn resume(folder: &Path) -> Result<(Journal, KneeHeader, Vec<KneeTrial>), JournalError> {
         let path = folder.join(FILE);
-        let text = std::fs::read_to_string(&path).map_err(|source| io("read", &path, source))?;
+        let text = bounded::read_text(&path, SEARCH_BYTES_MAX).map_err(|source| io("read", &path, source))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut lines = text[..whole].lines().enumerate();
         let wrong = |line: usize, source| JournalError::Line { path: path.clone(), line: line + 1, source };
@@ -83,14 +85,14 @@ impl Journal {
     }
 
     fn line<T: Serialize>(&mut self, value: &T) -> Result<(), JournalError> {
-        let mut line = serde_json::to_vec(value).map_err(|source| JournalError::Line {
+        let mut line = harmless::json(value).map_err(|source| JournalError::Line {
             path: self.path.clone(),
             line: 0,
             source,
         })?;
-        line.push(b'\n');
+        line.push('\n');
         // One write: a reader never sees half a line followed by another.
-        self.file.write_all(&line).map_err(|source| io("write", &self.path, source))
+        self.file.write_all(line.as_bytes()).map_err(|source| io("write", &self.path, source))
     }
 }
 

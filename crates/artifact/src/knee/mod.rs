@@ -49,6 +49,15 @@ pub struct KneeQuestion {
     /// Fingerprint of what is asked and of whom: requests, addresses, connections, pacing; or the simulated world.
     #[serde(default)]
     pub asked: Option<String>,
+    /// The name of the requests whose percentile it is; `null`: of all together.
+    #[serde(default)]
+    pub operation: Option<String>,
+    /// The search is over when the border surely reaches this rate, or surely does not; `null`: it is to be found.
+    #[serde(default)]
+    pub at_least_per_s: Option<f64>,
+    /// Load in all at the most; `null`: as much as it takes.
+    #[serde(default)]
+    pub within_ns: Option<u64>,
 }
 
 /// What is known when a search starts.
@@ -78,6 +87,12 @@ pub struct KneeDocument {
     pub header: KneeHeader,
     /// The answer; `null` when none can be trusted.
     pub answer: Option<KneeAnswer>,
+    /// What lies surely on either side of the border, by every trial that was decided; `null` when nothing can be trusted.
+    #[serde(default)]
+    pub bracket: Option<KneeBracket>,
+    /// Whether the border reaches the rate that was asked for.
+    #[serde(default)]
+    pub at_least: Option<KneeAtLeast>,
     /// Why there is no answer.
     pub refused: Option<KneeRefusal>,
     /// Where the curve bends, in two ways.
@@ -108,6 +123,8 @@ pub enum KneeStatus {
     Found,
     /// The highest rate that may be tried is good: the border lies above it.
     AtLeast,
+    /// Its time was up, or what was asked of it was settled: what is known is `bracket`.
+    Bracketed,
     /// No answer can be trusted.
     Refused,
     /// The user ended it; it can be resumed.
@@ -127,6 +144,24 @@ pub struct KneeAnswer {
     pub missed_from_per_s: Option<f64>,
     /// Number of the trial that held it for longer.
     pub trial: u32,
+}
+
+/// What lies surely on either side of the border.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeBracket {
+    /// The highest rate that was good, below all that were not; `null` when none was.
+    pub good_per_s: Option<f64>,
+    /// The lowest rate that was not, above all that were good; `null` when none was.
+    pub missed_from_per_s: Option<f64>,
+}
+
+/// Does the border lie at or above a rate?
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeAtLeast {
+    /// The rate.
+    pub rate_per_s: f64,
+    /// Surely, or surely not; `null` when that can't be told.
+    pub is_reached: Option<bool>,
 }
 
 /// So many requests in so many seconds, in lowest terms.
@@ -174,6 +209,8 @@ pub enum RefusalCode {
     NotConfirmed,
     /// The target did not come to rest after this rate.
     NotAtRest,
+    /// The target did not answer the request before the first trial as expected: nothing was measured.
+    Preflight,
 }
 
 /// Where delivered over offered bends.

@@ -1,6 +1,6 @@
 //! What only the end of a run knows.
 
-use crate::document::{Aborted, RunDocument, RunStatus, WorkerPriority};
+use crate::document::{Aborted, FailedAttempts, RunDocument, RunStatus, WorkerPriority};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::time::Nanos;
@@ -30,8 +30,12 @@ pub struct Ending {
     pub kept_awake: Option<bool>,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
+    /// Failed attempts to connect, by address of the target.
+    pub failed_by_address: BTreeMap<String, FailedAttempts>,
     /// The rule that stopped it, if one did.
     pub aborted: Option<Aborted>,
+    /// Why the request before the run failed, if it did: then there was no run.
+    pub preflight: Option<String>,
 }
 
 impl Ending {
@@ -49,7 +53,9 @@ impl Ending {
             priority: None,
             kept_awake: None,
             by_address: BTreeMap::new(),
+            failed_by_address: BTreeMap::new(),
             aborted: None,
+            preflight: None,
         }
     }
 
@@ -67,7 +73,9 @@ impl Ending {
             priority: document.generator.priority,
             kept_awake: document.generator.kept_awake,
             by_address: document.connections.by_address.clone(),
+            failed_by_address: document.connections.failed_by_address.clone(),
             aborted: document.aborted.clone(),
+            preflight: document.preflight.clone(),
         }
     }
 }

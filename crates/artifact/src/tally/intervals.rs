@@ -61,6 +61,32 @@ impl Tally {
         distribution
     }
 
+    /// A percentile of response time by what is known while the run goes on, with its interval. What has no answer yet
+    /// counts as longer than anything.
+    pub(super) fn interval_so_far(
+        &self,
+        quantile: f64,
+        measured: &Measured<'_>,
+    ) -> Option<(u64, (u64, u64))> {
+        let (completed, censored) = self.tracks(Series::Response, Series::ResponseCensored);
+        let survival = Survival::with_open(completed, censored, measured.open);
+        let value = survival.quantile(quantile).filter(|value| !value.censored)?.value_ns;
+        if !self.is_steady(measured.validity) {
+            return None;
+        }
+        let history = &self.histories.response;
+        let found = answers(history, measured.from, measured.to, &survival, &[quantile], EndedBy::Precision);
+        match *found.first()? {
+            Answer::Between { low_ns, high_ns, .. } => Some((value, (low_ns, high_ns.max(low_ns)))),
+            _ => None,
+        }
+    }
+
+    /// There is one distribution that intervals can speak of.
+    fn is_steady(&self, validity: &Validity) -> bool {
+        !is_saturated(validity) && (self.header.load.model == LoadModel::Closed || self.is_hold())
+    }
+
     /// Service time with intervals.
     pub(super) fn service_time(&self, measured: &Measured<'_>) -> Distribution {
         let tracks = self.tracks(Series::Service, Series::ServiceCensored);
@@ -80,11 +106,9 @@ impl Tally {
     ) -> Distribution {
         let survival = Survival::with_open(completed, censored, open_at_end);
         let mut distribution = super::distribution::of_survival(&survival, completed, censored.max_ns);
-        let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
-        let is_steady = !is_saturated && (self.header.load.model == LoadModel::Closed || self.is_hold());
         let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();
         let ended = if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan };
-        let found = match is_steady {
+        let found = match self.is_steady(validity) {
             true => answers(history, from, to, &survival, &printed, ended),
             false => Vec::new(),
         };
@@ -101,7 +125,7 @@ impl Tally {
             let open = survival.censored() as f64;
             if open > 0.0
                 && open_at_end == 0
-                && (is_saturated || open > (1.0 - quantile.q) * survival.count() as f64)
+                && (is_saturated(validity) || open > (1.0 - quantile.q) * survival.count() as f64)
             {
                 let extremes = censoring::extremes(completed, censored, quantile.q);
                 quantile.if_answered_now = extremes.map(|e| e.if_answered_now_ns);
@@ -148,4 +172,9 @@ impl Tally {
         let phases = &self.header.load.phases;
         phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
     }
+}
+
+/// Times are those of a queue that only grows.
+fn is_saturated(validity: &Validity) -> bool {
+    validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code())
 }

@@ -1,9 +1,14 @@
 //! The account of arrivals and what follows from it for the run's validity.
 
 use super::{Ending, Tally, arrivals, share};
-use crate::document::{Arrivals, Finding, LoadModel, RunStatus, Severity, Validity, ValidityStatus};
+use crate::document::{
+    Arrivals, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, Severity, Validity,
+    ValidityStatus,
+};
 use crate::header::ConnectionMode;
-use unblink_analysis::evidence::{End, Evidence, Model, Pool};
+use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Users};
+use unblink_analysis::moves::{Moved, Moves};
+use unblink_analysis::validity::Assessment;
 use unblink_analysis::{finding, validity};
 use unblink_core::time::Nanos;
 
@@ -43,16 +48,21 @@ impl Tally {
         (self.header.load.warmup_ns > 0 || warmup.due > 0).then(|| arrivals(warmup, scheduled))
     }
 
-    pub(super) fn validity(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Validity {
+    pub(super) fn assess(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Assessment {
         let rows = self.rows.evidence();
         let load = &self.header.load;
         let own = self.totals.counters.own;
         let limit = self.header.connections.limit;
-        let assessment = validity::assess(&Evidence {
+        let addresses: Vec<Address<'_>> = ending.by_address.iter().map(|to| address(to, ending)).collect();
+        validity::assess(&Evidence {
             model: match load.model {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
+            users: load.users.map(|users| Users {
+                all: u64::from(users),
+                begun: load.ramp_up_ns.map(|_| self.totals.counters.users_begun),
+            }),
             is_hold: self.is_hold(),
             by_phase: self.is_by_phase(),
             end: match ending.status {
@@ -61,6 +71,7 @@ impl Tally {
                 RunStatus::Aborted => End::Aborted,
                 RunStatus::Running => End::Open,
             },
+            preflight: ending.preflight.as_deref(),
             is_part: self.part.is_some(),
             transient_left_out: self.cut_at().is_some(),
             not_steady: self.not_steady(),
@@ -76,25 +87,46 @@ impl Tally {
                 ConnectionMode::Auto => Pool::Auto { max: limit },
                 ConnectionMode::Fixed => Pool::Fixed { n: limit },
             },
+            addresses: &addresses,
             busy_share: share(own.busy, own.total),
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,
             arrivals: self.arrival_process(),
-            client: self.wrong_client(),
-        });
-        Validity {
-            status: match assessment.status {
-                validity::Status::Valid => ValidityStatus::Valid,
-                validity::Status::Degraded => ValidityStatus::Degraded,
-                validity::Status::Invalid => ValidityStatus::Invalid,
-            },
-            findings: assessment.findings.into_iter().map(finding).collect(),
-        }
+            client: self.wrong_client(ending),
+        })
     }
 }
 
-fn finding(found: finding::Finding) -> Finding {
+fn address<'a>((name, &usable): (&'a String, &u64), ending: &Ending) -> Address<'a> {
+    let failed = ending.failed_by_address.get(name).copied().unwrap_or_default();
+    let FailedAttempts { refused, unanswered, unreachable } = failed;
+    Address { name, usable, refused, unanswered, unreachable }
+}
+
+/// For the document.
+pub(super) fn validity(assessment: &Assessment) -> Validity {
+    Validity {
+        status: match assessment.status {
+            validity::Status::Valid => ValidityStatus::Valid,
+            validity::Status::Degraded => ValidityStatus::Degraded,
+            validity::Status::Invalid => ValidityStatus::Invalid,
+        },
+        findings: assessment.findings.iter().map(finding).collect(),
+    }
+}
+
+fn direction(moved: Moved) -> Option<Direction> {
+    match moved {
+        Moved::Not => None,
+        Moved::Worse => Some(Direction::Worse),
+        Moved::Better => Some(Direction::Better),
+        Moved::Either => Some(Direction::Either),
+    }
+}
+
+fn finding(found: &finding::Finding) -> Finding {
+    let moves = Moves::of(found);
     Finding {
         code: found.code.code().to_string(),
         severity: match found.severity {
@@ -102,8 +134,13 @@ fn finding(found: finding::Finding) -> Finding {
             finding::Severity::Degrades => Severity::Degrades,
             finding::Severity::Invalidates => Severity::Invalidates,
         },
-        message: found.message,
-        remedy: found.remedy,
-        evidence: found.evidence.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+        message: found.message.clone(),
+        remedy: found.remedy.clone(),
+        evidence: found.evidence.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
+        may_have_moved: (moves != Moves::default()).then(|| MayHaveMoved {
+            response_time: direction(moves.times),
+            errors: direction(moves.errors),
+            achieved: direction(moves.achieved),
+        }),
     }
 }

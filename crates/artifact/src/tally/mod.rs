@@ -19,6 +19,7 @@ mod rows;
 mod shape;
 mod simulated;
 mod soak;
+mod timeline;
 mod transient;
 
 pub use ending::Ending;
@@ -38,6 +39,7 @@ use rows::Rows;
 use shape::BeforeGrowth;
 use soak::Watches;
 use std::collections::BTreeMap;
+use timeline::Moments;
 use transient::Settled;
 use unblink_core::record::{
     Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
@@ -58,6 +60,7 @@ pub struct Tally {
     settled: Option<Settled>,
     totals: Bank<u64>,
     rows: Rows,
+    moments: Moments,
     histories: Histories,
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
@@ -86,6 +89,7 @@ impl Tally {
             settled: None,
             totals: Bank::new(operations),
             rows: Rows::default(),
+            moments: Moments::default(),
             histories: Histories::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: 0,
@@ -129,6 +133,7 @@ impl Tally {
             });
         }
         self.rows.add(interval, self.measured_from());
+        self.moments.add(interval);
         let is_left_out = self.leave_out(interval);
         if !is_left_out {
             self.totals.add(bank);
@@ -174,13 +179,17 @@ impl Tally {
         let (load_from, load_to) = self.load_window(ending);
         let last_completion = self.last_completion(ending);
         let counters = &self.totals.counters;
-        let validity = self.validity(ending, &account, load_from, load_to);
+        let assessment = self.assess(ending, &account, load_from, load_to);
+        let validity = judge::validity(&assessment);
         let measured =
             Measured { validity: &validity, from: load_from, to: load_to, open: account.without_ending };
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
-        let verdict = self.verdict(&account, &validity, &rate, (load_from, load_to));
+        let verdict = match &ending.preflight {
+            Some(_) => self.verdict_unanswered(),
+            None => self.verdict(&account, &assessment, &rate, (load_from, load_to)),
+        };
         RunDocument {
             schema: SCHEMA.to_string(),
             status: ending.status,
@@ -190,11 +199,13 @@ impl Tally {
             environment: header.environment.clone(),
             load: header.load.clone(),
             targets: header.targets.clone(),
-            simulated: self.simulated(),
+            targets_beyond: header.targets_beyond.clone(),
+            simulated: self.simulated(ending),
             part: self.part.clone(),
             validity,
             verdict,
             aborted: ending.aborted.clone(),
+            preflight: ending.preflight.clone(),
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
@@ -260,6 +271,7 @@ impl Tally {
                 last_completion_ns: last_completion.map(|t| t.0),
                 intervals_per_row: self.rows.intervals_per_row(),
                 rows: self.rows.document(),
+                timeline: self.moments.document(),
             },
             heatmap: heatmap(&self.totals.heat, self.totals.track(Series::Response).max_ns),
             slowest: self.slowest.iter().map(|slow| self.slow_arrival(slow)).collect(),
@@ -332,6 +344,7 @@ impl Tally {
             resent: counts.resent,
             local_limit: counts.local_limit,
             by_address: ending.by_address.clone(),
+            failed_by_address: ending.failed_by_address.clone(),
         }
     }
 
@@ -369,10 +382,7 @@ impl Tally {
             intended_ns: slow.intended.0,
             sent_ns: slow.sent.map(|sent| sent.0),
             response_ns: slow.response().0,
-            operation: match self.header.targets.get(slow.operation as usize) {
-                Some(target) => target.name.clone(),
-                None => self.header.operation_name(slow.operation as usize),
-            },
+            operation: self.header.target_name(slow.operation as usize),
             connection: slow.sent.map(|_| slow.connection),
             status: (slow.status > 0).then_some(slow.status),
             outcome,

@@ -2,17 +2,18 @@
 
 use super::{Account, Tally};
 use crate::document::{
-    FigureUnit, LoadModel, Rate, SloResult, Target, Validity, ValidityStatus, Verdict, VerdictReason,
-    VerdictStatus, WindowResult,
+    FigureUnit, LoadModel, Rate, SloResult, Target, Verdict, VerdictReason, VerdictStatus, WindowResult,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
+use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
-    Counts, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Reason, Run, Scope, Slo, Unit,
-    Verdict as Judged, WindowWatch, judge, timed_out,
+    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Reason, Relief, Run,
+    Scope, Slo, Unit, Verdict as Judged, WindowWatch, judge, timed_out,
 };
+use unblink_analysis::validity::Assessment;
 use unblink_core::record::{Interval, OperationTracks, Series, Track};
 use unblink_core::time::Nanos;
 
@@ -21,6 +22,8 @@ use unblink_core::time::Nanos;
 pub(super) struct Objectives {
     asked: Vec<Asked>,
     whole: Ratios,
+    /// Arrivals that ended while the generator's loops were full: it may have touched each of them unseen.
+    unseen: u64,
     operations: BTreeMap<usize, Apart>,
 }
 
@@ -65,8 +68,14 @@ impl Objectives {
                 Some(name) => operation(&header.operations, &header.targets, name)?,
                 None => None,
             };
-            let windows =
-                slo.windows.as_ref().map(|windows| WindowWatch::new(slo.objective, windows, measured_from));
+            let failures = match says_how_many_errors(header, slo.name.as_deref()) {
+                true => Failures::Elsewhere,
+                false => Failures::Unanswered,
+            };
+            let windows = slo
+                .windows
+                .as_ref()
+                .map(|windows| WindowWatch::new(slo.objective, failures, windows, measured_from));
             let is_time = slo.objective.figure.unit() == Unit::Time && slo.objective.figure != Figure::Mean;
             let outstanding = (windows.is_some() && operation.is_none() && is_time)
                 .then(|| Outstanding::longer_than(Nanos(slo.objective.limit.ceil() as u64)));
@@ -75,7 +84,7 @@ impl Objectives {
         let asked: Vec<Asked> = asked.collect();
         let operations =
             asked.iter().filter_map(|asked| Some((asked.operation?, Apart::default()))).collect();
-        Objectives { asked, whole: Ratios::default(), operations }
+        Objectives { asked, operations, ..Objectives::default() }
     }
 
     /// Takes in the next interval of the measured part.
@@ -87,6 +96,9 @@ impl Objectives {
         let measured = &bank.counters.measured;
         let (completed, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
         let errors = measured.failed_total() + measured.timed_out;
+        if is_full(&bank.counters.own) {
+            self.unseen += measured.ended();
+        }
         self.whole.add(errors, measured.ended(), completed, censored);
         for (&number, apart) in &mut self.operations {
             let Some(tracks) = bank.operations.get(number) else { continue };
@@ -105,7 +117,8 @@ impl Objectives {
             let Some(watch) = &mut asked.windows else { continue };
             let scope = Scope { operation: asked.operation, timeout };
             let part = Part::of_interval(&asked.slo.objective, interval, scope);
-            let part = Part { stuck: stuck.unwrap_or(0), ..part };
+            let stuck = stuck.unwrap_or(0);
+            let part = Part { stuck, stuck_sent: stuck.min(interval.gauges.in_flight), ..part };
             watch.add(interval.start, interval.length, load_to, &part);
         }
     }
@@ -126,7 +139,7 @@ impl Tally {
     pub(super) fn verdict(
         &self,
         account: &Account,
-        validity: &Validity,
+        assessment: &Assessment,
         rate: &Rate,
         (from, to): (Nanos, Nanos),
     ) -> Option<Verdict> {
@@ -134,24 +147,32 @@ impl Tally {
         if objectives.asked.is_empty() {
             return None;
         }
-        let is_saturated = validity.findings.iter().any(|f| f.code == FindingCode::Saturated.code());
+        let has = |code| assessment.findings.iter().any(|finding| finding.code == code);
+        let unseen_share = unseen_share(&assessment.findings);
         let is_closed = self.header.load.model == LoadModel::Closed;
         let run = Run {
-            is_believable: validity.status != ValidityStatus::Invalid,
-            is_steady: !is_saturated && (is_closed || self.is_hold()),
+            is_accounted: !has(FindingCode::Accounting) && !has(FindingCode::NothingMeasured),
+            moves: Moves::of_all(&assessment.findings),
+            errors_are_judged: false,
+            is_steady: !has(FindingCode::Saturated) && (is_closed || self.is_hold()),
             from,
             to,
             ended: if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan },
             offered_per_s: rate.offered,
+            users: self.header.load.users.map(u64::from).filter(|_| is_closed),
             achieved_per_s: rate.achieved,
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
         let result = |asked: &Asked| {
-            let population = self.population(asked, account);
+            let population = self.population(asked, account, unseen_share);
+            // What a target loses under a stress that is meant to be too much says nothing of the rest.
+            let errors_are_judged =
+                self.is_by_phase() || says_how_many_errors(&self.header, asked.slo.name.as_deref());
+            let run = Run { errors_are_judged, ..run };
             let judgement = match (&asked.windows, &asked.slo.windows) {
                 (Some(watch), Some(windows)) => {
                     let samples = population.samples(asked.slo.objective.figure);
-                    judge::judge_windows(windows, watch.counts(), samples, &run)
+                    judge::judge_windows(&asked.slo.objective, windows, watch.counts(), samples, &run)
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };
@@ -162,8 +183,19 @@ impl Tally {
         Some(Verdict { status, on_inconclusive: self.header.objectives.on_inconclusive, slos })
     }
 
-    fn population(&self, asked: &Asked, account: &Account) -> Population<'_> {
+    /// The verdict on a target that did not answer the request before the run. `None`: nothing was asked.
+    pub(super) fn verdict_unanswered(&self) -> Option<Verdict> {
+        let asked = &self.objectives.asked;
+        let slos = asked.iter().map(|asked| document(&asked.slo, &Judgement::unanswered())).collect();
+        let on_inconclusive = self.header.objectives.on_inconclusive;
+        (!asked.is_empty()).then_some(Verdict { status: VerdictStatus::Fail, on_inconclusive, slos })
+    }
+
+    fn population(&self, asked: &Asked, account: &Account, unseen_share: f64) -> Population<'_> {
         let objectives = &self.objectives;
+        let unseen = |n: u64| objectives.unseen.max((unseen_share * n as f64).ceil() as u64).min(n);
+        let hindered = self.totals.track(Series::Hindered);
+        let measured = &self.totals.counters.measured;
         let apart = asked.operation.and_then(|number| {
             Some((objectives.operations.get(&number)?, self.totals.operations.get(number)?))
         });
@@ -172,6 +204,7 @@ impl Tally {
             let counts = Counts {
                 arrivals: response.count() + censored.count() + failed + account.without_ending,
                 errors: failed + late,
+                failed: *failed,
                 open: censored.count() - late + account.without_ending,
             };
             return Population {
@@ -181,6 +214,14 @@ impl Tally {
                 open: account.without_ending,
                 history: &apart.history,
                 counts,
+                relief: Relief {
+                    hindered,
+                    unhindered: None,
+                    failed: measured.failed_hindered,
+                    timed_out_own: measured.timed_out_hindered,
+                    timed_out: late,
+                    unseen: unseen(counts.arrivals),
+                },
                 errors: &apart.ratios.errors,
                 mean: &apart.ratios.mean,
             };
@@ -194,12 +235,29 @@ impl Tally {
             counts: Counts {
                 arrivals: arrivals.scheduled,
                 errors: arrivals.failed + arrivals.timed_out,
+                failed: arrivals.failed,
                 open: arrivals.unfinished + arrivals.unsent,
+            },
+            relief: Relief {
+                hindered,
+                unhindered: Some(self.totals.track(Series::Unhindered)),
+                failed: measured.failed_hindered,
+                timed_out_own: measured.timed_out_hindered,
+                timed_out: arrivals.timed_out,
+                unseen: unseen(arrivals.scheduled),
             },
             errors: &objectives.whole.errors,
             mean: &objectives.whole.mean,
         }
     }
+}
+
+/// Does an objective say how many of these arrivals may fail? One on all arrivals speaks of each request, too.
+fn says_how_many_errors(header: &RunHeader, name: Option<&str>) -> bool {
+    let asked = header.objectives.slos.iter().filter_map(|text| Slo::parse(text).ok());
+    asked.into_iter().any(|slo| {
+        slo.objective.figure == Figure::Errors && (slo.name.is_none() || slo.name.as_deref() == name)
+    })
 }
 
 fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
@@ -244,6 +302,8 @@ fn reason(reason: Reason) -> VerdictReason {
         Reason::ThisRun => VerdictReason::ThisRun,
         Reason::Windows => VerdictReason::Windows,
         Reason::NotBelievable => VerdictReason::NotBelievable,
+        Reason::Generator => VerdictReason::Generator,
+        Reason::Unanswered => VerdictReason::Unanswered,
         Reason::Straddles => VerdictReason::Straddles,
         Reason::FewSamples => VerdictReason::FewSamples,
         Reason::NoInterval => VerdictReason::NoInterval,

@@ -1,6 +1,7 @@
 //! What became of a run that was to go on until a percentile is known well enough.
 
-use super::Tally;
+use super::intervals::Measured;
+use super::{Ending, Tally};
 use crate::document::{Distribution, Precision, RunStatus};
 use unblink_analysis::precision::relative_width;
 use unblink_core::time::Nanos;
@@ -11,6 +12,17 @@ impl Tally {
         let load = &self.header.load;
         let has_goal = load.precision.is_some() && self.part.is_none();
         has_goal && to < Nanos(load.warmup_ns + load.duration_ns)
+    }
+
+    /// How well a percentile of response time is known while the run goes on: its value, and its 95 % interval for a load
+    /// that ends when that is narrow enough.
+    pub fn known_so_far(&self, quantile: f64) -> Option<(u64, (u64, u64))> {
+        let ending = Ending::unknown(&self.header, self.end);
+        let account = self.account(&ending);
+        let (from, to) = self.load_window(&ending);
+        let validity = super::judge::validity(&self.assess(&ending, &account, from, to));
+        let measured = Measured { validity: &validity, from, to, open: account.without_ending };
+        self.interval_so_far(quantile, &measured)
     }
 
     /// Of a whole run: the load ended before its time and nobody interrupted it, so the goal was reached.

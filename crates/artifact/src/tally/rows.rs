@@ -3,7 +3,7 @@
 use super::share;
 use super::soak::SoakPoints;
 use super::transient::RowSums;
-use crate::document::SeriesRow;
+use crate::document::{EndedQuantile, SeriesRow};
 use unblink_analysis::evidence::Row as EvidenceRow;
 use unblink_analysis::quantile::Survival;
 use unblink_analysis::shapes;
@@ -127,6 +127,11 @@ impl Row {
         let value = |survival: &Survival, q| survival.quantile(q).map(|v| v.value_ns);
         let p99 = |track: &Track<u64>| value(&Survival::known(track), 0.99);
         let own = bank.counters.own;
+        let ended = Survival::new(response, bank.track(Series::ResponseCensored));
+        let of_ended = |q| {
+            let found = ended.quantile(q)?;
+            Some(EndedQuantile { ns: found.value_ns, censored: found.censored })
+        };
         Row {
             document: SeriesRow {
                 start_ns: interval.start.0,
@@ -143,6 +148,8 @@ impl Row {
                 response_p50_ns: value(&of_response, 0.5),
                 response_p99_ns: value(&of_response, 0.99),
                 response_max_ns: (response.count() > 0).then_some(response.max_ns),
+                ended_p50: of_ended(0.5),
+                ended_p99: of_ended(0.99),
                 service_p99_ns: p99(bank.track(Series::Service)),
                 generator_late_p99_ns: p99(bank.track(Series::GeneratorLate)),
                 busy_share: share(own.busy, own.total),
@@ -171,6 +178,8 @@ impl Row {
         a.response_p50_ns = a.response_p50_ns.max(b.response_p50_ns);
         a.response_p99_ns = a.response_p99_ns.max(b.response_p99_ns);
         a.response_max_ns = a.response_max_ns.max(b.response_max_ns);
+        a.ended_p50 = worse(a.ended_p50, b.ended_p50);
+        a.ended_p99 = worse(a.ended_p99, b.ended_p99);
         a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
         a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
         self.shape.join(&next.shape);
@@ -180,4 +189,10 @@ impl Row {
         self.total += next.total;
         a.busy_share = share(self.busy, self.total);
     }
+}
+
+/// The larger of two; beside one that is only known to be longer, so is the larger.
+fn worse(a: Option<EndedQuantile>, b: Option<EndedQuantile>) -> Option<EndedQuantile> {
+    let (Some(first), Some(second)) = (a, b) else { return a.or(b) };
+    Some(EndedQuantile { ns: first.ns.max(second.ns), censored: first.censored || second.censored })
 }

@@ -1,15 +1,16 @@
 //! What a simulated client left out or made up, and pages of several requests.
 
-use super::Tally;
-use crate::document::{IntervalKind, Quantile};
-use crate::simulated::{Fanout, Simulated, SlowerPages};
+use super::transient::Settled;
+use super::{Ending, Tally};
+use crate::document::{IntervalKind, LoadModel, Quantile, RunStatus};
+use crate::simulated::{Fanout, Simulated, SlowerPages, Waiting};
 use unblink_analysis::evidence::WrongClient;
 use unblink_analysis::quantile::{QUANTILES, Survival};
 use unblink_core::record::Series;
 use unblink_core::time::Nanos;
 
 impl Tally {
-    pub(super) fn simulated(&self) -> Option<Simulated> {
+    pub(super) fn simulated(&self, ending: &Ending) -> Option<Simulated> {
         let world = self.header.simulated.clone()?;
         let counters = &self.totals.counters;
         let sent = counters.measured.sent + counters.warmup.sent;
@@ -18,7 +19,8 @@ impl Tally {
         let length = Nanos(self.header.load.duration_ns);
         Some(Simulated {
             claimed: whole.map(|planned| super::per_second(planned, length)),
-            omitted: whole.map(|planned| planned.saturating_sub(counters.measured.due)),
+            omitted: whole.and_then(|planned| self.omitted(planned, ending)),
+            waiting: whole.and_then(|planned| self.waiting(planned)),
             invented: self.totals.track(Series::Response).count().saturating_sub(answered),
             requests_per_arrival: match sent {
                 0 => 0.0,
@@ -28,13 +30,45 @@ impl Tally {
         })
     }
 
+    /// Of the arrivals that were planned, those that never fell due though the load was offered. What is left out of the
+    /// figures fell due, and what lies behind the end of a load that was ended early was not to.
+    fn omitted(&self, planned: u64, ending: &Ending) -> Option<u64> {
+        let left_out = match &self.settled {
+            Some(Settled::From(left_out)) => left_out.due(),
+            _ => 0,
+        };
+        let planned = match &self.header.load.precision {
+            Some(_) => ending.scheduled.unwrap_or(planned),
+            None => planned,
+        };
+        let due = self.totals.counters.measured.due + left_out;
+        (ending.status == RunStatus::Complete).then(|| planned.saturating_sub(due))
+    }
+
+    /// What users who wait left out, by a plan of so many arrivals.
+    fn waiting(&self, planned: u64) -> Option<Waiting> {
+        let load = &self.header.load;
+        let users = load.users.filter(|_| load.model == LoadModel::Closed && planned > 0)?;
+        let interval_ns = load.duration_ns as f64 * f64::from(users) / planned as f64;
+        // Values that a correction made up stand in the response times alone.
+        let service = self.totals.track(Series::Service);
+        let usual_ns = (service.histogram.value_at_quantile(0.5) as f64).min(interval_ns);
+        let beside = |ns: u64| ((ns as f64 - usual_ns).max(0.0) / interval_ns).round() as u64;
+        let ended = [service, self.totals.track(Series::ServiceCensored)];
+        let bins = || ended.iter().flat_map(|track| track.histogram.iter_recorded());
+        let omitted = bins().map(|bin| beside(bin.value_iterated_to()) * bin.count_at_value()).sum();
+        let longest_ns = ended.iter().map(|track| track.max_ns).max().unwrap_or(0);
+        Some(Waiting { omitted, longest_ns, longest_omitted: beside(longest_ns) })
+    }
+
     /// The simulated client, if its figures are not what users feel.
-    pub(super) fn wrong_client(&self) -> Option<WrongClient<'_>> {
-        let simulated = self.simulated()?;
+    pub(super) fn wrong_client(&self, ending: &Ending) -> Option<WrongClient<'_>> {
+        let simulated = self.simulated(ending)?;
         let world = self.header.simulated.as_ref().filter(|world| !world.is_felt)?;
         Some(WrongClient {
             name: &world.client,
             omitted: simulated.omitted.unwrap_or(0),
+            waiting_omitted: simulated.waiting.map_or(0, |waiting| waiting.omitted),
             invented: simulated.invented,
         })
     }

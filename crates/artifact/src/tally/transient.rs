@@ -27,6 +27,13 @@ pub(super) struct LeftOut {
     censored: Track<u64>,
 }
 
+impl LeftOut {
+    /// Arrivals that fell due in it.
+    pub(super) fn due(&self) -> u64 {
+        self.outcomes.due
+    }
+}
+
 impl Tally {
     /// Nothing yet, for a run of which what lies before `cut` is left out.
     pub(crate) fn from_cut(header: RunHeader, cut: Cut) -> Tally {
@@ -124,6 +131,7 @@ fn of_whole_run(bank: &Bank<u64>) -> Counters {
     Counters {
         connections: counters.connections,
         bytes_received: counters.bytes_received,
+        users_begun: counters.users_begun,
         own: counters.own,
         ..Counters::default()
     }

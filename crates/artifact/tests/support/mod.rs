@@ -2,16 +2,20 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use unblink_artifact::document::{
-    Environment, Load, LoadModel, LoadPhase, RunStatus, Target, Tool, WorkerPriority,
+    Environment, FailedAttempts, Load, LoadModel, LoadPhase, RunStatus, Target, Tool, WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
 use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival, Series,
-    SlowArrival,
+    Bank, CELL_WIDTH, Cell, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival,
+    Series, SlowArrival,
 };
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos, SECOND_NS};
 
 pub const RATE: u64 = 100;
@@ -52,6 +56,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             }],
             users: None,
             think_ns: None,
+            ramp_up_ns: None,
             warmup_ns: warmup_s * SECOND_NS,
             warmup_auto: false,
             precision: None,
@@ -62,6 +67,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             pacing: Some("precise".into()),
             requests_max: None,
         },
+        targets_beyond: None,
         targets: ["GET /", "GET /two"]
             .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
             .to_vec(),
@@ -107,6 +113,9 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         outcomes.timed_out = random.below(99);
         outcomes.timed_out_never_sent = random.below(99);
         outcomes.timed_out_pool_full = random.below(99);
+        outcomes.timed_out_never_sent_own = random.below(99);
+        outcomes.timed_out_hindered = random.below(99);
+        outcomes.failed_hindered = random.below(99);
         (outcomes.unfinished, outcomes.unsent) = (random.below(99), random.below(99));
         outcomes
     };
@@ -143,6 +152,22 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     for _ in 0..random.below(20) {
         let intended = start.0.saturating_sub(random.below(TIMEOUT.0));
         bank.heat.add(intended, random.below(ROWS as u64) as usize, 1 + random.below(9) as u32);
+    }
+    bank.timeline.begin(start);
+    for i in 0..random.below(20) {
+        let mut any = || random.below(1 << 40);
+        let cell = Cell {
+            due: any(),
+            sent: any(),
+            ok: any(),
+            failed: any(),
+            timed_out: any(),
+            in_flight_max: any(),
+            backlog_max: any(),
+            ended_sent: any(),
+            ended_unsent: any(),
+        };
+        bank.timeline.put(start + Nanos(i * CELL_WIDTH.0), &cell);
     }
     for _ in 0..random.below(9) {
         let intended = Instant(random.next() >> 12);
@@ -285,7 +310,13 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         priority: Some(WorkerPriority::GivenUp),
         kept_awake: Some(true),
         by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+        failed_by_address: [(
+            "192.0.2.1:80".to_string(),
+            FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
+        )]
+        .into(),
         aborted: None,
+        preflight: None,
     }
 }
 
@@ -302,6 +333,7 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     assert_eq!(a.bank.sample, b.bank.sample);
     assert_eq!(a.bank.heat.column_width(), b.bank.heat.column_width());
     assert!(a.bank.heat.nonzero().eq(b.bank.heat.nonzero()));
+    assert_eq!(a.bank.timeline.cells(), b.bank.timeline.cells());
     let tracks = |interval: &Interval| {
         let of = |t: &unblink_core::record::Track<u64>| (t.bins().collect::<Vec<_>>(), t.sum_ns, t.max_ns);
         let series: Vec<_> = Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect();
@@ -310,4 +342,28 @@ pub fn assert_same(a: &Interval, b: &Interval) {
         (series, operations)
     };
     assert_eq!(tracks(a), tracks(b));
+}
+
+/// Even arrivals at a server that answers after 10 ms, and is changed.
+pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSpec)) -> Vec<Interval> {
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::Open {
+            phases: vec![Phase::hold(Rate::per_second(RATE), Nanos::from_secs(seconds))],
+            process: Process::Even,
+        },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout,
+        drain: None,
+        pool: Pool::Auto { max: 20_000 },
+        threads: 1,
+        idempotent: vec![true],
+        rate_cap: None,
+    })
+    .expect("a valid plan");
+    let mut server = ServerSpec::new(Service::Constant(Nanos(10 * MILLISECOND_NS)));
+    change(&mut server);
+    let mut intervals = Vec::new();
+    simulate(&plan, &WorldSpec::new(server), |interval| intervals.push(interval.clone()));
+    intervals
 }

@@ -15,6 +15,7 @@ EXAMPLES
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s
   unblink compare main/ branch/ --percentile p95   each holds the folders of 5 runs or more
   unblink compare baseline:main branch/            see unblink baseline
+  unblink compare knee-main/ knee-branch/          searches of unblink knee: has the highest rate changed?
   unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
   unblink compare plan.toml                        target, candidate and load in a file, see unblink init
   unblink compare --server 'service=exp(5ms)' --candidate-server 'service=exp(6ms)' -R 200 -d 30s
@@ -22,7 +23,8 @@ EXAMPLES
 
 EXIT STATUS
   0 no regression, or one run each   1 regression   2 wrong usage
-  3 no verdict   130 interrupted";
+  3 no verdict   130 interrupted
+  A target that fails the request before the runs: the candidate 1, the baseline 3";
 
 /// Two targets are measured in turn (ABBA), with the load of `unblink run`, or saved runs are read. One percentile
 /// decides; a difference counts when chance can't explain it and when it is large enough. With --server both are
@@ -30,7 +32,8 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct CompareArgs {
-    /// The baseline: a URL, the folder of a run, a folder that holds such folders, or baseline:NAME (in the history)
+    /// The baseline: a URL, the folder of a run or of a search (unblink knee), a folder that holds such folders, or
+    /// baseline:NAME (in the history)
     #[arg(value_name = "BASE")]
     pub baseline: Option<String>,
 
@@ -55,6 +58,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "PERCENTILE", default_value = "p99", help_heading = "Comparison",
           value_parser = steady::percentile)]
     pub percentile: f64,
+
+    /// Compare the arrivals of this request alone, by its name in the report, such as 'GET /items'
+    #[arg(long, value_name = "NAME", help_heading = "Comparison")]
+    pub request: Option<String>,
 
     /// A smaller relative difference is no regression
     #[arg(long, value_name = "PERCENT", default_value = "5%", help_heading = "Comparison",

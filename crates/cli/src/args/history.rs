@@ -1,10 +1,13 @@
 //! The history of runs: its commands and their flags, and those by which a run is kept in it.
 
+use super::value;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
+use unblink_artifact::harmless::is_harmful;
+use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_store::Location;
 
 /// Where the history is.
@@ -31,6 +34,14 @@ pub(crate) struct KeepArgs {
     pub tag: Vec<Tag>,
 }
 
+/// Runs from when on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Since {
+    Moment(Timestamp),
+    /// So long before now.
+    Ago(Nanos),
+}
+
 /// A key and its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Tag {
@@ -48,7 +59,7 @@ pub(crate) struct TagFilter {
 const HISTORY_HELP: &str = "\
 EXAMPLES
   unblink history
-  unblink history --target checkout --since 2026-01-01 --verdict fail
+  unblink history --target checkout --since 7d --verdict fail
   unblink history --tag branch=main --json | jq '.runs[].response_time'
 
 EXIT STATUS
@@ -71,7 +82,7 @@ pub(crate) struct HistoryArgs {
 
     /// So many runs at the most
     #[arg(long, value_name = "COUNT", default_value_t = 20, allow_hyphen_values = true,
-          value_parser = super::value::positive)]
+          value_parser = value::positive)]
     pub limit: u32,
 
     #[command(flatten)]
@@ -93,9 +104,9 @@ pub(crate) struct WhichArgs {
     #[arg(long, value_name = "KEY[=VALUE]", value_parser = tag_filter)]
     pub tag: Vec<TagFilter>,
 
-    /// Runs that began on this day or later (UTC), or at a time as in RFC 3339
-    #[arg(long, value_name = "DATE", value_parser = since)]
-    pub since: Option<Timestamp>,
+    /// Runs that began so long ago at the most (7d, 12h), or on this day or later (UTC), or at a time as in RFC 3339
+    #[arg(long, value_name = "TIME|DATE", value_parser = since)]
+    pub since: Option<Since>,
 }
 
 const TREND_HELP: &str = "\
@@ -103,31 +114,33 @@ EXAMPLES
   unblink trend                            the series of the newest run
   unblink trend 3f9a1c2e --percentile p95  the series of this run
   unblink trend --target checkout --tag branch=main --svg trend.svg
+  unblink trend nightly/                   the highest rate over the searches of unblink knee in a folder
 
-Runs of one load on one target are a series. A change stands when the runs in random order would show one as clear in
+Runs of one load on one target are a series, and so are searches for one objective from one machine. A change stands when the runs in random order would show one as clear in
 at most 1 of 100 cases; on either side of it there are three runs at the least.
 
 EXIT STATUS
   0 shown   2 wrong usage, or no such runs";
 
-/// Draw a percentile of response time over the runs of a series, and find where its level changed.
+/// Draw a percentile of response time over the runs of a series, or the highest rate over searches of `unblink knee`,
+/// and find where its level changed.
 #[derive(Args, Debug)]
 #[command(after_help = TREND_HELP)]
 pub(crate) struct TrendArgs {
-    /// The series of this run, as `unblink history` names it [default: the newest that fits]
-    #[arg(value_name = "RUN")]
-    pub run: Option<String>,
+    /// A run of the series [default: the newest that fits], or folders of `unblink knee`
+    #[arg(value_name = "RUN|FOLDER")]
+    pub runs: Vec<String>,
 
-    /// The percentile of response time
-    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = super::steady::percentile)]
-    pub percentile: f64,
+    /// The percentile of response time [default: p99]
+    #[arg(long, value_name = "PERCENTILE", value_parser = super::steady::percentile)]
+    pub percentile: Option<f64>,
 
     #[command(flatten)]
     pub which: WhichArgs,
 
-    /// The newest so many runs, 500 at the most
-    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=500))]
-    pub last: u32,
+    /// The newest so many runs, 500 at the most [default: 200]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub last: Option<u32>,
 
     /// The tag that runs go by [default: commit, or else label]
     #[arg(long, value_name = "KEY", value_parser = name)]
@@ -281,7 +294,7 @@ fn tag(text: &str) -> Result<Tag, String> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(format!("{text:?} is not a tag: expected KEY=VALUE, such as commit=3f2a91c"));
     };
-    if value.chars().count() > VALUE_MAX || value.chars().any(char::is_control) {
+    if value.chars().count() > VALUE_MAX || value.contains(is_harmful) {
         return Err(format!("the value of {key:?} is to be one line of at most {VALUE_MAX} characters"));
     }
     Ok(Tag { key: name(key)?, value: value.into() })
@@ -304,12 +317,21 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-fn since(text: &str) -> Result<Timestamp, String> {
+/// `7d`, `2026-01-31` or `2026-01-31T12:00:00Z`. A number alone would be taken for days, or for seconds, or for a year.
+fn since(text: &str) -> Result<Since, String> {
     let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
-    text.parse::<Timestamp>()
-        .ok()
-        .or_else(day)
-        .ok_or_else(|| format!("{text:?} is no day: expected 2026-01-31, or 2026-01-31T12:00:00Z"))
+    let moment = text.parse::<Timestamp>().ok().or_else(day).map(Since::Moment);
+    moment.or_else(|| ago(text).map(Since::Ago)).ok_or_else(|| {
+        format!("{text:?} is no time: expected such as 7d or 12h, 2026-01-31, or 2026-01-31T12:00:00Z")
+    })
+}
+
+/// Weeks, or a time as everywhere; a number alone is none.
+fn ago(text: &str) -> Option<Nanos> {
+    match text.strip_suffix('w') {
+        Some(weeks) => weeks.parse::<u64>().ok()?.checked_mul(7 * 24 * 60 * 60 * SECOND_NS).map(Nanos),
+        None => value::duration(text).ok().filter(|_| text.ends_with(char::is_alphabetic)),
+    }
 }
 
 #[cfg(test)]
@@ -329,7 +351,12 @@ mod tests {
     #[test]
     fn days_and_times() {
         assert_eq!(since("2026-01-31"), since("2026-01-31T00:00:00Z"));
-        for bad in ["", "yesterday", "2026-02-30", "12:00"] {
+        let days = |days: u64| Ok(Since::Ago(Nanos(days * 86_400_000_000_000)));
+        assert_eq!(
+            (since("7d"), since("2w"), since("36h")),
+            (days(7), days(14), Ok(Since::Ago(Nanos::from_secs(36 * 3600))))
+        );
+        for bad in ["", "yesterday", "2026-02-30", "12:00", "7", "-7d", "d", "7 days", "99999999999d"] {
             assert!(since(bad).is_err(), "{bad}");
         }
     }

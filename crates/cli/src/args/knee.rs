@@ -6,6 +6,7 @@ use super::sim::WorldArgs;
 use super::target::TargetArgs;
 use super::value;
 use crate::plan::requests::Planned;
+use crate::secrets;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::{Figure, Slo};
@@ -20,6 +21,8 @@ const HELP: &str = "\
 EXAMPLES
   unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms'
   unblink knee http://127.0.0.1:8080/ --slo 'p95 < 50ms' --start 500 --max 20k --then-latency
+  unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms' --at-least 5000/s        (a check for CI)
+  unblink knee http://127.0.0.1:8080/ --slo 'p99 < 200ms' --within 5m --resolution 10%
   unblink knee --resume unblink-knee/2026-01-31T12-00-00Z http://127.0.0.1:8080/ --slo 'p99 < 200ms'
   unblink knee plan.toml                           target, objective and [search] in a file, see unblink init
   unblink knee --server 'slots=1 service=exp(1ms)' --slo 'p99 < 50ms'      (in virtual time, see unblink sim)
@@ -27,10 +30,13 @@ EXAMPLES
 A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of what falls due
 is answered as expected, and what is in flight does not grow. Rates are doubled until one is not good, then the border
 is bisected, and every rate is tried again in another order. The answer is where the percentile reaches its limit, by a
-line through the trials near it, and is held for longer. A search takes 20 to 30 minutes of load.
+line through the trials near it, and is held for longer. A search takes 20 to 30 minutes of load; one that ends early
+(--within) answers with the highest rate that was good and the lowest that was not.
 
 EXIT STATUS
-  0 found   2 wrong usage   3 no answer can be trusted   130 interrupted (--resume goes on)";
+  0 found, or bracketed; with --at-least: surely met there   1 with --at-least: surely not   2 wrong usage
+  3 no answer can be trusted   130 interrupted (--resume goes on)
+  A target that fails the request before the first trial: 3, with --at-least 1";
 
 /// Find the highest rate at which the target meets an objective, where the curve bends, and what lies beyond.
 #[derive(Args, Clone, Debug)]
@@ -44,13 +50,18 @@ pub(crate) struct KneeArgs {
     #[arg(skip)]
     pub planned: Vec<Planned>,
 
-    /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'
+    /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'; of one request alone by
+    /// its name, as in 'GET /cart: p99 < 200ms'
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Search", value_parser = objective)]
     pub slo: Objective,
 
-    /// The first rate that is tried
-    #[arg(long, value_name = "RATE", default_value = "100", help_heading = "Search", value_parser = value::rate)]
-    pub start: Rate,
+    /// Ask only whether it is met at this rate: ends as soon as that is sure, and exits with 1 when it is not
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
+    pub at_least: Option<Rate>,
+
+    /// The first rate that is tried [default: that of --at-least, or 100]
+    #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
+    pub start: Option<Rate>,
 
     /// Try no higher rate than this [default: max-rate of the config file, or 1,000,000/s]
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
@@ -59,6 +70,10 @@ pub(crate) struct KneeArgs {
     /// Bisect until the border is known within this share of the rate
     #[arg(long, value_name = "PERCENT", default_value = "2%", help_heading = "Search", value_parser = resolution)]
     pub resolution: f64,
+
+    /// End when the load has lasted for this long in all; what is known by then is the answer
+    #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
+    pub within: Option<Nanos>,
 
     /// Load before each measurement
     #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Search", value_parser = value::duration)]
@@ -133,6 +148,8 @@ pub(crate) struct KneeArgs {
 pub(crate) struct Objective {
     /// As it was written.
     pub text: String,
+    /// Of the requests of this name; otherwise of all.
+    pub name: Option<String>,
     /// 0 to 1.
     pub quantile: f64,
     pub limit: Nanos,
@@ -142,12 +159,15 @@ fn objective(text: &str) -> Result<Objective, String> {
     let slo = Slo::parse(text).map_err(|error| error.to_string())?;
     let asked = &slo.objective;
     match asked.figure {
-        Figure::Quantile(quantile) if slo.name.is_none() && slo.windows.is_none() => {
+        Figure::Quantile(quantile) if slo.windows.is_none() => {
             // An SLO's limit is in ns here, and above 0.
-            Ok(Objective { text: slo.to_string(), quantile, limit: Nanos(asked.limit as u64) })
+            let (text, limit) = (slo.to_string(), Nanos(asked.limit as u64));
+            Ok(Objective { text, name: slo.name, quantile, limit })
         }
         _ => Err(format!(
-            "a search asks for one percentile of all response times, such as 'p99 < 200ms', not for {slo}"
+            "a search asks for one percentile of response time over the whole of a trial, such as 'p99 < 200ms', not for \
+             {}",
+            secrets::mask_objective(&slo.to_string())
         )),
     }
 }
@@ -169,6 +189,7 @@ mod tests {
         let found = objective(" p99.9 < 200ms ").unwrap();
         assert_eq!(found.limit, Nanos::from_millis(200));
         assert!((found.quantile - 0.999).abs() < 1e-12);
+        assert_eq!(objective("GET /cart: p99 < 1s").unwrap().name.as_deref(), Some("GET /cart"));
         for bad in [
             "",
             "p99",
@@ -176,7 +197,7 @@ mod tests {
             "p100 < 1s",
             "errors < 1%",
             "p99 < soon",
-            "a: p99 < 1s",
+            "a: errors < 1%",
             "p99 < 1s in 95% of 10s",
         ] {
             assert!(objective(bad).is_err(), "{bad}");

@@ -27,13 +27,18 @@ pub(crate) struct LoadArgs {
 
     /// This many users, each of whom waits for its answer (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
-          value_parser = value::positive)]
+          value_parser = value::users)]
     pub closed: Option<u32>,
 
     /// How long a user thinks between an answer and the next request
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub think: Option<Nanos>,
+
+    /// Over how long the users of --closed begin; measuring begins after it [default: the think time, or 100ms]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub ramp_up: Option<Nanos>,
 
     /// How long to measure [default: 30s, or until the requests of -n are sent]
     #[arg(short, long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,

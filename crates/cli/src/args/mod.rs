@@ -8,6 +8,7 @@ pub(crate) mod load;
 pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod run;
+pub(crate) mod short;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
@@ -70,6 +71,31 @@ pub(crate) enum Command {
         #[arg(value_enum, default_value_t = SchemaOf::Run)]
         document: SchemaOf,
     },
+    /// Print what makes a shell complete commands and flags
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
+}
+
+const MAN_HELP: &str = "\
+EXAMPLES
+  unblink man | man -l -
+  unblink man -o ~/.local/share/man/man1     unblink.1, unblink-run.1 and so on
+
+EXIT STATUS
+  0 printed or written   2 wrong usage";
+
+/// Print the manual page of unblink, or write the pages of all its commands into a folder.
+#[derive(clap::Args, Debug)]
+#[command(after_help = MAN_HELP)]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands into this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// Documents that have a schema.
@@ -79,6 +105,8 @@ pub(crate) enum SchemaOf {
     Run,
     /// Of a comparison: `compare --json`
     Compare,
+    /// Of a comparison of searches: `compare --json` with two folders of `knee`
+    CompareKnees,
     /// Of a search: `knee --json`
     Knee,
     /// Of what is wrong with plans: `plan check --json`
@@ -93,6 +121,8 @@ pub(crate) enum SchemaOf {
     History,
     /// Of a percentile over runs: `trend --json`
     Trend,
+    /// Of the highest rate over searches: `trend --json` with folders of `knee`
+    TrendKnees,
 }
 
 const DEMO_HELP: &str = "\
@@ -121,6 +151,7 @@ pub(crate) struct DemoArgs {
 
 const REPORT_HELP: &str = "\
 EXAMPLES
+  unblink report latest
   unblink report unblink-runs/2026-01-31T12-00-00Z
   unblink report DIR --from 10s --to 50s
   unblink report DIR --slo 'p99 < 200ms'           (judged anew)
@@ -136,8 +167,8 @@ EXIT STATUS
 #[derive(clap::Args, Debug)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
-    /// Folder of the run
-    #[arg(value_name = "DIR")]
+    /// Folder of the run, or its name in the history, or `latest`
+    #[arg(value_name = "DIR|RUN")]
     pub dir: PathBuf,
     /// Only what was recorded from here on, after the start
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
@@ -153,6 +184,8 @@ pub(crate) struct ReportArgs {
     /// Write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub store: history::StoreArgs,
 }
 
 /// Forms of the result, shared by every command that has one.

@@ -44,8 +44,8 @@ EXAMPLES
 EXIT STATUS
   0 shown   2 wrong usage";
 
-/// Shows each field with what it is when the plan leaves it out. Variables are shown by their names, and the values of
-/// headers that may be secret are masked.
+/// Shows each field with what it is when the plan leaves it out. Variables are shown by their names, and what may be
+/// secret is masked; with --as it becomes a variable, so that what is printed is a plan.
 #[derive(Args, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub(crate) struct ShowArgs {

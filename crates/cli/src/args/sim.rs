@@ -27,6 +27,7 @@ SCENARIOS (made for 60 s at 1,000/s)
 
 SERVER
   slots=N queue=N      served at once, the others wait; more than N that wait are answered 503
+  limit=50/s           more is answered 429; 50/s+20: after a quiet time 20 more at once (a token bucket)
   service=TIME         also exp(MEAN) lognormal(MEDIAN,SIGMA) pareto(LEAST,ALPHA) values(1ms:90,5ms:10)
                        ramp(FROM,TO,BEGIN,END)
   pause=200ms/500      every 500th request takes this long instead
@@ -43,11 +44,13 @@ CLIENTS
   wrk2                 a schedule for each of 50 connections, caught up with at twice the rate, first 10 s left out
   k6                   50 virtual users; what falls due while all are busy is dropped
   ycsb                 a schedule for each of 50 threads, counted from the send; ycsb-intended: from the schedule
+  cassandra-stress     one schedule that 50 threads share (its fixed=); with clock=sent its throttle=
   retry                users who give up after patience=1s and try again: attempts=3 back-off=100ms budget=PERCENT
   herd                 users who are turned away come back at once when somebody is answered: attempts=100 probe=1s
   or choice by choice, each also behind a name:
   schedule=static|static-local|dynamic|dynamic-local   late=queue|shift|drop   clock=intended|sent
-  correct=none|expected-interval[:TIME]|backfill   connections=auto|N   closed=N   catch-up=N   discard=TIME
+  correct=none|expected-interval[:TIME]|backfill   connections=auto|N   closed=N   burst=N
+  catch-up=N   discard=TIME
 
 NETWORK, GENERATOR
   --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'

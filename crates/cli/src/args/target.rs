@@ -11,7 +11,7 @@ use unblink_engine::pacing::Pacing;
 pub(crate) struct TargetArgs {
     /// Worker threads [default: one for each 50,000/s begun, at most one per processor]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
-          value_parser = value::positive)]
+          value_parser = value::threads)]
     pub threads: Option<u32>,
 
     /// What punctuality may cost

@@ -1,6 +1,8 @@
 //! Values on the command line: rates, times, sizes. Each error says what was expected.
 
-use unblink_core::schedule::{PHASE_MAX, Phase, RATE_MAX_PER_S, Rate};
+use crate::secrets;
+use unblink_core::plan::{THREADS_MAX, USERS_MAX};
+use unblink_core::schedule::{Phase, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate};
 use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_engine::expect::Needle;
 
@@ -44,7 +46,7 @@ pub(crate) enum Expectation {
     Contains(Needle),
 }
 
-/// `5000`, `5k`, `50/s`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
+/// `5000`, `5k`, `50/s`, `50rps`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
 /// each has its own.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let two = text.split_once("..").map(|(from, to)| vec![from, to]);
@@ -56,9 +58,9 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
         ));
     }
     let (last, first) = parts.split_last().ok_or("a rate is expected")?;
-    let own = first.iter().filter(|part| part.contains('/')).count();
+    let own = first.iter().filter(|part| has_unit(part)).count();
     let (last_amount, common) = split_unit(last)?;
-    if own > 0 && (own < first.len() || !last.contains('/')) {
+    if own > 0 && (own < first.len() || !has_unit(last)) {
         return Err(format!(
             "{text:?} is not clear: give each rate its unit, or one unit for all of them behind the last"
         ));
@@ -87,9 +89,24 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// Splits `50/1s` into the amount and the length of its unit.
+/// Requests per second, as many tools write it.
+const RPS: &str = "rps";
+
+fn has_unit(rate: &str) -> bool {
+    rate.contains('/') || without_rps(rate).is_some()
+}
+
+fn without_rps(rate: &str) -> Option<&str> {
+    let at = rate.len().checked_sub(RPS.len())?;
+    let (amount, unit) = rate.split_at_checked(at)?;
+    unit.eq_ignore_ascii_case(RPS).then_some(amount)
+}
+
+/// Splits `50/1s` or `50rps` into the amount and the length of its unit.
 fn split_unit(text: &str) -> Result<(&str, Nanos), String> {
-    let Some((amounts, unit)) = text.split_once('/') else { return Ok((text, Nanos::from_secs(1))) };
+    let Some((amounts, unit)) = text.split_once('/') else {
+        return Ok((without_rps(text).unwrap_or(text), Nanos::from_secs(1)));
+    };
     let length = match unit {
         "s" | "sec" | "second" => Nanos::from_secs(1),
         "m" | "min" | "minute" => Nanos::from_secs(60),
@@ -104,8 +121,8 @@ fn split_unit(text: &str) -> Result<(&str, Nanos), String> {
     Ok((amounts, length))
 }
 
-/// No rate is lower: one request in the longest stretch of load.
-const RATE_MIN: (u64, u64) = (1, PHASE_MAX.0 / SECOND_NS);
+/// No rate is lower: one request in the longest ramp.
+const RATE_MIN: (u64, u64) = (1, RAMP_LENGTH_MAX.0 / SECOND_NS);
 
 /// Exactly what is written, as a fraction.
 fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
@@ -163,7 +180,7 @@ fn no_number(digits: &str, whole: &str) -> Result<(), String> {
             "{whole:?} is negative: nothing can be sent less than never (give a rate above 0, such as 50/s)"
         )
     } else {
-        format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 30/m")
+        format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 50rps, 30/m")
     })
 }
 
@@ -173,11 +190,11 @@ fn plain_number(text: &str) -> Option<f64> {
     if !plain { None } else { text.replace('_', "").parse().ok() }
 }
 
-/// `200ms`, `30s`, `5m`, `1h30m`, `1.5s`; a bare number is seconds.
+/// `200ms`, `30s`, `5m`, `1h30m`, `7d`, `1.5s`; a bare number is seconds.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     let expected = || {
         format!(
-            "{text:?} is not a time: expected a number of seconds, or with a unit: 500us, 200ms, 30s, 5m, 1h30m"
+            "{text:?} is not a time: expected a number of seconds, or with a unit: 500us, 200ms, 30s, 5m, 1h30m, 7d"
         )
     };
     if let Some(seconds) = plain_number(text) {
@@ -196,6 +213,7 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
             "s" => 1e9,
             "m" | "min" => 60e9,
             "h" => 3600e9,
+            "d" => 86_400e9,
             _ => return Err(expected()),
         };
         total += amount * unit;
@@ -226,7 +244,22 @@ pub(crate) fn connections(text: &str) -> Result<Connections, String> {
 /// A whole number above 0, `k` allowed.
 pub(crate) fn positive(text: &str) -> Result<u32, String> {
     let n = count(text)?;
-    u32::try_from(n).map_err(|_| format!("{text:?} is too large"))
+    u32::try_from(n).map_err(|_| format!("{text:?} is too large: give at most {}", u32::MAX))
+}
+
+/// The same for users who wait.
+pub(crate) fn users(text: &str) -> Result<u32, String> {
+    at_most(USERS_MAX, "users", text)
+}
+
+/// The same for worker threads.
+pub(crate) fn threads(text: &str) -> Result<u32, String> {
+    at_most(THREADS_MAX, "threads", text)
+}
+
+fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
+    let fitting = u32::try_from(count(text)?).ok().filter(|&n| n <= max);
+    fitting.ok_or_else(|| format!("{text:?} are more {of_what} than there can be: give at most {max}"))
 }
 
 /// A whole number above 0, `k` and `m` allowed.
@@ -261,9 +294,11 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 
 /// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`.
 pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
+    // It may be the text of a condition whose name is wrong, and so a secret.
+    let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{text:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"
         )
     };
     let (name, value) = text.split_once('=').ok_or_else(expected)?;
@@ -313,6 +348,11 @@ mod tests {
         assert_eq!(shape("5k"), hold(5_000_000));
         assert_eq!(shape("1.5k/s"), hold(1_500_000));
         assert_eq!(shape("50/1s"), hold(50_000));
+        for text in ["100rps", "100 rps", "100RPS", "0.1krps"] {
+            assert_eq!(shape(text), hold(100_000), "{text}");
+        }
+        assert_eq!(shape("10..50rps"), shape("10/s..50/s"));
+        assert_eq!(shape("10rps..120/m"), shape("10..2"));
         assert_eq!(shape("30/m"), hold(500));
         assert_eq!(shape("3/10s"), hold(300));
         assert_eq!(shape("100..5000"), Ok(Shape::Ramp(milli(100_000), milli(5_000_000))));
@@ -346,6 +386,10 @@ mod tests {
             "10/m..60",
             "1/s,2,3/s",
             "1/s..2/x",
+            "rps",
+            "5rps/s",
+            "10rps..50",
+            "€rps",
         ] {
             assert!(shape(bad).is_err(), "{bad}");
         }
@@ -382,6 +426,7 @@ mod tests {
         assert_eq!(duration("30"), Ok(Nanos::from_secs(30)));
         assert_eq!(duration("1.5s"), Ok(Nanos::from_millis(1500)));
         assert_eq!(duration("1h30m"), Ok(Nanos::from_secs(5400)));
+        assert_eq!(duration("7d"), Ok(Nanos::from_secs(604_800)));
         assert_eq!(duration("1m30s500ms"), Ok(Nanos::from_millis(90_500)));
         for bad in ["", "s", "5 s", "-1s", "nan", "inf", "5x", "1s5", "99999999999999h"] {
             assert!(duration(bad).is_err(), "{bad}");

@@ -7,6 +7,7 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use unblink_artifact::bounded::{self, SMALL_BYTES_MAX};
 use unblink_report::format;
 
 const FILE: &str = "begun.json";
@@ -15,6 +16,8 @@ const FILE: &str = "begun.json";
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(super) struct Begun {
     percentile: f64,
+    #[serde(default)]
+    request: Option<String>,
     min_effect: f64,
     /// Fingerprints of both sides.
     asked: [String; 2],
@@ -23,7 +26,12 @@ pub(super) struct Begun {
 impl Begun {
     pub(super) fn of(args: &CompareArgs, first: &[Ready; 2]) -> Begun {
         let asked = [first[0].asked.clone(), first[1].asked.clone()];
-        Begun { percentile: args.percentile, min_effect: args.min_effect, asked }
+        Begun {
+            percentile: args.percentile,
+            request: args.request.clone(),
+            min_effect: args.min_effect,
+            asked,
+        }
     }
 
     pub(super) fn keep(&self, root: &Path) -> Result<()> {
@@ -36,7 +44,7 @@ impl Begun {
     /// Refuses to go on otherwise.
     pub(super) fn check(&self, root: &Path) -> Result<()> {
         let path = root.join(FILE);
-        let text = std::fs::read_to_string(&path).with_context(|| {
+        let text = bounded::read_text(&path, SMALL_BYTES_MAX).with_context(|| {
             format!(
                 "{path:?} can't be read: --resume needs the folder that an interrupted comparison has named"
             )
@@ -48,6 +56,12 @@ impl Begun {
                 "--resume {folder}: that comparison was begun with --percentile {} --min-effect {}%; give the same",
                 format::quantile_label(begun.percentile),
                 begun.min_effect * 100.0
+            );
+        }
+        if begun.request != self.request {
+            bail!(
+                "--resume {folder}: that comparison was begun {}; do the same",
+                begun.request.map_or("without --request".into(), |name| format!("with --request {name:?}"))
             );
         }
         let differs = |side: usize| begun.asked[side] != self.asked[side];

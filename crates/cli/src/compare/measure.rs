@@ -3,7 +3,8 @@
 use super::Measured;
 use super::side::{Ready, Source};
 use crate::args::compare::CompareArgs;
-use crate::{output, signals};
+use crate::run::preflight::Failed;
+use crate::{exit, output, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub(super) fn measure(
         }
         // Both, before a minute is spent on one.
         if !args.target.no_preflight && done[number] < args.runs {
-            first[number].preflight()?;
+            first[number].preflight().map_err(|error| of_side(side, error))?;
         }
     }
     let interruptions = signals::listen()?;
@@ -60,6 +61,17 @@ pub(super) fn measure(
     Ok(Measured { baseline, candidate, is_interrupted: !is_finished })
 }
 
+/// Says which side did not answer the request before the runs. A candidate that does not is a regression; without a baseline
+/// there is none.
+fn of_side(side: Side, error: anyhow::Error) -> anyhow::Error {
+    let said = format!("the {}: {}", side.name(), crate::explain_error(&error));
+    match (side, error.is::<Failed>()) {
+        (Side::Baseline, true) => exit::NoVerdict(said).into(),
+        (Side::Candidate, true) => error.context(said),
+        (_, false) => error.context(format!("the {}", side.name())),
+    }
+}
+
 struct Runner<'a> {
     args: &'a CompareArgs,
     sources: [Source; 2],
@@ -85,7 +97,7 @@ impl TrialRunner for Runner<'_> {
         if document.status == RunStatus::Interrupted {
             return Ok(None);
         }
-        let said = say(&document, args.percentile);
+        let said = say(&document, args);
         let all = 2 * args.runs;
         if !args.quiet {
             output::note(format_args!("run {} of {all}, {:<9}  {said}", turn.number, side.name()));
@@ -144,16 +156,17 @@ fn next_number(side: &Path) -> u64 {
     numbers.max().unwrap_or(0) + 1
 }
 
-fn say(document: &RunDocument, quantile: f64) -> String {
+fn say(document: &RunDocument, args: &CompareArgs) -> String {
     if let Some(why) = left_out(document) {
         return match target_failed(document) {
             Some(how) => format!("failed: {}", format::plain(&how)),
             None => format!("left out: {}", format::plain(&why)),
         };
     }
-    let value = document.response_time.quantiles.iter().find(|q| q.q == quantile);
+    let response = document.response_time_of(args.request.as_deref());
+    let value = response.quantiles.iter().find(|q| q.q == args.percentile);
     let value = value.map_or("–".to_string(), |value| {
         format!("{}{}", if value.censored { "> " } else { "" }, format::duration(value.value))
     });
-    format::plain(&format!("{} {value}", format::quantile_label(quantile)))
+    format::plain(&format!("{} {value}", format::quantile_label(args.percentile)))
 }

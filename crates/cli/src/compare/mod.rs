@@ -1,6 +1,7 @@
 //! `unblink compare`: a baseline and a candidate, measured in turn or read from their folders.
 
 mod begun;
+mod knees;
 mod measure;
 mod side;
 
@@ -34,6 +35,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8> {
     match places(args)? {
         Places::Measured(sources) => measured(args, sources),
         Places::Saved(baseline, candidate) => saved(args, baseline, candidate),
+        Places::Knees(baseline, candidate) => knees::saved(args, &baseline, &candidate),
     }
 }
 
@@ -52,6 +54,8 @@ enum Places {
     Measured([Source; 2]),
     /// Folders of runs.
     Saved(Vec<PathBuf>, Vec<PathBuf>),
+    /// Folders of searches.
+    Knees(Vec<PathBuf>, Vec<PathBuf>),
 }
 
 fn places(args: &CompareArgs) -> Result<Places> {
@@ -101,6 +105,11 @@ fn places(args: &CompareArgs) -> Result<Places> {
             Ok(Places::Saved(first, second))
         }
         (Place::Runs(base), Some(Place::Runs(candidate))) => Ok(Places::Saved(base, candidate)),
+        (Place::Knees(base), Some(Place::Knees(candidate))) => Ok(Places::Knees(base, candidate)),
+        (Place::Knees(_), None) => bail!("--a-a deals out runs; of searches give two folders"),
+        (Place::Knees(_), Some(_)) | (_, Some(Place::Knees(_))) => {
+            bail!("one side is a search of unblink knee, and the other is not: what is to be compared?")
+        }
         _ => bail!(
             "one side is a URL, the other is recorded: runs that are not measured in turn can't tell a change of the \
              target from one of the machine; give two URLs, or record both sides and give two folders"
@@ -113,6 +122,8 @@ enum Place<'a> {
     Url(&'a str),
     /// Folders of runs.
     Runs(Vec<PathBuf>),
+    /// Folders of searches.
+    Knees(Vec<PathBuf>),
 }
 
 impl Place<'_> {
@@ -123,12 +134,21 @@ impl Place<'_> {
         if let Some(name) = text.strip_prefix(BASELINE) {
             return history::baseline_folders(name, store).map(Place::Runs);
         }
-        if !Path::new(text).is_dir() {
+        let folder = history::record(Path::new(text), store)?;
+        if !folder.is_dir() {
+            // A folder's name holds no secret; a URL without its scheme may.
+            let is_name = !text.contains(['@', '?', '#', '=']);
+            let shown = if is_name { text.to_string() } else { secrets::mask_wrong_url(text) };
             bail!(
-                "{text:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder nor {BASELINE}NAME"
+                "{shown:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder nor a run of the history nor \
+                 {BASELINE}NAME"
             );
         }
-        Ok(Place::Runs(compare::run_folders(Path::new(text))?))
+        let knees = compare::knee_folders(&folder);
+        if !knees.is_empty() {
+            return Ok(Place::Knees(knees));
+        }
+        Ok(Place::Runs(compare::run_folders(&folder)?))
     }
 }
 
@@ -199,6 +219,7 @@ fn compared(args: &CompareArgs, measured: Measured) -> Result<CompareDocument> {
         candidate: measured.candidate,
         interrupted: measured.is_interrupted,
         quantile: args.percentile,
+        request: args.request.clone(),
         effect_min: args.min_effect,
         a_a: args.a_a,
         tool: environment::tool(),
@@ -208,16 +229,15 @@ fn compared(args: &CompareArgs, measured: Measured) -> Result<CompareDocument> {
 }
 
 fn present(args: &CompareArgs, document: &CompareDocument, folder: Option<&Path>) -> Result<u8> {
-    let json = output::to_json(document)? + "\n";
     if let Some(folder) = folder {
-        output::write_beside(&folder.join(DOCUMENT), &json);
+        output::write_beside(&folder.join(DOCUMENT), &(output::to_json(document)? + "\n"));
         output::write_beside(&folder.join(PAGE), &unblink_report::compare::html(document));
     }
     match args.json {
-        true => output::print(&json)?,
-        false => output::print(&unblink_report::compare::terminal(document, &output::style()))?,
+        true => output::print_json(document)?,
+        false => output::print_report(&unblink_report::compare::terminal(document, &output::style()))?,
     }
-    if let Some(folder) = folder {
+    if let Some(folder) = folder.filter(|folder| folder.join(PAGE).is_file()) {
         let text = format!("Page  {}", folder.join(PAGE).display());
         match args.json {
             true => output::note(format_args!("{text}")),

@@ -107,7 +107,7 @@ impl Ready {
     /// Asks a real target once.
     pub(super) fn preflight(&self) -> Result<()> {
         match &self.run {
-            Run::Real(prepared) => run::preflight_all(&prepared.job, &prepared.header.targets),
+            Run::Real(prepared) => run::preflight::all(&prepared.job, &prepared.header.targets),
             Run::Simulated(_) => Ok(()),
         }
     }

@@ -6,8 +6,8 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_artifact::folder::RUN_FILE;
-use unblink_artifact::history::{HistoryDocument, indexed};
-use unblink_store::Store;
+use unblink_artifact::history::{HistoryDocument, IndexedRun, indexed};
+use unblink_store::{Location, Store, StoreError};
 
 /// So many runs are taken in at a time: other writers wait no longer than that.
 const AT_ONCE: usize = 50;
@@ -35,10 +35,18 @@ pub(crate) fn index(args: &IndexArgs) -> Result<u8> {
             folders.len()
         );
     }
-    let mut store = Store::open(&location)?;
-    for some in runs.chunks(AT_ONCE) {
-        store.put(some)?;
-    }
+    let mut store = match taken_in(&location, &runs) {
+        Err(error) if error.is_damage() => {
+            let aside =
+                location.put_aside().with_context(|| format!("{error}, but it can't be put aside"))?;
+            output::note(format_args!(
+                "note: the history in {location} is damaged; it is {} now, and {location} is a new one",
+                aside.display()
+            ));
+            taken_in(&location, &runs)?
+        }
+        taken => taken?,
+    };
     if !args.json {
         let (count, all) = (runs.len(), folders.len());
         output::print(&format!("{count} of {all} runs are in {} now\n", store.place()))?;
@@ -49,6 +57,16 @@ pub(crate) fn index(args: &IndexArgs) -> Result<u8> {
     known.sort_by(|a, b| b.started_at.cmp(&a.started_at));
     known.dedup_by(|a, b| a.id == b.id);
     list(HistoryDocument::new(store.place(), known, false), true)
+}
+
+fn taken_in(location: &Location, runs: &[IndexedRun]) -> Result<Store, StoreError> {
+    let mut store = Store::open(location)?;
+    for some in runs.chunks(AT_ONCE) {
+        store.put(some)?;
+    }
+    // A damaged file may take things in and not give them back.
+    runs.first().map_or(Ok(()), |run| store.find(&run.id).map(drop))?;
+    Ok(store)
 }
 
 /// Folders of runs in `dir`, or itself. Links are not followed: they may lead round in a circle.

@@ -4,17 +4,22 @@ mod index;
 mod keep;
 mod label;
 mod place;
+mod record;
 mod trend;
 
 pub(crate) use index::index;
 pub(crate) use keep::keep;
 pub(crate) use label::{baseline, baseline_folders, tag};
+pub(crate) use record::record;
 pub(crate) use trend::trend;
 
-use crate::args::history::{HistoryArgs, RunNameArgs, StoreArgs, WhichArgs};
+use crate::args::history::{HistoryArgs, RunNameArgs, Since, StoreArgs, WhichArgs};
+use crate::clock;
 use crate::{exit, output};
 use anyhow::{Result, bail};
+use jiff::Timestamp;
 use std::path::Path;
+use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::replay;
 use unblink_artifact::history::{HistoryDocument, IndexedRun, run_id};
 use unblink_report::history as report;
@@ -46,22 +51,28 @@ pub(crate) fn show(args: &RunNameArgs) -> Result<u8> {
         return list(HistoryDocument::new(store.place(), vec![run], false), true);
     }
     let folder = Path::new(&run.folder);
-    let text = match recorded(folder, &run) {
-        Ok(mut text) => {
-            text += &format!("\nRun     {}", run.id);
-            if !report::labels(&run).is_empty() {
-                text += &format!("\nLabels  {}", report::labels(&run));
-            }
-            text + &format!("\nRecord  {}\n", folder.display())
+    match recorded(folder, &run) {
+        Ok(document) => {
+            let labels = report::labels(&run);
+            let named = (!labels.is_empty()).then_some(("Labels", labels));
+            let places: Vec<(&str, String)> = [("Run", run.id.clone())]
+                .into_iter()
+                .chain(named)
+                .chain([("Record", folder.display().to_string())])
+                .collect();
+            output::print_report(&unblink_report::terminal::render_with(
+                &document,
+                &output::style(),
+                &places,
+            ))?
         }
-        Err(why) => report::one(&run, &why, &output::style()),
-    };
-    output::print(&text)?;
+        Err(why) => output::print_report(&report::one(&run, &why, &output::style()))?,
+    }
     Ok(exit::OK)
 }
 
-/// The report from the run's folder, or why there is none.
-fn recorded(folder: &Path, run: &IndexedRun) -> Result<String, String> {
+/// The document from the run's folder, or why there is none.
+fn recorded(folder: &Path, run: &IndexedRun) -> Result<RunDocument, String> {
     if !folder.is_dir() {
         return Err(format!("The folder {} is not there any more.", folder.display()));
     }
@@ -71,14 +82,14 @@ fn recorded(folder: &Path, run: &IndexedRun) -> Result<String, String> {
     if run_id(&document) != run.id {
         return Err(format!("The folder {} holds another run now.", folder.display()));
     }
-    Ok(unblink_report::terminal::render(&document, &output::style()))
+    Ok(document)
 }
 
 /// Prints runs as they were asked for.
 fn list(document: HistoryDocument, json: bool) -> Result<u8> {
     match json {
-        true => output::print(&(output::to_json(&document)? + "\n"))?,
-        false => output::print(&report::list(&document, &output::style()))?,
+        true => output::print_json(&document)?,
+        false => output::print_report(&report::list(&document, &output::style()))?,
     }
     Ok(exit::OK)
 }
@@ -87,8 +98,18 @@ fn filter(which: &WhichArgs) -> Filter {
     Filter {
         target: which.target.clone(),
         tags: which.tag.iter().map(|tag| (tag.key.clone(), tag.value.clone())).collect(),
-        since: which.since,
+        since: which.since.map(Since::at),
         ..Filter::default()
+    }
+}
+
+impl Since {
+    /// When that is, counted from now where it is a length of time.
+    fn at(self) -> Timestamp {
+        match self {
+            Since::Moment(moment) => moment,
+            Since::Ago(length) => clock::before(length),
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Trials against a real target, each with a run folder of its own.
 
 use super::{criterion, rest};
-use crate::args::knee::KneeArgs;
+use crate::args::knee::{KneeArgs, Objective};
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
-use crate::run::{self, Prepared, Watched, execute_watched, prepare};
+use crate::run::{self, Prepared, Watched, execute_watched, objectives, prepare};
 use crate::signals::Interruptions;
 use crate::{asked, output};
 use anyhow::Result;
@@ -14,9 +14,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_analysis::evidence;
-use unblink_analysis::experiment::{Ended, Gather, Outcome, Step, Trial, TrialRunner};
+use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Trial, TrialRunner};
+use unblink_analysis::slo::Slo;
 use unblink_artifact::document::RunStatus;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
+use unblink_artifact::tally::operation_called;
 use unblink_core::dispatch::Pool;
 use unblink_core::time::Nanos;
 use unblink_engine::preflight::preflight;
@@ -32,7 +34,7 @@ pub(super) struct Runner {
     /// Number of the first trial of this process: nothing has been sent before it.
     first: u32,
     interruptions: Interruptions,
-    not_at_rest: Option<KneeRefusal>,
+    refused: Option<KneeRefusal>,
     /// The last trial left requests behind that were never answered.
     is_littered: bool,
 }
@@ -47,14 +49,25 @@ enum Rest {
 
 /// The target in words, once everything about it has been checked, and what is asked of it.
 pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
-    let prepared = prepare(&run_args(args, args.start, args.settle, args.measure))?;
+    let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
+    let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
+    objectives::check(&[slo], &[], &header.targets, &header.operations)?;
     let asked = asked::of_target(&prepared, &args.target, args.connections, &args.planned);
     Ok((prepared.target_line, asked))
 }
 
+/// The same search, with the request that it is about called as the report calls it.
+pub(super) fn named(args: &KneeArgs) -> Result<KneeArgs> {
+    let Some(given) = &args.slo.name else { return Ok(args.clone()) };
+    let requests = run::requests(&run_args(args, super::start(args), args.settle, args.measure))?;
+    let slo = Slo { name: Some(requests.called(given)), ..Slo::parse(&args.slo.text)? };
+    let objective = Objective { text: slo.to_string(), name: slo.name, ..args.slo.clone() };
+    Ok(KneeArgs { slo: objective, ..args.clone() })
+}
+
 /// Checks what can be told without the network.
 pub(super) fn planned(args: &KneeArgs) -> Result<()> {
-    run::planned(&run_args(args, args.start, args.settle, args.measure)).map(drop)
+    run::planned(&run_args(args, super::start(args), args.settle, args.measure)).map(drop)
 }
 
 impl Runner {
@@ -65,7 +78,7 @@ impl Runner {
         interruptions: Interruptions,
     ) -> Result<Runner> {
         let (args, folder) = (args.clone(), folder.to_path_buf());
-        Ok(Runner { args, folder, first, interruptions, not_at_rest: None, is_littered: false })
+        Ok(Runner { args, folder, first, interruptions, refused: None, is_littered: false })
     }
 
     /// The backlog has been answered or given up. What was given up may still keep the target busy: an answer to a
@@ -105,7 +118,7 @@ impl super::Runner for Runner {
     }
 
     fn refusal(&self) -> Option<KneeRefusal> {
-        self.not_at_rest.clone()
+        self.refused.clone()
     }
 }
 
@@ -124,7 +137,7 @@ impl TrialRunner for Runner {
                 Rest::Reached => {}
                 Rest::None => {
                     let (code, rate_per_s) = (RefusalCode::NotAtRest, trial.rate.as_per_s());
-                    self.not_at_rest = Some(KneeRefusal { code, rate_per_s, why: None });
+                    self.refused = Some(KneeRefusal { code, rate_per_s, why: None });
                     return Ok(None);
                 }
                 Rest::Interrupted => return Ok(None),
@@ -134,7 +147,12 @@ impl TrialRunner for Runner {
             Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
             Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
         };
-        let mut gather = Gather::new(trial, criterion(&self.args), self.args.timeout, pool);
+        let name = self.args.slo.name.as_deref();
+        let header = &prepared.header;
+        // Where there is only one, its requests are all.
+        let operation = name.and_then(|name| operation_called(&header.operations, &header.targets, name)?);
+        let criterion = Criterion { operation, ..criterion(&self.args) };
+        let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
         let watched = Watched {
@@ -145,7 +163,16 @@ impl TrialRunner for Runner {
                 if gather.may_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         };
-        let (document, _) = execute_watched(prepared, &folder, &self.interruptions, watched)?;
+        let (document, _) = match execute_watched(prepared, &folder, &self.interruptions, watched) {
+            Ok(run) => run,
+            Err(error) => {
+                let failed = error.downcast::<run::preflight::Failed>()?;
+                output::note(format_args!("error: {failed}"));
+                let (code, why) = (RefusalCode::Preflight, Some(failed.what()));
+                self.refused = Some(KneeRefusal { code, rate_per_s: trial.rate.as_per_s(), why });
+                return Ok(None);
+            }
+        };
         // There is a trial to report now.
         self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
@@ -177,6 +204,7 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         rate: Some(Shape::Hold(rate)),
         closed: None,
         think: None,
+        ramp_up: None,
         shape: None,
         peak_for: None,
         duration: Some(measure),

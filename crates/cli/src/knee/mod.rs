@@ -13,7 +13,7 @@ use unblink_analysis::experiment::knee::{Knee, Settings};
 use unblink_analysis::experiment::{Criterion, Experiment, Outcome, Step, Trial, TrialRunner, drive};
 use unblink_artifact::compare::run_folders;
 use unblink_artifact::knee::{
-    Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, document,
+    Journal, KneeDocument, KneeHeader, KneeQuestion, KneeRefusal, KneeStatus, RefusalCode, document,
 };
 use unblink_core::schedule::{RATE_MAX_PER_S, Rate};
 use unblink_core::time::Nanos;
@@ -23,6 +23,9 @@ use unblink_report::{format, knee as report};
 const MEASURE_MAX_TIMES: u64 = 8;
 /// Quarters of the window are looked at by themselves, and intervals last a second.
 const MEASURE_MIN: Nanos = Nanos::from_secs(4);
+
+/// The first rate unless told otherwise.
+const START_PER_S: u64 = 100;
 
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
@@ -43,6 +46,7 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
             search(args, settings, target, |_, _| Ok(runner))
         }
         (true, false) => {
+            let args = &live::named(args)?;
             let target = live::target(args)?;
             let interruptions = signals::listen()?;
             search(args, settings, target, |folder, first| {
@@ -59,10 +63,11 @@ pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
         true => simulated::Runner::new(args).map(drop)?,
         false => live::planned(args)?,
     }
+    let asked = if is_simulated(args) { args.slo.clone() } else { live::named(args)?.slo };
     let rate = |rate: Rate| format::rate(rate.as_per_s());
     Ok(format!(
         "a search for the highest rate with {}, from {} to {} at the most",
-        args.slo.text,
+        asked.text,
         rate(settings.start),
         rate(settings.max)
     ))
@@ -115,15 +120,36 @@ fn finish(args: &KneeArgs, folder: &Path, document: &KneeDocument) -> Result<u8>
     output::write_beside(&folder.join("knee.json"), &(output::to_json(document)? + "\n"));
     output::write_beside(&folder.join("report.html"), &report::html(document));
     match args.json {
-        true => output::print(&(output::to_json(document)? + "\n"))?,
-        false => output::print(&report::terminal(document, &output::style()))?,
+        true => output::print_json(document)?,
+        false => output::print_report(&report::terminal(document, &output::style()))?,
     }
     output::say_where(folder, args.json)?;
-    Ok(match document.status {
-        KneeStatus::Found | KneeStatus::AtLeast => exit::OK,
-        KneeStatus::Refused => exit::INVALID,
-        KneeStatus::Interrupted => exit::INTERRUPTED,
-    })
+    Ok(code(document))
+}
+
+fn code(document: &KneeDocument) -> u8 {
+    if document.status == KneeStatus::Interrupted {
+        return exit::INTERRUPTED;
+    }
+    // A target that does not answer once surely does not meet it, either.
+    let is_unanswered =
+        document.refused.as_ref().is_some_and(|refused| refused.code == RefusalCode::Preflight);
+    if let Some(asked) = document.at_least {
+        if is_unanswered {
+            return exit::FAILED;
+        }
+        return match asked.is_reached {
+            Some(true) => exit::OK,
+            Some(false) => exit::FAILED,
+            None => exit::INVALID,
+        };
+    }
+    let ends = document.bracket.map(|bracket| (bracket.good_per_s, bracket.missed_from_per_s));
+    match (document.status, ends) {
+        (KneeStatus::Found | KneeStatus::AtLeast, _) => exit::OK,
+        (KneeStatus::Bracketed, Some((Some(_), Some(_)))) => exit::OK,
+        _ => exit::INVALID,
+    }
 }
 
 /// The search's folder with its journal, begun or gone on with; finished trials are handed to `search`.
@@ -135,6 +161,11 @@ fn open(
     if let Some(folder) = &args.resume {
         let (journal, header, trials) =
             Journal::resume(folder).with_context(|| format!("can't resume the search in {folder:?}"))?;
+        // A search whose time was up goes on when it is given more.
+        let header = KneeHeader {
+            question: KneeQuestion { within_ns: question.within_ns, ..header.question },
+            ..header
+        };
         if header.question != question {
             bail!(
                 "--resume {}: that search was begun with other flags: {}; give the same ones, or begin anew",
@@ -180,7 +211,7 @@ fn is_simulated(args: &KneeArgs) -> bool {
 }
 
 fn criterion(args: &KneeArgs) -> Criterion {
-    Criterion { quantile: args.slo.quantile, limit: args.slo.limit }
+    Criterion { quantile: args.slo.quantile, limit: args.slo.limit, operation: None }
 }
 
 fn rest(args: &KneeArgs) -> Nanos {
@@ -199,7 +230,14 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
             format::plain(&format::rate(highest.as_per_s()))
         );
     }
-    if args.start > max {
+    if let Some(asked) = args.at_least.filter(|asked| *asked > max) {
+        bail!(
+            "--at-least {} is above the highest rate that may be tried, {} (--max)",
+            format::plain(&format::rate(asked.as_per_s())),
+            format::plain(&format::rate(max.as_per_s()))
+        );
+    }
+    if start(args) > max {
         bail!("--start is above --max: begin at a lower rate");
     }
     if args.measure < MEASURE_MIN {
@@ -213,18 +251,26 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
     if measure_max < args.measure {
         bail!("--measure-max is below --measure: a rate can't be measured for at most less than at least");
     }
+    let shortest = Nanos(args.settle.0.saturating_add(args.measure.0));
+    if let Some(within) = args.within.filter(|within| *within < shortest) {
+        bail!(
+            "--within {} is not even one trial: --settle and --measure are {} together",
+            format::plain(&format::moment(within.0)),
+            format::plain(&format::moment(shortest.0))
+        );
+    }
     if args.timeout <= args.slo.limit {
         bail!(
             "--timeout {} is not above the limit of the objective ({}): what times out could not be told from what \
              is just too slow",
             format::plain(&format::duration(args.timeout.0)),
-            args.slo.text
+            secrets::mask_objective(&args.slo.text)
         );
     }
     Ok(Settings {
         quantile: args.slo.quantile,
         limit: args.slo.limit,
-        start: args.start,
+        start: start(args),
         max,
         resolution: args.resolution,
         settle: args.settle,
@@ -232,7 +278,13 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
         measure_max,
         seed: args.seed,
         then_latency: args.then_latency,
+        within: args.within,
+        at_least: args.at_least,
     })
+}
+
+fn start(args: &KneeArgs) -> Rate {
+    args.start.or(args.at_least).unwrap_or(Rate::per_second(START_PER_S))
 }
 
 fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, String)) -> KneeQuestion {
@@ -256,6 +308,9 @@ fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, Stri
         rest_ns: rest(args).0,
         timeout_ns: args.timeout.0,
         seed: settings.seed,
+        operation: args.slo.name.clone(),
+        at_least_per_s: settings.at_least.map(Rate::as_per_s),
+        within_ns: settings.within.map(|within| within.0),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{criterion, rest};
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::args::value::Connections;
+use crate::secrets;
 use crate::sim::Described;
 use anyhow::{Result, bail};
 use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner};
@@ -21,6 +22,12 @@ pub(super) struct Runner {
 
 impl Runner {
     pub(super) fn new(args: &KneeArgs) -> Result<Runner> {
+        if args.slo.name.is_some() {
+            bail!(
+                "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
+                secrets::mask_objective(&args.slo.text)
+            );
+        }
         let described = Described::new(&args.world)?;
         let pool = match args.connections {
             Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(CONNECTIONS_MAX) },

@@ -54,9 +54,9 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<u8> {
     drop(folder);
     let document = document(args, &definition, unblink_lab::audit(&cells), cells);
     if args.json {
-        output::print(&(output::to_json(&document)? + "\n"))?;
+        output::print_json(&document)?;
     } else {
-        output::print(&lab::audit(&document, &output::style()))?;
+        output::print_report(&lab::audit(&document, &output::style()))?;
     }
     Ok(code(&document))
 }

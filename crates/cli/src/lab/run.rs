@@ -49,9 +49,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         output::write_beside(&lab.folder.join(format!("{name}.svg")), &picture);
     }
     if args.json {
-        output::print(&(output::to_json(&document)? + "\n"))?;
+        output::print_json(&document)?;
     } else {
-        output::print(&lab::terminal(&document, &output::style()))?;
+        output::print_report(&lab::terminal(&document, &output::style()))?;
         output::print(&format!("\nCells   {0}\nReport  {0}/report.html\n", lab.folder.display()))?;
     }
     Ok(match document.rows.iter().any(|row| row.problem.is_some()) {
@@ -76,7 +76,11 @@ pub(super) fn cases(names: &[String], length: Duration) -> Result<Vec<Case>> {
     let wanted = if names == ["all"] { all() } else { names.to_vec() };
     let case = |name: &String| {
         Case::preset(name, length).with_context(|| {
-            format!("no scenario is called {name:?}; there are {}, and all", all().join(", "))
+            format!(
+                "no scenario is called {name:?}; there are {}, {one} and all (but for {one})",
+                all().join(", "),
+                one = Scenario::ONE_SERVER
+            )
         })
     };
     let mut cases: Vec<Case> = Vec::new();

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::time::Duration;
-use unblink_core::time::Nanos;
+use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_lab::{Baseline, ClockStart, Gate, Scenario, Server, ServerConfig, Summary, Tls};
 use unblink_report::format;
 
@@ -14,7 +14,7 @@ use unblink_report::format;
 pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     let scenario = scenario(args)?;
     let line = scenario.describe();
-    let hint = hint(&scenario, args.clock);
+    let hint = hint(&scenario, args.clock, args.made_for);
     let mut config = ServerConfig::new(scenario);
     config.listen = args.listen;
     config.clock = match args.clock {
@@ -28,6 +28,13 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     config.tls = tls(args)?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let server = Server::bind(config)?;
+    // Before the address is told: whoever knows it may already end this.
+    let stopper = server.stopper();
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(|_| stopper.stop()))
+        .context("can't listen for Ctrl-C")?;
     if let Some(path) = &args.write_cert {
         output::write(path, server.certificate_pem().unwrap_or_default())?;
     }
@@ -38,19 +45,13 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
         let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
         output::print(&format!("{line}\nlistening on {url} until Ctrl-C{hint}\n"))?;
     }
-    let stopper = server.stopper();
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("can't listen for Ctrl-C")?;
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || signals.forever().for_each(|_| stopper.stop()))
-        .context("can't listen for Ctrl-C")?;
     let summary = server.run()?;
     print_summary(&summary, args)?;
     Ok(exit::OK)
 }
 
 /// When something is to be seen, if that is not from the first request on: a run of the usual length may miss it.
-fn hint(scenario: &Scenario, clock: Clock) -> Option<String> {
+fn hint(scenario: &Scenario, clock: Clock, made_for: Nanos) -> Option<String> {
     let gates = scenario.gates.iter().map(|gate| {
         let last = gate.period_ns.saturating_mul(u64::from(gate.count.saturating_sub(1)));
         let what = if gate.count > 1 { "the first pause begins" } else { "the stall begins" };
@@ -63,17 +64,19 @@ fn hint(scenario: &Scenario, clock: Clock) -> Option<String> {
     let all: Vec<_> = gates.chain(ramp).collect();
     let (what, begin, _) = all.iter().copied().min_by_key(|event| event.1).filter(|event| event.1 > 0)?;
     let end = all.iter().map(|event| event.2).max()?;
-    // As much after a stall as before it.
-    let enough = Nanos(end.max(begin.saturating_mul(2))).as_secs_f64() / 10.0;
+    // As much after a stall as before it, in whole seconds; never more than the run for which the events were placed.
+    let least = end.max(begin.saturating_mul(2));
+    let whole = least.div_ceil(SECOND_NS) * SECOND_NS;
+    let enough = if (least..whole).contains(&made_for.0) { made_for.0 } else { whole };
     let zero = match clock {
         Clock::First => "the first request",
         Clock::Process => "the start",
         Clock::Arm => "POST /_lab/arm",
     };
     Some(format!(
-        "{what} {} after {zero}: run for at least {} s",
+        "{what} {} after {zero}: run for at least {}",
         format::plain(&format::moment(begin)),
-        enough.ceil() * 10.0
+        format::plain(&format::moment(enough))
     ))
 }
 
@@ -194,13 +197,30 @@ mod tests {
 
     #[test]
     fn each_scenario_says_for_how_long_to_run() {
-        let said = |name: &str| hint(&Scenario::preset(name).expect("known"), Clock::First);
+        let made_for = |name: &str, ms: u64| {
+            let scenario = Scenario::preset(name).expect("known").for_length(ms * 1_000_000);
+            hint(&scenario, Clock::First, Nanos::from_millis(ms))
+        };
+        let said = |name: &str| made_for(name, 60_000);
         let stall = "the stall begins 30 s after the first request: run for at least 60 s";
         assert_eq!(said("stall").as_deref(), Some(stall));
         let ramp = "the ramp begins 20 s after the first request: run for at least 50 s";
         assert_eq!(said("ramp").as_deref(), Some(ramp));
         let pauses = "the first pause begins 9.5 s after the first request: run for at least 60 s";
         assert_eq!(said("pauses").as_deref(), Some(pauses));
-        assert_eq!((said("healthy"), said("saturation")), (None, None));
+        assert_eq!((said("healthy"), said("saturation"), said("one-server")), (None, None, None));
+        // Never longer than the run that it was asked to fit.
+        let stall = "the stall begins 6 s after the first request: run for at least 12 s";
+        assert_eq!(made_for("stall", 12_000).as_deref(), Some(stall));
+        let pauses = "the first pause begins 396 ms after the first request: run for at least 2.5 s";
+        assert_eq!(made_for("pauses", 2_500).as_deref(), Some(pauses));
+        for ms in (1_000..120_000).step_by(1_500) {
+            for name in ["stall", "pauses", "early"] {
+                let said = made_for(name, ms).expect("an event");
+                let (_, least) = said.rsplit_once("at least ").expect("a length");
+                let least = crate::args::value::duration(&least.replace(' ', "")).expect("a time");
+                assert!(least <= Nanos::from_millis(ms), "{name} for {ms} ms: {said}");
+            }
+        }
     }
 }

@@ -26,9 +26,9 @@ pub(crate) fn tools(args: &ToolsArgs) -> Result<u8> {
                 })
             })
             .collect();
-        output::print(&(output::to_json(&all)? + "\n"))?;
+        output::print_json(&all)?;
     } else {
-        output::print(&lab::tools(&lines, &output::style()))?;
+        output::print_report(&lab::tools(&lines, &output::style()))?;
     }
     Ok(exit::OK)
 }

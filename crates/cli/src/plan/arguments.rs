@@ -22,7 +22,7 @@ const WORLD: &str = "world";
 /// Flags of which those on the one side make those on the other pointless.
 const ALTERNATIVES: [(&[&str], &[&str]); 7] = [
     (&["output"], &["resume"]),
-    (&["rate", "arrivals"], &["closed", "think"]),
+    (&["rate", "arrivals"], &["closed", "think", "ramp-up"]),
     (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
     (&["closed"], &["precision", "precision-of", "max-duration"]),
     (&["body"], &["body-file"]),
@@ -46,7 +46,12 @@ pub(crate) fn given(cli: &Command, argv: &[OsString]) -> Result<Option<(For, Str
     let raw = std::iter::once(id).chain(more).filter_map(|id| sub.get_raw(id)).flatten();
     let mut positional = raw.map(|value| value.to_string_lossy().into_owned());
     let plans: Vec<String> = match command {
-        For::Run | For::Knee | For::Compare => positional.filter(|name| super::file::is_plan(name)).collect(),
+        For::Run | For::Knee => {
+            let is_meant = |name: &String| super::file::is_plan(name) || super::file::is_json(name);
+            positional.filter(is_meant).collect()
+        }
+        // A run's document may be named for its folder.
+        For::Compare => positional.filter(|name| super::file::is_plan(name)).collect(),
         For::Sim => positional.next().into_iter().collect(),
     };
     match plans.as_slice() {

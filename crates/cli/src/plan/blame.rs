@@ -5,6 +5,8 @@ use super::fields::For;
 use super::file::{Given, PlanFile, Text};
 use super::source::{Pointed, Wrong};
 use crate::args::Cli;
+use crate::errors::{each, several};
+use crate::secrets;
 use anyhow::{Error, anyhow};
 use clap::CommandFactory;
 use std::ffi::OsString;
@@ -13,6 +15,10 @@ use unblink_analysis::slo::{AbortRule, Slo};
 
 /// The error with its place in the plan; with the plan's name alone where no field is named, as when one is missing.
 pub(super) fn pointed(plan: &PlanFile, error: Error) -> Error {
+    several(each(error).into_iter().map(|error| pointed_one(plan, error)).collect())
+}
+
+fn pointed_one(plan: &PlanFile, error: Error) -> Error {
     if error.chain().any(|cause| cause.is::<Pointed>()) {
         return error;
     }
@@ -26,6 +32,10 @@ pub(super) fn pointed(plan: &PlanFile, error: Error) -> Error {
 /// The same for a command line beside the plan: what the user's own flags are to blame for stays as it is.
 /// `all` is the command line with the plan's fields, of which some make way for the user's.
 pub(super) fn pointed_if_named(plan: &PlanFile, user: &[OsString], all: &[OsString], error: Error) -> Error {
+    several(each(error).into_iter().map(|error| one_pointed_if_named(plan, user, all, error)).collect())
+}
+
+fn one_pointed_if_named(plan: &PlanFile, user: &[OsString], all: &[OsString], error: Error) -> Error {
     let said = without_name(plan, &error);
     let is_used = |given: &Given| {
         let flag = format!("--{}", given.field.name);
@@ -57,7 +67,9 @@ fn place(plan: &PlanFile, said: &str, is_used: impl Fn(&Given) -> bool) -> Optio
             _ => None,
         };
         let quoted = |text: &str| said.contains(&format!("{text:?}"));
-        quoted(&text.raw) || meant.is_some_and(|meant| quoted(&meant))
+        // By a name as it was given, or without its parameters.
+        let said = |text: &str| quoted(text) || quoted(&secrets::mask_objective(text));
+        said(&text.raw) || meant.is_some_and(|meant| said(&meant))
     };
     let mentioned = |given: &Given| {
         let at = flags(&given.field.name).iter().filter_map(|flag| named_at(said, flag)).min()?;
@@ -65,7 +77,9 @@ fn place(plan: &PlanFile, said: &str, is_used: impl Fn(&Given) -> bool) -> Optio
         Some((at, quoted.or(given.values.first())?.at.clone()))
     };
     let urls = [&plan.target, &plan.candidate].into_iter().flatten();
-    let of_url = urls.filter(|url| said.contains(&url.raw)).map(|url| url.at.clone()).next();
+    let is_of_url =
+        |url: &&Text| said.contains(&url.raw) || said.contains(&secrets::mask_wrong_url(&url.raw));
+    let of_url = urls.filter(is_of_url).map(|url| url.at.clone()).next();
     plan.given
         .iter()
         .filter(|given| is_used(given))

@@ -3,11 +3,13 @@
 use super::fields::{self, Field, Kind};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
-use super::{write, yaml};
-use anyhow::{Context, Result};
+use super::yaml;
+use crate::errors::several;
+use anyhow::{Context, Result, anyhow};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use unblink_analysis::slo::{AbortRule, Slo};
+use unblink_engine::bounded;
 
 /// The table of requests.
 pub(crate) const REQUESTS: &str = "requests";
@@ -32,6 +34,8 @@ pub(crate) struct PlanFile {
     pub requests: Vec<Request>,
     /// In the order of the text.
     pub given: Vec<Given>,
+    /// Where something stands that is not to be shown, in bytes of the text.
+    pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
     pub to_look_at: bool,
 }
@@ -69,12 +73,37 @@ pub(crate) fn is_plan(name: &str) -> bool {
     !name.contains("://") && matches!(extension, Some("toml" | "yaml" | "yml"))
 }
 
+/// Is this the name of a plan as JSON?
+pub(crate) fn is_json(name: &str) -> bool {
+    !name.contains("://") && Path::new(name).extension().is_some_and(|extension| extension == "json")
+}
+
+/// Why a file of this name is none, and what to do.
+pub(crate) fn no_plan(name: &str) -> anyhow::Error {
+    match is_json(name) {
+        true => anyhow!(
+            "{name:?} is no plan by its name: plans are TOML or YAML. JSON is YAML, too: name the file {:?}",
+            Path::new(name).with_extension("yaml").display().to_string()
+        ),
+        false => anyhow!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml"),
+    }
+}
+
+/// The value of this field can be no secret: it is for whoever reads the report, or a file's name.
+pub(crate) fn is_public(name: &str) -> bool {
+    let of_requests = ["name", "method", "body-file"].contains(&name);
+    of_requests || (fields::named(name).is_some() && !["header", "body", "expect"].contains(&name))
+}
+
 /// Reads and checks a plan.
 pub(crate) fn read(path: &Path) -> Result<PlanFile> {
     let missing = || format!("can't read the plan {path:?} (`unblink init` writes one)");
-    let size = std::fs::metadata(path).with_context(missing)?.len();
-    anyhow::ensure!(size <= BYTES_MAX, "the plan {path:?} has {size} bytes: a plan has at most {BYTES_MAX}");
-    let text = std::fs::read_to_string(path).with_context(missing)?;
+    let bytes = bounded::read(path, BYTES_MAX).with_context(missing)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line =
+            1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+        anyhow!("{}:{line}: this line is not UTF-8, as a plan must be", path.display())
+    })?;
     parse(path, text)
 }
 
@@ -82,15 +111,23 @@ pub(crate) fn read(path: &Path) -> Result<PlanFile> {
 pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     let source = Source { name: path.display().to_string(), text };
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    let root = if is_toml { tree::of_toml(&source.text) } else { yaml::of_yaml(&source.text) };
-    let read = root.and_then(|root| Reader { text: &source.text }.plan(root));
-    match read {
-        Ok(Parts { target, candidate, requests, given }) => {
-            let path = path.to_path_buf();
-            Ok(PlanFile { path, source, target, candidate, requests, given, to_look_at: false })
-        }
-        Err(wrong) => Err(source.error(&wrong)),
+    let root = if is_toml {
+        tree::of_toml(&source.text)
+    } else {
+        yaml::of_yaml(&source.text).map_err(|one| vec![one])
+    };
+    let root =
+        root.map_err(|wrong| several(wrong.iter().map(|wrong| source.error_in_no_plan(wrong)).collect()))?;
+    let mut hidden = Vec::new();
+    root.secrets("", &mut hidden);
+    let mut reader = Reader { text: &source.text, wrong: Vec::new() };
+    let Parts { target, candidate, requests, given } = reader.plan(root);
+    if !reader.wrong.is_empty() {
+        reader.wrong.sort_by_key(|wrong| wrong.at.start);
+        return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
+    let path = path.to_path_buf();
+    Ok(PlanFile { path, source, target, candidate, requests, given, hidden, to_look_at: false })
 }
 
 impl PlanFile {
@@ -111,29 +148,14 @@ impl PlanFile {
 
     /// An error that points into the plan.
     pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
-        self.source.error_hiding(wrong, &self.secrets())
-    }
-
-    /// Where something stands that is not to be shown.
-    fn secrets(&self) -> Vec<Range<usize>> {
-        let given = self.given.iter().flat_map(|given| {
-            given.values.iter().map(|text| (given.field.name.as_str(), text)).collect::<Vec<_>>()
-        });
-        let urls = [&self.target, &self.candidate].into_iter().flatten().map(|text| (TARGET, text));
-        let of_requests = self.requests.iter().flat_map(|request| {
-            let headers = request.headers.iter().map(|text| ("header", text));
-            let body = request.body.iter().map(|text| ("body", text));
-            headers.chain(body).chain(std::iter::once(("url", &request.url)))
-        });
-        let all = given.chain(urls).chain(of_requests);
-        all.filter(|(name, text)| write::shown(name, text) != text.raw)
-            .map(|(_, text)| text.at.clone())
-            .collect()
+        self.source.error_hiding(wrong, &self.hidden)
     }
 }
 
+/// Reads the tree, and goes on behind what is wrong in it.
 struct Reader<'a> {
     text: &'a str,
+    wrong: Vec<Wrong>,
 }
 
 #[derive(Default)]
@@ -145,65 +167,43 @@ struct Parts {
 }
 
 impl Reader<'_> {
-    fn plan(&self, root: Node) -> Result<Parts, Wrong> {
-        let mut parts = Parts::default();
-        for (key, node) in table(root, "a plan is a table of fields")? {
-            let sections = fields::sections();
-            match key.name.as_str() {
-                TARGET => parts.target = Some(self.text_of(node)?),
-                CANDIDATE => parts.candidate = Some(self.text_of(node)?),
-                REQUESTS => parts.requests = self.requests(node)?,
-                name if sections.contains(&name) => parts.given.extend(self.section(name, node)?),
-                name => {
-                    let belongs = fields::named(name).map(|field| &field.section);
-                    let all = sections.iter().copied().chain([TARGET, CANDIDATE, REQUESTS]);
-                    return Err(match belongs {
-                        Some(section) => Wrong {
-                            help: Some(format!("it belongs into [{section}]")),
-                            ..Wrong::new(key.at, format!("{name:?} stands outside of its section"))
-                        },
-                        None => {
-                            let list = all.clone().collect::<Vec<_>>().join(", ");
-                            let message = format!("a plan has no {name:?}; there are {list}");
-                            Wrong::new(key.at, message).or_rather(name, all)
-                        }
-                    });
-                }
-            }
-        }
-        Ok(parts)
+    /// What there is, if nothing is wrong with it.
+    fn kept<T>(&mut self, read: Result<T, Wrong>) -> Option<T> {
+        read.map_err(|wrong| self.wrong.push(wrong)).ok()
     }
 
-    fn section(&self, section: &str, node: Node) -> Result<Vec<Given>, Wrong> {
+    fn plan(&mut self, root: Node) -> Parts {
+        let mut parts = Parts::default();
+        for (key, node) in self.kept(table(root, "a plan is a table of fields")).unwrap_or_default() {
+            match key.name.as_str() {
+                TARGET => parts.target = self.kept(text_of(node)),
+                CANDIDATE => parts.candidate = self.kept(text_of(node)),
+                REQUESTS => parts.requests = self.requests(node),
+                name if fields::sections().contains(&name) => parts.given.extend(self.section(name, node)),
+                _ => self.wrong.push(unknown_section(&key)),
+            }
+        }
+        parts
+    }
+
+    fn section(&mut self, section: &str, node: Node) -> Vec<Given> {
         let own = || fields::all().iter().filter(|field| field.section == section);
         let mut given = Vec::new();
-        for (key, node) in table(node, "a section is a table of fields")? {
+        for (key, node) in self.kept(table(node, "a section is a table of fields")).unwrap_or_default() {
             let Some(field) = own().find(|field| field.name == key.name) else {
-                return Err(unknown_field(section, &key));
+                self.wrong.push(unknown_field(section, &key));
+                continue;
             };
-            let values = self.values(field, node)?;
+            let Some(values) = self.kept(values(field, node)) else { continue };
             for value in &values {
-                self.check(field, value)?;
+                let checked = self.check(field, value);
+                self.kept(checked);
             }
             if !values.is_empty() {
                 given.push(Given { field, values });
             }
         }
-        Ok(given)
-    }
-
-    fn values(&self, field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
-        match (field.kind, node.value) {
-            // YAML knows three spellings (version 1.2, section 10.3.2).
-            (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
-                "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
-                "false" | "False" | "FALSE" => Ok(Vec::new()),
-                _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
-            },
-            (Kind::Many, Value::List(items)) => items.into_iter().map(|item| self.text_of(item)).collect(),
-            (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
-            (_, value) => Ok(vec![self.text_of(Node { at: node.at, value })?]),
-        }
+        given
     }
 
     /// The value in the eyes of its flag.
@@ -231,31 +231,33 @@ impl Reader<'_> {
         })
     }
 
-    fn requests(&self, node: Node) -> Result<Vec<Request>, Wrong> {
-        let Value::List(items) = node.value else {
-            return Err(Wrong::new(node.at, "requests is a list of tables, each with its url"));
-        };
-        items.into_iter().map(|item| self.request(item)).collect()
+    fn requests(&mut self, node: Node) -> Vec<Request> {
+        match node.value {
+            Value::List(items) => items.into_iter().filter_map(|item| self.request(item)).collect(),
+            _ => {
+                self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
+                Vec::new()
+            }
+        }
     }
 
-    fn request(&self, node: Node) -> Result<Request, Wrong> {
+    fn request(&mut self, node: Node) -> Option<Request> {
         let at = node.at.clone();
-        let (mut one, mut url, mut headers) = (Vec::new(), None, Vec::new());
-        for (key, node) in table(node, "a request is a table with its url")? {
-            match key.name.as_str() {
-                "url" => url = Some(self.text_of(node)?),
-                "header" => {
-                    headers = match node.value {
-                        Value::List(items) => {
-                            items.into_iter().map(|item| self.text_of(item)).collect::<Result<_, _>>()?
-                        }
-                        value => vec![self.text_of(Node { at: node.at, value })?],
-                    }
+        let entries = self.kept(table(node, "a request is a table with its url"))?;
+        let has_url = entries.iter().any(|(key, _)| key.name == "url");
+        let (mut one, mut headers) = (Vec::new(), Vec::new());
+        for (key, node) in entries {
+            match (key.name.as_str(), node.value) {
+                ("header", Value::List(items)) => {
+                    headers.extend(items.into_iter().filter_map(|item| self.kept(text_of(item))));
                 }
-                name if OF_REQUEST.contains(&name) => one.push((key, self.text_of(node)?)),
-                name => {
+                ("header", value) => headers.extend(self.kept(text_of(Node { at: node.at, value }))),
+                (name, value) if OF_REQUEST.contains(&name) => {
+                    one.extend(self.kept(text_of(Node { at: node.at, value })).map(|text| (key, text)));
+                }
+                (name, _) => {
                     let message = format!("a request has no {name:?}; there are {}", OF_REQUEST.join(", "));
-                    return Err(Wrong::new(key.at, message).or_rather(name, OF_REQUEST));
+                    self.wrong.push(Wrong::new(key.at, message).or_rather(name, OF_REQUEST));
                 }
             }
         }
@@ -263,32 +265,38 @@ impl Reader<'_> {
             let place = one.iter().position(|(key, _)| key.name == name)?;
             Some(one.swap_remove(place).1)
         };
-        let request = Request {
-            name: take("name"),
-            method: take("method"),
-            body: take("body"),
-            body_file: take("body-file"),
-            url: url.ok_or_else(|| {
-                Wrong::new(at.clone(), "this request has no url: give a path, such as \"/cart\"")
-            })?,
-            headers,
-            at,
-        };
-        match (&request.body, &request.body_file) {
-            (Some(_), Some(file)) => Err(Wrong::new(file.at.clone(), "this request has a body already")),
-            _ => Ok(request),
+        let (url, body, body_file) = (take("url"), take("body"), take("body-file"));
+        if !has_url {
+            let message = "this request has no url: give a path, such as \"/cart\"";
+            self.wrong.push(Wrong::new(at.clone(), message));
         }
+        if let (Some(_), Some(file)) = (&body, &body_file) {
+            self.wrong.push(Wrong::new(file.at.clone(), "this request has a body already"));
+        }
+        Some(Request { name: take("name"), method: take("method"), body, body_file, url: url?, headers, at })
     }
+}
 
-    fn text_of(&self, node: Node) -> Result<Text, Wrong> {
-        match node.value {
-            Value::Scalar(raw) if !raw.is_empty() && raw != "~" => Ok(Text { raw, at: node.at }),
-            Value::Scalar(_) => {
-                Err(Wrong::new(node.at, "there is no value: give one, or leave the field out"))
-            }
-            Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, no list")),
-            Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, no table")),
-        }
+fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
+    match (field.kind, node.value) {
+        // YAML knows three spellings (version 1.2, section 10.3.2).
+        (Kind::Switch, Value::Scalar(text)) => match text.as_str() {
+            "true" | "True" | "TRUE" => Ok(vec![Text { raw: "true".into(), at: node.at }]),
+            "false" | "False" | "FALSE" => Ok(Vec::new()),
+            _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
+        },
+        (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
+        (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
+        (_, value) => Ok(vec![text_of(Node { at: node.at, value })?]),
+    }
+}
+
+fn text_of(node: Node) -> Result<Text, Wrong> {
+    match node.value {
+        Value::Scalar(raw) if !raw.is_empty() && raw != "~" => Ok(Text { raw, at: node.at }),
+        Value::Scalar(_) => Err(Wrong::new(node.at, "there is no value: give one, or leave the field out")),
+        Value::List(_) => Err(Wrong::new(node.at, "one value is expected here, no list")),
+        Value::Table(_) => Err(Wrong::new(node.at, "one value is expected here, no table")),
     }
 }
 
@@ -299,6 +307,19 @@ fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
         Value::Scalar(text) if text.is_empty() || text == "~" => Ok(Vec::new()),
         _ => Err(Wrong::new(node.at, otherwise)),
     }
+}
+
+fn unknown_section(key: &Key) -> Wrong {
+    let name = key.name.as_str();
+    if let Some(field) = fields::named(name) {
+        return Wrong {
+            help: Some(format!("it belongs into [{}]", field.section)),
+            ..Wrong::new(key.at.clone(), format!("{name:?} stands outside of its section"))
+        };
+    }
+    let all = || fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
+    let message = format!("a plan has no {name:?}; there are {}", all().collect::<Vec<_>>().join(", "));
+    Wrong::new(key.at.clone(), message).or_rather(name, all())
 }
 
 fn unknown_field(section: &str, key: &Key) -> Wrong {

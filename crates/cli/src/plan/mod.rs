@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 mod blame;
+mod export;
 mod fields;
 pub(crate) mod file;
 mod init;
@@ -18,6 +19,7 @@ mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command};
+use crate::errors::{each, several, without_secrets};
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use arguments::Requests;
@@ -38,7 +40,7 @@ pub(crate) fn command_line() -> Result<Cli> {
         None => Ok(crate::parse(argv)),
         Some((command, name)) => {
             if !file::is_plan(&name) {
-                bail!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml");
+                return Err(file::no_plan(&name));
             }
             let plan = file::read(Path::new(&name))?;
             let place =
@@ -82,7 +84,7 @@ pub(crate) fn plan(command: &PlanCommand) -> Result<u8> {
     match command {
         PlanCommand::Check(args) => check(args),
         PlanCommand::Show(args) => show(args),
-        PlanCommand::Schema => output::print(&schema::text()).map(|()| exit::OK),
+        PlanCommand::Schema => output::print_json(&schema::schema()).map(|()| exit::OK),
     }
 }
 
@@ -106,12 +108,17 @@ fn check(args: &CheckArgs) -> Result<u8> {
     if args.json {
         return check_as_json(args);
     }
+    let mut errors = Vec::new();
     for path in &args.files {
-        let plan = read_to_look_at(path)?;
-        let load = checked(&plan)?.summary;
-        output::print(&format::plain(&format!("{} is in order: {load}\n", path.display())))?;
+        match read_to_look_at(path).and_then(|plan| checked(&plan)) {
+            Ok(checked) => {
+                let line = format!("{} is in order: {}\n", path.display(), checked.summary);
+                output::print(&format::plain(&line))?;
+            }
+            Err(error) => errors.extend(each(error)),
+        }
     }
-    Ok(exit::OK)
+    if errors.is_empty() { Ok(exit::OK) } else { Err(several(errors)) }
 }
 
 /// Every plan, also behind one that is not in order.
@@ -124,14 +131,14 @@ fn check_as_json(args: &CheckArgs) -> Result<u8> {
             let file = path.display().to_string();
             let (load, errors) = match found {
                 Ok(checked) => (Some(format::plain(&checked.summary)), Vec::new()),
-                Err(error) => (None, vec![plan_error(&error, &file)]),
+                Err(error) => (None, each(error).iter().map(|error| plan_error(error, &file)).collect()),
             };
             PlanCheck { file, in_order: errors.is_empty(), load, errors }
         })
         .collect();
     let in_order = plans.iter().all(|plan| plan.in_order);
     let document = PlanCheckDocument { schema: PLAN_CHECK_SCHEMA.into(), in_order, plans };
-    output::print(&(output::to_json(&document)? + "\n"))?;
+    output::print_json(&document)?;
     Ok(if in_order { exit::OK } else { exit::USAGE })
 }
 
@@ -147,27 +154,38 @@ fn plan_error(error: &anyhow::Error, file: &str) -> PlanError {
 fn show(args: &ShowArgs) -> Result<u8> {
     let plan = read_to_look_at(&args.file)?;
     let checked = checked(&plan)?;
-    let fields = write::json(&plan, &write::shown);
-    let text = match args.form.or(args.json.then_some(Form::Json)) {
-        Some(Form::Json) => output::to_json(&fields)? + "\n",
-        Some(Form::Yaml) => write::yaml(&fields),
-        Some(Form::Toml) => write::toml(&fields),
+    match args.form.or(args.json.then_some(Form::Json)) {
+        Some(form) => output::print_document(&written(&plan, form)?)?,
         None => {
             let width = usize::from(output::style().width);
             let arrivals =
                 checked.arrivals.map(|n| format!(": {}", format::plural(n, "arrival", "arrivals")));
             let summary = format!("{}{}", checked.summary, arrivals.unwrap_or_default());
-            format!("{}{}{}", wrapped(&format::plain(&summary), width), checked.picture, resolved(&plan))
+            let summary = wrapped(&format::plain(&summary), width);
+            output::print(&format!("{summary}{}{}", checked.picture, resolved(&plan)))?;
         }
-    };
-    output::print(&text)?;
+    }
     Ok(exit::OK)
+}
+
+/// The plan in another form. What is not to be shown has become a variable, and whoever runs it is told which.
+fn written(plan: &PlanFile, form: Form) -> Result<String> {
+    let mut variables = export::Variables::default();
+    let fields = write::json(plan, &mut |name, text| variables.written(plan, name, text));
+    for note in &variables.notes {
+        output::note(format_args!("note: {note}: set it in the environment before a run"));
+    }
+    Ok(match form {
+        Form::Json => output::to_json(&fields)? + "\n",
+        Form::Yaml => write::yaml(&fields),
+        Form::Toml => write::toml(&fields),
+    })
 }
 
 fn read_to_look_at(path: &Path) -> Result<PlanFile> {
     let name = path.display().to_string();
     if !file::is_plan(&name) {
-        bail!("{name:?} is no plan: expected a file that ends in .toml, .yaml or .yml");
+        return Err(file::no_plan(&name));
     }
     Ok(PlanFile { to_look_at: true, ..file::read(path)? })
 }
@@ -185,6 +203,7 @@ fn planned(cli: &Cli) -> Result<(Option<unblink_core::plan::Plan>, String)> {
 }
 
 /// What a plan comes to.
+#[derive(Clone)]
 struct Checked {
     summary: String,
     /// Of the measured part, where a schedule says how many.
@@ -214,32 +233,54 @@ fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
 /// Reads the plan as every command would that it is for.
 fn checked(plan: &PlanFile) -> Result<Checked> {
     let mut checked = None;
+    let mut errors: Vec<anyhow::Error> = Vec::new();
     for (command, flags) in meant_for(plan) {
-        let words = ["unblink", command.name()].into_iter().chain(flags.iter().copied());
-        let argv: Vec<OsString> = words.map(OsString::from).collect();
-        let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
-        let cli = Cli::try_parse_from(all).map_err(|error| {
-            let text = error.to_string();
-            let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-            let said = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string();
-            blame::pointed(plan, anyhow!("{said}"))
-        })?;
-        let cli = with_requests(cli, requests);
-        let (core, summary) = planned(&cli).map_err(|error| blame::pointed(plan, error))?;
-        let picture = match core.as_ref().map(|core| (core.schedule(), core.spec().warmup)) {
-            Some((Some(schedule), warmup)) => picture::draw(schedule, warmup, output::style().width.into()),
-            Some((None, _)) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
-            None => "No rate is fixed beforehand: each follows from what came of those before.\n".to_string(),
-        };
-        let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
-        let arrivals = arrivals.map(|scheduled| scheduled.measured);
-        let first = checked.get_or_insert(Checked { summary: summary.clone(), arrivals, picture });
-        // A simulated run has the load of the real one.
-        if !first.summary.contains(&summary) {
-            first.summary += &format!("; {summary}");
+        match checked_as(plan, command, flags) {
+            Ok(one) => {
+                let first: &mut Checked = checked.get_or_insert_with(|| one.clone());
+                // A simulated run has the load of the real one.
+                if !first.summary.contains(&one.summary) {
+                    first.summary += &format!("; {}", one.summary);
+                }
+            }
+            // Several commands may say the same.
+            Err(error) => {
+                for error in each(error) {
+                    if errors.iter().all(|known| crate::explain_error(known) != crate::explain_error(&error))
+                    {
+                        errors.push(error);
+                    }
+                }
+            }
         }
     }
+    if !errors.is_empty() {
+        return Err(several(errors));
+    }
     checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
+}
+
+/// Reads it as one command would.
+fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> {
+    let words = ["unblink", command.name()].into_iter().chain(flags.iter().copied());
+    let argv: Vec<OsString> = words.map(OsString::from).collect();
+    let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
+    let cli = Cli::try_parse_from(all).map_err(|error| {
+        let text = without_secrets(error).to_string();
+        let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+        let said = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string();
+        blame::pointed(plan, anyhow!("{said}"))
+    })?;
+    let cli = with_requests(cli, requests);
+    let (core, summary) = planned(&cli).map_err(|error| blame::pointed(plan, error))?;
+    let picture = match core.as_ref().map(|core| (core.schedule(), core.spec().warmup)) {
+        Some((Some(schedule), warmup)) => picture::draw(schedule, warmup, output::style().width.into()),
+        Some((None, _)) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
+        None => "No rate is fixed beforehand: each follows from what came of those before.\n".to_string(),
+    };
+    let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
+    let arrivals = arrivals.map(|scheduled| scheduled.measured);
+    Ok(Checked { summary, arrivals, picture })
 }
 
 /// In lines of at most `width` columns, where words permit.
@@ -293,7 +334,7 @@ fn resolved(plan: &PlanFile) -> String {
             out += &format!("\n[{section}]\n{lines}");
         }
     }
-    let json = write::json(plan, &write::shown);
+    let json = write::json(plan, &mut write::shown);
     if let Some(requests) = json.get(file::REQUESTS) {
         let mut only = serde_json::Map::new();
         only.insert(file::REQUESTS.into(), requests.clone());

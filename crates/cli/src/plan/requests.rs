@@ -4,8 +4,12 @@
 use super::arguments::beside;
 use super::file::{PlanFile, Text};
 use super::source::Wrong;
-use crate::secrets;
+use crate::run::body::BodyFiles;
+use crate::run::request::{RequestSpec, header};
+use crate::run::url::Url;
+use crate::{errors, secrets};
 use anyhow::{Context, Result};
+use std::sync::Arc;
 
 /// A request of a plan, ready to be sent.
 #[derive(Clone, Debug)]
@@ -16,7 +20,7 @@ pub(crate) struct Planned {
     pub url_shown: String,
     pub method: Option<String>,
     pub headers: Vec<String>,
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Arc<[u8]>>,
     /// For messages.
     pub place: String,
 }
@@ -76,7 +80,8 @@ fn at_target(plan: &PlanFile, target: Address, instead: Option<&str>) -> Result<
         let place = || plan.source.name.clone();
         return Ok(target.map(|(url, shown)| plain(&url, &shown, place())).into_iter().collect());
     }
-    let request = |request: &super::file::Request| {
+    let mut files = BodyFiles::default();
+    let mut request = |request: &super::file::Request| {
         let raw = &request.url.raw;
         let path = filled_in(plan, &request.url)?;
         let (url, url_shown) = match (raw.starts_with('/'), &target) {
@@ -95,21 +100,16 @@ fn at_target(plan: &PlanFile, target: Address, instead: Option<&str>) -> Result<
                 None => (path, raw.clone()),
             },
         };
-        let file = |text: &Text| {
-            let path = beside(&plan.path, &text.raw);
-            std::fs::read(&path).map_err(|error| {
-                plan.error(&Wrong::new(
-                    text.at.clone(),
-                    format!("can't read the body file {path:?}: {error}"),
-                ))
-            })
+        let mut file = |text: &Text| {
+            let read = files.read(&beside(&plan.path, &text.raw));
+            read.map_err(|error| plan.error(&Wrong::new(text.at.clone(), crate::explain_error(&error))))
         };
         let body = match (&request.body, &request.body_file) {
-            (Some(text), _) => Some(filled_in(plan, text)?.into_bytes()),
+            (Some(text), _) => Some(filled_in(plan, text)?.into_bytes().into()),
             (None, Some(text)) => Some(file(text)?),
             (None, None) => None,
         };
-        Ok(Planned {
+        let planned = Planned {
             name: request.name.as_ref().map(|name| name.raw.clone()),
             url,
             url_shown,
@@ -117,9 +117,32 @@ fn at_target(plan: &PlanFile, target: Address, instead: Option<&str>) -> Result<
             headers: request.headers.iter().map(|header| filled_in(plan, header)).collect::<Result<_>>()?,
             body,
             place: format!("{}, line {}", plan.source.name, plan.source.line(request.at.start)),
-        })
+        };
+        check(plan, request, &planned)?;
+        Ok(planned)
     };
-    plan.requests.iter().map(request).collect()
+    errors::all(plan.requests.iter().map(&mut request))
+}
+
+/// Can it be sent? What is wrong is pointed at.
+fn check(plan: &PlanFile, request: &super::file::Request, planned: &Planned) -> Result<()> {
+    let wrong = |at: &Text, error: &anyhow::Error| {
+        let said = crate::explain_error(error);
+        let said = said.strip_prefix(&format!("{}: ", planned.place)).unwrap_or(&said).to_string();
+        plan.error(&Wrong::new(at.at.clone(), said))
+    };
+    // A path is as good as the target that it stands at.
+    let base = plan.target.as_ref().filter(|_| request.url.raw.starts_with('/')).unwrap_or(&request.url);
+    let of_url = planned.context(Url::parse(&planned.url)).map(drop).map_err(|error| wrong(base, &error));
+    let of_headers = request
+        .headers
+        .iter()
+        .zip(&planned.headers)
+        .map(|(text, line)| header(line).map(drop).map_err(|error| wrong(text, &error)));
+    errors::all(std::iter::once(of_url).chain(of_headers))?;
+    let sent = RequestSpec::planned(planned).and_then(|spec| spec.render());
+    let at = request.method.as_ref().unwrap_or(&request.url);
+    sent.map(drop).map_err(|error| wrong(at, &error))
 }
 
 fn plain(url: &str, shown: &str, place: String) -> Planned {
@@ -162,7 +185,7 @@ fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, St
         let end = behind.find('}').ok_or("${ has no } behind it")?;
         let name = &behind[..end];
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(format!("${{{name}}} is no name of a variable"));
+            return Err("what stands between ${ and } is no name of a variable".into());
         }
         out += before;
         out += &value(name)
@@ -189,7 +212,7 @@ impl Planned {
                 anyhow::anyhow!(
                     "{}: with its variables filled in, {:?} is no URL",
                     self.place,
-                    self.url_shown
+                    secrets::mask_wrong_url(&self.url_shown)
                 )
             }),
         }

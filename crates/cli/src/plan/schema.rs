@@ -34,12 +34,6 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// As text, as it is published.
-pub(crate) fn text() -> String {
-    let text = serde_json::to_string_pretty(&schema()).unwrap_or_default();
-    text + "\n"
-}
-
 fn of(field: &Field) -> Value {
     let help = &field.help;
     match field.kind {

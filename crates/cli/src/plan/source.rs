@@ -1,5 +1,7 @@
 //! The text of a plan, and errors that point into it.
 
+use super::fields;
+use super::file::{CANDIDATE, OF_REQUEST, REQUESTS, TARGET, is_public};
 use std::fmt;
 use std::ops::Range;
 use unblink_artifact::plan_check::PlanError;
@@ -50,24 +52,33 @@ impl Wrong {
 }
 
 impl Source {
-    /// File, line and column, the line itself, and a mark below what is wrong.
-    pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
-        self.error_hiding(wrong, &[])
+    /// The error of a text that is no plan: of its line only what can't be a secret is shown, and the signs of the format,
+    /// so that a missing quote is seen to be missing.
+    pub(crate) fn error_in_no_plan(&self, wrong: &Wrong) -> anyhow::Error {
+        let start = floor(&self.text, wrong.at.start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
+        let seen = line_start + seen_of_line(line);
+        self.pointed(wrong, |at, c| at >= seen && !c.is_ascii_punctuation() && c != ' ')
     }
 
-    /// The same, with stars for what lies in `hidden`, in bytes of the text.
+    /// The error of a plan, with stars for what lies in `hidden`, in bytes of the text.
     pub(crate) fn error_hiding(&self, wrong: &Wrong, hidden: &[Range<usize>]) -> anyhow::Error {
+        self.pointed(wrong, |at, _| hidden.iter().any(|range| range.contains(&at)))
+    }
+
+    /// File, line and column, the line itself, and a mark below what is wrong.
+    fn pointed(&self, wrong: &Wrong, is_hidden: impl Fn(usize, char) -> bool) -> anyhow::Error {
         let text = &self.text;
         let start = floor(text, wrong.at.start);
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let end = floor(text, wrong.at.end).clamp(start, line_end);
         let line = text[line_start..line_end].trim_end_matches('\r');
-        let is_hidden = |at: usize| hidden.iter().any(|range| range.contains(&(line_start + at)));
         let line: String = line
             .char_indices()
             .map(|(at, c)| match c {
-                _ if is_hidden(at) => '*',
+                c if is_hidden(line_start + at, c) => '*',
                 '\t' => ' ',
                 c => c,
             })
@@ -95,6 +106,29 @@ impl Source {
     }
 }
 
+/// So many bytes at the beginning of a line that may not be understood are no secret: its key, and a value of a field
+/// that is none, unless something else follows.
+fn seen_of_line(line: &str) -> usize {
+    let is_header =
+        line.starts_with('[') && line.chars().all(|c| c.is_ascii_alphanumeric() || "[]-_. ".contains(c));
+    if is_header {
+        return line.len();
+    }
+    let Some(end) = line.find(['=', ':']) else { return 0 };
+    let name = line[..end].trim_matches([' ', '\t', '-', '"', '\'']);
+    let is_known = is_public(name) || fields::named(name).is_some() || OF_REQUEST.contains(&name);
+    match (is_public(name), &line[end + 1..]) {
+        (true, value) if !value.contains(['=', ':', '{', '#', ',']) => line.len(),
+        _ if is_known
+            || fields::sections().contains(&name)
+            || [TARGET, CANDIDATE, REQUESTS].contains(&name) =>
+        {
+            end
+        }
+        _ => 0,
+    }
+}
+
 /// The boundary of a character at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
@@ -117,12 +151,32 @@ mod tests {
         let at = source.text.find("düration").unwrap();
         let wrong =
             Wrong::new(at..at + 9, "there is no such field").or_rather("düration", ["duration", "rate"]);
-        let shown = source.error(&wrong).to_string();
+        let shown = source.error_hiding(&wrong, &[]).to_string();
         let expected = "p.toml:2:2: there is no such field\n  |\n2 |  düration = \"x\"\n  |  ^^^^^^^^\n  = did you \
                         mean \"duration\"?";
         assert_eq!(shown, expected);
         for at in [0..0, 5..6, 6..100, 100..200, 9..10] {
-            assert!(source.error(&Wrong::new(at, "x")).to_string().contains('^'));
+            assert!(source.error_hiding(&Wrong::new(at, "x"), &[]).to_string().contains('^'));
+        }
+    }
+
+    #[test]
+    fn of_a_line_that_is_not_understood_little_is_shown() {
+        for (line, seen) in [
+            ("rate = 1k", "rate = 1k"),
+            ("[load", "[load"),
+            ("  duration: 5s 5", "  duration: 5s 5"),
+            ("header = [\"Authorization: Bearer s3cret\"]", "header = [\"*************: ****** ******\"]"),
+            ("  - Authorization: Bearer s3cret", "  - *************: ****** ******"),
+            ("target = \"http://u:s3/cret@h/", "target = \"****://*:**/****@*/"),
+            ("s3cret", "******"),
+            ("load = { rate = 5, header = [\"s3cret\" }", "load = { **** = *, ****** = [\"******\" }"),
+            ("# s3cret", "# ******"),
+            ("rate = 5 # s3cret", "rate = * # ******"),
+        ] {
+            let source = Source { name: "p".into(), text: format!("a = 1\n{line}\nb = 2\n") };
+            let shown = source.error_in_no_plan(&Wrong::new(6..7, "x")).to_string();
+            assert_eq!(shown.lines().nth(2), Some(format!("2 | {seen}").as_str()), "{line}");
         }
     }
 }

@@ -18,15 +18,17 @@ fn sample(field: &Field) -> String {
         "abort-on" => "p99 > 1s for 1s",
         "expect" => "status=200",
         "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" => "3",
-        "rate" | "max-rate" | "start" | "max" => "50",
+        "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
         "runs" => "5",
-        "settle" | "measure" | "measure-max" | "rest" => "5s",
+        "settle" | "measure" | "measure-max" | "rest" | "within" => "5s",
         "max-body-size" => "1k",
         "tag" => "branch=main",
         "watch-pid" => "1",
-        "peak-for" | "think" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => "5s",
+        "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => {
+            "5s"
+        }
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()
@@ -155,7 +157,7 @@ proptest! {
 
     #[test]
     fn any_plan_that_is_written_is_read_back(plan in any_plan()) {
-        let raw = |_: &str, text: &super::file::Text| text.raw.clone();
+        let mut raw = |_: &str, text: &super::file::Text| text.raw.clone();
         for (name, text) in [
             ("p.toml", write::toml(&plan)),
             ("p.yaml", write::yaml(&plan)),
@@ -163,7 +165,7 @@ proptest! {
         ] {
             let read = parse(Path::new(name), text.clone());
             let read = read.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-            prop_assert_eq!(write::json(&read, &raw), plan.clone(), "{}", text);
+            prop_assert_eq!(write::json(&read, &mut raw), plan.clone(), "{}", text);
         }
     }
 

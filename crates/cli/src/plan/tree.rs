@@ -1,7 +1,9 @@
 //! A plan as a tree, whatever it was written in. Values are kept as they were written: what `30s` or `1k` mean is
 //! decided by the flag of the same name.
 
+use super::file::{CANDIDATE, TARGET, is_public};
 use super::source::Wrong;
+use crate::secrets;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,14 +28,38 @@ pub(crate) struct Key {
     pub name: String,
 }
 
-/// TOML.
-pub(crate) fn of_toml(text: &str) -> Result<Node, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| {
+impl Node {
+    /// Where in it something stands that may be a secret: the value of any field that is not known to hold none. `field`
+    /// is what the node is the value of.
+    pub(crate) fn secrets(&self, field: &str, found: &mut Vec<Range<usize>>) {
+        match &self.value {
+            Value::Table(entries) => entries.iter().for_each(|(key, node)| node.secrets(&key.name, found)),
+            Value::List(items) => items.iter().for_each(|item| item.secrets(field, found)),
+            Value::Scalar(text) => {
+                let is_seen = match field {
+                    TARGET | CANDIDATE | "url" => secrets::mask_wrong_url(text) == *text,
+                    "header" => secrets::mask_header(text) == *text,
+                    "slo" | "abort-on" => secrets::mask_objective(text) == *text,
+                    field => is_public(field),
+                };
+                if !is_seen {
+                    found.push(self.at.clone());
+                }
+            }
+        }
+    }
+}
+
+/// TOML, or all that is wrong with it.
+pub(crate) fn of_toml(text: &str) -> Result<Node, Vec<Wrong>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
         let end = text.len();
-        Wrong::new(error.span().unwrap_or(end..end), error.message())
-    })?;
+        let wrong = |error: &toml::de::Error| Wrong::new(error.span().unwrap_or(end..end), error.message());
+        return Err(errors.iter().map(wrong).collect());
+    }
     let at = table.span();
-    Ok(Node { at, value: of_table(table.get_ref())? })
+    Ok(Node { at, value: of_table(table.get_ref()).map_err(|wrong| vec![wrong])? })
 }
 
 fn of_table(table: &DeTable<'_>) -> Result<Value, Wrong> {
@@ -76,6 +102,6 @@ mod tests {
         let Value::List(items) = &inner[0].1.value else { panic!("a list") };
         let shown: Vec<&str> = items.iter().map(|item| &text[item.at.clone()]).collect();
         assert_eq!(shown, ["\"x\"", "2.50", "true"]);
-        assert_eq!(of_toml("a = ").unwrap_err().at.start, 4);
+        assert_eq!(of_toml("a = ").unwrap_err()[0].at.start, 4);
     }
 }

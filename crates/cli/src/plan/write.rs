@@ -4,9 +4,10 @@ use super::fields::{self, Kind};
 use super::file::{CANDIDATE, PlanFile, REQUESTS, Request, TARGET, Text};
 use crate::secrets;
 use serde_json::{Map, Value};
+use unblink_artifact::harmless;
 
 /// As JSON, which the schema describes; YAML takes it as it is. `value` says how each text is shown.
-pub(crate) fn json(plan: &PlanFile, value: &impl Fn(&str, &Text) -> String) -> Value {
+pub(crate) fn json(plan: &PlanFile, value: &mut impl FnMut(&str, &Text) -> String) -> Value {
     let mut root = Map::new();
     for (name, url) in [(TARGET, &plan.target), (CANDIDATE, &plan.candidate)] {
         if let Some(url) = url {
@@ -30,12 +31,13 @@ pub(crate) fn json(plan: &PlanFile, value: &impl Fn(&str, &Text) -> String) -> V
         }
     }
     if !plan.requests.is_empty() {
-        root.insert(REQUESTS.into(), plan.requests.iter().map(|r| request(r, value)).collect());
+        let requests: Vec<Value> = plan.requests.iter().map(|r| request(r, value)).collect();
+        root.insert(REQUESTS.into(), requests.into());
     }
     root.into()
 }
 
-fn request(request: &Request, value: &impl Fn(&str, &Text) -> String) -> Value {
+fn request(request: &Request, value: &mut impl FnMut(&str, &Text) -> String) -> Value {
     let mut table = Map::new();
     let one = [
         ("name", &request.name),
@@ -56,29 +58,61 @@ fn request(request: &Request, value: &impl Fn(&str, &Text) -> String) -> Value {
     table.into()
 }
 
-/// As TOML: the target, the sections, the requests.
+/// As TOML: the target, the sections, the requests. What could act on a terminal is escaped, as TOML's basic strings
+/// have it in common with JSON.
 pub(crate) fn toml(json: &Value) -> String {
-    toml::to_string(json).unwrap_or_default()
+    let text = toml::to_string(json).unwrap_or_default();
+    if !text.contains(|c| harmless::is_harmful(c) && c != '\n') {
+        return text;
+    }
+    let (mut own, mut tables) = (String::new(), String::new());
+    for (name, value) in json.as_object().into_iter().flatten() {
+        let entries: Vec<(String, &Value)> = match value {
+            Value::Object(table) => {
+                vec![(format!("[{name}]"), value)].into_iter().filter(|_| !table.is_empty()).collect()
+            }
+            Value::Array(requests) => {
+                requests.iter().map(|request| (format!("[[{name}]]"), request)).collect()
+            }
+            value => {
+                own += &format!("{name} = {}\n", quoted(value));
+                Vec::new()
+            }
+        };
+        for (head, table) in entries {
+            tables += &format!("\n{head}\n");
+            for (name, value) in table.as_object().into_iter().flatten() {
+                tables += &format!("{name} = {}\n", quoted(value));
+            }
+        }
+    }
+    own + &tables
 }
 
-/// As YAML in its block style. Every value stands between quotes, which JSON and YAML share.
+/// A value as JSON, which no character of it can leave.
+fn quoted(value: &Value) -> String {
+    harmless::json(value).unwrap_or_default()
+}
+
+/// As YAML in its block style. Every value stands between quotes, which JSON and YAML share, and so do their escapes.
 pub(crate) fn yaml(json: &Value) -> String {
     let mut out = String::new();
     for (name, value) in json.as_object().into_iter().flatten() {
         match value {
             Value::Object(table) => {
                 out += &format!("{name}:\n");
-                table.iter().for_each(|(name, value)| out += &format!("  {name}: {value}\n"));
+                table.iter().for_each(|(name, value)| out += &format!("  {name}: {}\n", quoted(value)));
             }
             Value::Array(requests) => {
                 out += &format!("{name}:\n");
                 for request in requests {
                     for (i, (name, value)) in request.as_object().into_iter().flatten().enumerate() {
-                        out += &format!("  {} {name}: {value}\n", if i == 0 { "-" } else { " " });
+                        let mark = if i == 0 { "-" } else { " " };
+                        out += &format!("  {mark} {name}: {}\n", quoted(value));
                     }
                 }
             }
-            value => out += &format!("{name}: {value}\n"),
+            value => out += &format!("{name}: {}\n", quoted(value)),
         }
     }
     out
@@ -89,25 +123,24 @@ pub(crate) fn shown(name: &str, text: &Text) -> String {
     let raw = &text.raw;
     match name {
         // A variable's name tells nothing; a value that stands beside one may.
-        "header" => match raw.split_once(':') {
-            Some((_, value)) if is_one_variable(value) => raw.clone(),
-            _ => secrets::mask_header(raw),
-        },
+        "header" if is_seen_header(raw) => raw.clone(),
+        "header" => secrets::mask_header(raw),
         "body" => secrets::MASK.to_string(),
         TARGET | CANDIDATE | "url" => secrets::mask_url(raw),
+        "slo" | "abort-on" => secrets::mask_objective(raw),
         _ => raw.clone(),
     }
 }
 
-/// `Bearer ${TOKEN}`: a variable, at most behind the name of a scheme.
-fn is_one_variable(value: &str) -> bool {
-    let value = value.trim();
-    let variable = value.rsplit_once(' ').map_or(value, |(scheme, rest)| match scheme {
-        "Bearer" | "Basic" | "Token" => rest,
-        _ => "",
-    });
-    variable
-        .strip_prefix("${")
-        .and_then(|rest| rest.strip_suffix('}'))
-        .is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+/// A header that may be seen as it is: a harmless one, or one whose value is a variable, at most behind the name of a
+/// scheme, as `Bearer ${TOKEN}`.
+pub(super) fn is_seen_header(line: &str) -> bool {
+    let is_variable = |value: &str| {
+        let value = value.trim();
+        secrets::is_one_variable(value.rsplit_once(' ').map_or(value, |(scheme, rest)| match scheme {
+            "Bearer" | "Basic" | "Token" => rest,
+            _ => "",
+        }))
+    };
+    secrets::mask_header(line) == line || line.split_once(':').is_some_and(|(_, value)| is_variable(value))
 }

@@ -68,7 +68,9 @@ impl Watch {
             if self.aborted.is_some() || interval.start < self.measured_from || end > self.load_to {
                 continue;
             }
-            let part = Part { stuck, ..Part::of_interval(rule.watch.good(), interval, rule.scope) };
+            let stuck_sent = stuck.min(interval.gauges.in_flight);
+            let part =
+                Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.scope) };
             if rule.watch.look(interval.length, &part) && self.controls.stop() {
                 self.aborted = Some(Aborted { rule: rule.text.clone(), at_ns: end.0 });
             }

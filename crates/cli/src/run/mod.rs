@@ -1,11 +1,14 @@
 //! `unblink run`.
 
 mod abort;
+pub(crate) mod body;
 pub(crate) mod objectives;
+pub(crate) mod preflight;
 mod prepare;
-mod request;
+pub(crate) mod request;
+mod requests;
 mod target_file;
-mod url;
+pub(crate) mod url;
 mod watch;
 
 use crate::args::run::RunArgs;
@@ -14,29 +17,20 @@ use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
 use crate::{clock, exit, output, precision, signals};
-use anyhow::{Context, Result};
+use anyhow::Result;
 pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
+pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Duration;
-use unblink_artifact::document::{RunDocument, RunStatus, Target, WorkerPriority};
+use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
-use unblink_engine::preflight::preflight;
+use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
 use unblink_engine::run::Summary;
-use unblink_report::format;
-
-/// Pre-flight requests at the most: a long target file is not gone through twice.
-const PREFLIGHTS_MAX: usize = 32;
-/// A pre-flight request that takes longer than this is given up, whatever the timeout.
-const PREFLIGHT_PATIENCE: Duration = Duration::from_secs(10);
-/// For so long nothing is said of an answer that does not come.
-const PREFLIGHT_QUIET: Duration = Duration::from_secs(1);
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
@@ -44,11 +38,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;
-    let (document, tally) = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions)?;
+    let header = prepared.header.clone();
+    let executed = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions);
+    let (document, tally) = match executed {
+        Ok(run) => run,
+        Err(error) => match error.downcast_ref::<preflight::Failed>() {
+            Some(failed) => preflight::record(failed, header, &folder)?,
+            None => return Err(error),
+        },
+    };
     output::write_page(&folder, &document);
-    output::present(&document, &tally, &args.exports)?;
-    output::say_where(&folder, args.exports.uses_stdout())?;
-    history::keep(&args.keep, std::slice::from_ref(&*folder));
+    output::present(&document, &tally, &args.exports, Some(&folder))?;
+    // A run that did not begin has no figure to be found by.
+    if document.preflight.is_none() {
+        history::keep(&args.keep, std::slice::from_ref(&*folder));
+    }
     Ok(exit::of_run(&document))
 }
 
@@ -88,7 +92,7 @@ pub(crate) fn execute_watched(
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
         }
-        preflight_all(&job, &header.targets)?;
+        preflight::all(&job, &header.targets)?;
     }
     if talks {
         output::note(format_args!("{target_line}: {}", header.load.summary));
@@ -172,7 +176,7 @@ fn ending(
     // A stop that came after the load's own end cut nothing short.
     let stopped = summary.stopped_at.filter(|&at| at < length || recorded_to <= at);
     let ended_after = stopped.map_or(length, |at| at.min(length));
-    let warmup = plan.spec().warmup;
+    let warmup = plan.measured_from();
     let scheduled = plan.scheduled(warmup, ended_after);
     Ending {
         status: if summary.stopped_at.is_some() && !stopped_itself {
@@ -188,9 +192,18 @@ fn ending(
         involuntary_switches: summary.involuntary_switches,
         priority: priority(summary.priority),
         kept_awake: summary.kept_awake,
-        by_address: summary.by_address,
+        by_address: summary.by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
+        failed_by_address: summary.by_address.into_iter().filter_map(failed_attempts).collect(),
         aborted: None,
+        preflight: None,
     }
+}
+
+/// Of one address, if there were any.
+fn failed_attempts((address, counts): (String, AddressCounts)) -> Option<(String, FailedAttempts)> {
+    let AddressCounts { usable: _, refused, unanswered, unreachable } = counts;
+    let failed = FailedAttempts { refused, unanswered, unreachable };
+    (failed != FailedAttempts::default()).then_some((address, failed))
 }
 
 fn priority(priority: Priority) -> Option<WorkerPriority> {
@@ -200,38 +213,4 @@ fn priority(priority: Priority) -> Option<WorkerPriority> {
         Priority::GivenUp => Some(WorkerPriority::GivenUp),
         Priority::Refused => Some(WorkerPriority::Refused),
     }
-}
-
-/// Asks each target once.
-pub(crate) fn preflight_all(job: &Job, targets: &[Target]) -> Result<()> {
-    let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PREFLIGHT_PATIENCE);
-    for (number, target) in targets.iter().enumerate().take(PREFLIGHTS_MAX) {
-        let asked = || preflight(job, number, patience);
-        let what = format!("{} {}", target.method, target.url);
-        told_if_slow(asked, &what, patience).with_context(|| {
-            format!(
-                "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {} {}",
-                target.method, target.url
-            )
-        })?;
-    }
-    Ok(())
-}
-
-/// Does `work`, and says what it waits for where that takes a while.
-fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
-    let (done, waiting) = std::sync::mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if waiting.recv_timeout(PREFLIGHT_QUIET) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                let patience = format::plain(&format::moment(patience.as_nanos() as u64));
-                output::note(format_args!(
-                    "waiting for the answer to the request before the run, for up to {patience}: {what}"
-                ));
-            }
-        });
-        let result = work();
-        drop(done);
-        result
-    })
 }

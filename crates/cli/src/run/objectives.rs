@@ -1,9 +1,64 @@
-//! Objectives that speak of a request by its name.
+//! Objectives of a run that speak of its requests by name, and of what its load can show.
 
+use super::requests::Requests;
+use crate::args::objectives::SloArgs;
+use crate::args::run::RunArgs;
+use crate::secrets;
 use anyhow::{Result, bail};
-use unblink_analysis::slo::{AbortRule, Slo};
+use unblink_analysis::slo::{AbortRule, Figure, Slo};
 use unblink_artifact::document::Target;
 use unblink_artifact::tally::operation_called;
+use unblink_core::plan::{LoadSpec, Plan};
+use unblink_report::format;
+
+/// What is asked of a run, with each request called as its report calls it.
+pub(crate) struct Asked {
+    pub slos: SloArgs,
+    pub rules: Vec<AbortRule>,
+}
+
+/// What `args` ask. Whoever names a request by its path writes its parameters in clear, and the report masks them.
+pub(crate) fn named(args: &RunArgs, requests: &Requests) -> Asked {
+    let mut asked = Asked { slos: args.objectives.clone(), rules: args.abort_on.clone() };
+    let of_slos = asked.slos.slo.iter_mut().map(|slo| &mut slo.name);
+    for name in of_slos.chain(asked.rules.iter_mut().map(|rule| &mut rule.name)).flatten() {
+        *name = requests.called(name);
+    }
+    asked
+}
+
+impl Requests {
+    /// The name in the report of what `given` means; without its parameters where that is no request.
+    pub(crate) fn called(&self, given: &str) -> String {
+        let all = || self.asked.iter().zip(&self.targets);
+        let masked = || all().filter(|(asked, _)| secrets::mask_name(asked) == given);
+        let found = match all().find(|(asked, _)| *asked == given) {
+            _ if self.targets.iter().any(|target| target.name == given) => return given.to_string(),
+            Some((_, target)) => Some(target),
+            // Where a plan has a variable, the name has it, too.
+            None => masked().next().filter(|_| masked().count() == 1).map(|(_, target)| target),
+        };
+        match found.map(|target| target.name.clone()).ok_or_else(|| secrets::mask_name(given)) {
+            Ok(name) => name,
+            // Another request has this name: what was given has other parameters.
+            Err(name) if self.targets.iter().any(|target| target.name == name) => {
+                format!("{name} with these parameters")
+            }
+            Err(name) => name,
+        }
+    }
+}
+
+/// The same of a run that is recorded, of which the parameters are not known any more.
+pub(crate) fn of_recorded(asked: &SloArgs, targets: &[Target]) -> SloArgs {
+    let mut asked = asked.clone();
+    for name in asked.slo.iter_mut().filter_map(|slo| slo.name.as_mut()) {
+        if targets.iter().all(|target| target.name != *name) {
+            *name = secrets::mask_name(name);
+        }
+    }
+    asked
+}
 
 /// Refuses names that no request of the run has, or whose requests are not kept apart. `operations` are those that
 /// are, as in the run's header.
@@ -32,6 +87,31 @@ pub(crate) fn check(
             apart => apart.iter().map(String::as_str).collect(),
         };
         bail!("{flag} {text:?}: {why}; there are {}", names.join(", "));
+    }
+    Ok(())
+}
+
+/// Refuses what no run of this plan can tell, before anything is sent for it.
+pub(crate) fn check_tellable(slos: &[Slo], rules: &[AbortRule], plan: &Plan) -> Result<()> {
+    let is_closed = matches!(plan.spec().load, LoadSpec::Closed { .. });
+    let of_slos = slos.iter().map(|slo| (slo.objective.figure, "--slo", slo.to_string()));
+    let of_rules = rules.iter().map(|rule| (rule.condition.figure, "--abort-on", rule.to_string()));
+    for (figure, flag, text) in of_slos.chain(of_rules) {
+        if is_closed && figure == Figure::AchievedShare {
+            bail!("{flag} {text:?}: Closed users offer no rate: give a limit such as 500/s");
+        }
+    }
+    let measured = plan.load_length() - plan.measured_from();
+    for slo in slos {
+        let Some(windows) = slo.windows.filter(|windows| windows.length > measured) else { continue };
+        let said = |ns| format::plain(&format::moment(ns));
+        bail!(
+            "--slo {:?}: no window of {} fits into the {} that are measured: give shorter windows, or measure for \
+             longer (-d)",
+            slo.to_string(),
+            said(windows.length.0),
+            said(measured.0)
+        );
     }
     Ok(())
 }

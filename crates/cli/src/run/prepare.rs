@@ -1,13 +1,15 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
-use super::request::{RequestSpec, requests};
+use super::objectives::Asked;
+use super::requests::{Requests, requests};
+use super::url::Origin;
 use super::{objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::target::TargetArgs;
 use crate::args::value::{Connections, Expectation};
 use crate::{config, environment, load, precision, secrets};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, RunHeader};
@@ -18,7 +20,7 @@ use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::{Job, protocol_names};
 use unblink_engine::limits::Limits;
-use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target, resolve, unix};
+use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
 use unblink_report::format;
 
@@ -48,24 +50,27 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     let requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
-    let target = target(args, &requests[0], &limits)?;
+    let target = target(args, &requests.origin, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &target, rate_cap)?;
-    let operations = requests.iter().map(render).collect::<Result<Vec<_>>>()?;
+    let asked = objectives::named(args, &requests);
+    let named = Named::of(&requests, &plan);
     let job = Job {
         plan,
         target,
-        operations,
+        operations: requests.operations,
         expect: expect(&args.target.expect)?,
         limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
         pacing: args.target.pacing.mode(),
     };
-    let mut header = header(args, &job, &requests, &limits);
+    let mut header = header(args, &job, named, &limits, &asked);
     header.connections.limited_by = limited_by;
     header.watch = watch::plan(args)?;
-    objectives::check(&args.objectives.slo, &args.abort_on, &header.targets, &header.operations)?;
-    let target_line = match requests.len() {
-        1 => format!("{} {}", requests[0].method(), header.targets[0].url),
-        n => format!("{n} targets at {}, in turn", requests[0].url.origin),
+    let (slos, rules) = (&asked.slos.slo, &asked.rules);
+    objectives::check(slos, rules, &header.targets, &header.operations)?;
+    objectives::check_tellable(slos, rules, &job.plan)?;
+    let target_line = match header.target_count() {
+        1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
+        n => format!("{n} targets at {}, in turn", requests.origin),
     };
     Ok(Prepared { job, header, target_line })
 }
@@ -74,7 +79,6 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
 /// load in one line.
 pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let requests = requests(args)?;
-    requests.iter().try_for_each(|request| render(request).map(drop))?;
     expect(&args.target.expect)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
@@ -89,15 +93,23 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         threads,
         config::max_rate()?,
     )?;
-    let (targets, operations) = named(&requests, plan.operations_apart());
-    objectives::check(&args.objectives.slo, &args.abort_on, &targets, &operations)?;
+    let named = Named::of(&requests, &plan);
+    let asked = objectives::named(args, &requests);
+    objectives::check(&asked.slos.slo, &asked.rules, &named.targets, &named.operations)?;
+    objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
     let summary = describe(args, &plan).summary;
     Ok((plan, summary))
 }
 
-fn render(request: &RequestSpec) -> Result<unblink_engine::job::Operation> {
-    let place = request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    request.render().with_context(|| format!("{place}can't send {}", request.target().name))
+/// A host that nobody knows may be a user, where an @ stands further on. What stands before it is not quoted.
+fn at_sign(error: anyhow::Error, requests: &Requests) -> anyhow::Error {
+    match error.downcast_ref::<ResolveError>() {
+        Some(ResolveError::Lookup { .. } | ResolveError::Empty(_)) if requests.has_at_sign => anyhow!(
+            "{}; if this is a user whose password has a / ? or # in it, percent-encode those (%2F, %3F, %23)",
+            crate::explain_error(&error)
+        ),
+        _ => error,
+    }
 }
 
 /// Of so many local ports, those that are found quickly.
@@ -105,8 +117,7 @@ fn quick_ports(ports: u64) -> u64 {
     ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
 }
 
-fn target(args: &RunArgs, request: &RequestSpec, limits: &Limits) -> Result<Target> {
-    let origin = &request.url.origin;
+fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
     let addresses = match (&args.target.unix_socket, &args.target.connect_to) {
         (Some(path), _) => vec![unix(path.clone())?],
         (None, Some(rule)) => {
@@ -178,7 +189,7 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
 /// The plan, and what this machine lacks for more connections.
 fn plan(
     args: &RunArgs,
-    requests: &[RequestSpec],
+    requests: &Requests,
     limits: &Limits,
     target: &Target,
     rate_cap: Option<Rate>,
@@ -197,7 +208,7 @@ fn plan(
 
 fn core_plan(
     args: &RunArgs,
-    requests: &[RequestSpec],
+    requests: &Requests,
     load: LoadSpec,
     pool: Pool,
     threads: u32,
@@ -211,7 +222,7 @@ fn core_plan(
         drain: args.load.drain,
         pool,
         threads,
-        idempotent: requests.iter().map(RequestSpec::is_idempotent).collect(),
+        idempotent: requests.idempotent.clone(),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {
@@ -332,8 +343,8 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
     Ok(expect)
 }
 
-fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) -> RunHeader {
-    let (targets, operations) = named(requests, job.plan.operations_apart());
+fn header(args: &RunArgs, job: &Job, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
+    let Named { targets, beyond, operations } = named;
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
@@ -341,24 +352,30 @@ fn header(args: &RunArgs, job: &Job, requests: &[RequestSpec], limits: &Limits) 
         environment: environment::describe(limits),
         load: describe(args, &job.plan),
         targets,
+        targets_beyond: beyond,
         connections: ConnectionPlan::of(job.plan.spec().pool),
         protocol_failures: protocol_names().into_iter().map(String::from).collect(),
         operations,
-        objectives: args.objectives.document(&args.abort_on),
+        objectives: asked.slos.document(&asked.rules),
         watch: Default::default(),
         fanout: args.exports.fanout,
         simulated: None,
     }
 }
 
-/// The requests as the report names them, and those that are kept apart; none where there is only one.
-fn named(requests: &[RequestSpec], apart: usize) -> (Vec<document::Target>, Vec<String>) {
-    let targets: Vec<document::Target> = requests.iter().map(RequestSpec::target).collect();
-    let mut operations: Vec<String> = targets.iter().take(apart).map(|t| t.name.clone()).collect();
-    if targets.len() > apart {
-        operations[apart - 1] = "(others)".to_string();
+/// The requests as the report names them.
+struct Named {
+    targets: Vec<document::Target>,
+    beyond: Option<document::TargetsBeyond>,
+    /// Those that are kept apart; none where there is only one.
+    operations: Vec<String>,
+}
+
+impl Named {
+    fn of(requests: &Requests, plan: &Plan) -> Named {
+        let operations = requests.operation_names(plan.operations_apart());
+        Named { targets: requests.targets.clone(), beyond: requests.beyond.clone(), operations }
     }
-    (targets, if apart > 1 { operations } else { Vec::new() })
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Requests as asked for on the command line or in a target file, and rendered for the engine.
+//! A request as asked for on the command line, in a plan or in a target file, and rendered for the engine.
 
 use super::url::Url;
-use crate::args::run::RunArgs;
 use crate::plan::requests::Planned;
 use crate::secrets;
-use anyhow::{Context, Result, bail};
-use unblink_artifact::document;
+use anyhow::{Context, Result, anyhow, bail};
+use std::sync::Arc;
+use unblink_artifact::{document, harmless};
 use unblink_engine::job::Operation;
-use unblink_wire::{RequestBuilder, RequestKind, parse_header};
+use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
 
 /// A request before it is rendered.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct RequestSpec {
     /// As given, for the report.
     pub url_text: String,
     pub headers: Vec<(String, String)>,
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Arc<[u8]>>,
     /// File and line that it comes from, for messages.
     pub place: Option<String>,
     /// How the report calls it instead of by method and path.
@@ -33,7 +33,7 @@ impl RequestSpec {
     }
 
     /// A request of a plan.
-    fn planned(planned: &Planned) -> Result<RequestSpec> {
+    pub(crate) fn planned(planned: &Planned) -> Result<RequestSpec> {
         let url = planned.context(Url::parse(&planned.url))?;
         let parse = |line: &String| header(line).with_context(|| planned.place.clone());
         Ok(RequestSpec {
@@ -72,8 +72,13 @@ impl RequestSpec {
         if self.method() == "CONNECT" {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
+        let (head, body) = match builder.render_head().map_err(unquoted)? {
+            Some(head) => (head, self.body.clone().unwrap_or_default()),
+            None => (builder.render().map_err(unquoted)?, Arc::default()),
+        };
         Ok(Operation {
-            request: builder.render()?,
+            head: head.into(),
+            body,
             kind: RequestKind::of_method(self.method()),
             closes: builder.asks_to_close(),
         })
@@ -83,78 +88,33 @@ impl RequestSpec {
     pub(crate) fn target(&self) -> document::Target {
         let url = secrets::mask_url(&self.url_text);
         let method = self.method().to_string();
-        let name =
-            self.name.clone().unwrap_or_else(|| format!("{method} {}", secrets::mask_url(&self.path())));
-        document::Target { name, method, url }
+        // As it was written: a variable that was filled in may be a secret.
+        let path = || format!("{method} {}", secrets::mask_path_of(&self.url_text));
+        let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
+        document::Target { name, method, url: harmless::replaced(&url) }
     }
-
-    /// What is asked for, as it was written: a variable that was filled in may be a secret.
-    fn path(&self) -> String {
-        if !self.url_text.contains("${") {
-            return self.url.target.clone();
-        }
-        let behind = self.url_text.split_once("://").map_or(self.url_text.as_str(), |(_, rest)| rest);
-        behind.find('/').map_or("/", |i| &behind[i..]).to_string()
-    }
-}
-
-/// Every request of the run, in turn. All share one origin.
-pub(crate) fn requests(args: &RunArgs) -> Result<Vec<RequestSpec>> {
-    let mut requests = match &args.targets {
-        Some(file) => super::target_file::read(file)?,
-        None if !args.planned.is_empty() => {
-            args.planned.iter().map(RequestSpec::planned).collect::<Result<_>>()?
-        }
-        None => args.urls.iter().map(|url| RequestSpec::new(None, url)).collect::<Result<_>>()?,
-    };
-    let Some(first) = requests.first() else {
-        bail!("nothing to request: give a URL, a plan, or --targets FILE");
-    };
-    let origin = first.url.origin.clone();
-    if let Some(other) = requests.iter().find(|r| r.url.origin != origin) {
-        let place = other.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-        bail!(
-            "{place}{origin} and {} can't share connections: give the targets of one run the same scheme, host and port",
-            other.url.origin
-        );
-    }
-    let headers = headers(&args.target.headers)?;
-    let body = match (&args.target.body, &args.target.body_file) {
-        (Some(text), _) => Some(text.clone().into_bytes()),
-        (None, Some(path)) => {
-            Some(std::fs::read(path).with_context(|| format!("can't read the body file {path:?}"))?)
-        }
-        (None, None) => None,
-    };
-    for request in &mut requests {
-        request.method = request.method.take().or_else(|| args.target.method.clone());
-        request.body = request.body.take().or_else(|| body.clone());
-        // A target's own header wins over one for all.
-        let mut all: Vec<_> = headers
-            .iter()
-            .filter(|(name, _)| !request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)))
-            .cloned()
-            .collect();
-        all.append(&mut request.headers);
-        request.headers = all;
-    }
-    Ok(requests)
-}
-
-fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
-    let parse = |(i, line): (usize, &String)| {
-        let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
-        header(line).with_context(|| format!("-H {:?}{number}", secrets::mask_header(line)))
-    };
-    lines.iter().enumerate().map(parse).collect()
 }
 
 /// `Name: value`. What is no header is not shown: it may be a secret whose name was forgotten.
 pub(crate) fn header(line: &str) -> Result<(String, String)> {
-    if !line.contains(':') {
-        bail!("this header has no colon: write it as 'Name: value'");
+    parse_header(line).map_err(|error| match error {
+        RenderError::HeaderWithoutColon { .. } => anyhow!("this header has no colon: write it as 'Name: value'"),
+        RenderError::HeaderName { .. } => {
+            anyhow!("what stands before the colon is no valid header name: it must be letters, digits and -, without spaces")
+        }
+        other => other.into(),
+    })
+}
+
+/// Why it can't be sent, without the path and query that it quotes.
+fn unquoted(error: RenderError) -> anyhow::Error {
+    match error {
+        RenderError::Target { found, .. } => anyhow!("its path or query contains {found}: percent-encode it"),
+        RenderError::Fragment { .. } => {
+            anyhow!("its path has a fragment: remove # and what follows, or write it as %23")
+        }
+        other => other.into(),
     }
-    Ok(parse_header(line)?)
 }
 
 /// RFC 4648 §4, for basic authorisation (RFC 7617).
@@ -187,7 +147,7 @@ mod tests {
     #[test]
     fn userinfo_becomes_basic_authorisation() {
         let spec = RequestSpec::new(None, "http://user:pass@h/").unwrap();
-        let request = String::from_utf8(spec.render().unwrap().request).unwrap();
+        let request = String::from_utf8(spec.render().unwrap().head.into()).unwrap();
         assert!(request.contains("Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
         assert!(!spec.target().url.contains("pass"));
     }

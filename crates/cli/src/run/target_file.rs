@@ -3,71 +3,119 @@
 //! A target is a line `METHOD URL`, then header lines, then at most one line `@FILE` naming its body
 //! (relative to the target file). Empty lines separate targets; lines that begin with `#` are comments.
 
+use super::body::BodyFiles;
 use super::request::{RequestSpec, header};
 use anyhow::{Context, Result, anyhow, bail};
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Reads every target. `-` is standard input.
-pub(crate) fn read(path: &Path) -> Result<Vec<RequestSpec>> {
+/// A longer line is none of a target file's.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+/// Of the whole file.
+const BYTES_MAX: u64 = 256 << 20;
+/// Each is kept as it is sent.
+const TARGETS_MAX: u64 = 1_000_000;
+
+/// Reads the targets and gives each away. `-` is standard input.
+pub(crate) fn read(path: &Path, each: &mut dyn FnMut(RequestSpec) -> Result<()>) -> Result<()> {
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).context("can't read targets from standard input")?;
-        return parse(text(&bytes, "standard input")?, "standard input", Path::new("."));
+        return parse(&mut std::io::stdin().lock(), "standard input", Path::new("."), TARGETS_MAX, each);
     }
-    let bytes = std::fs::read(path).with_context(|| format!("can't read the target file {path:?}"))?;
+    let file = File::open(path).with_context(|| format!("can't read the target file {path:?}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let name = path.display().to_string();
-    parse(text(&bytes, &name)?, &name, folder)
+    parse(&mut BufReader::new(file), &path.display().to_string(), folder, TARGETS_MAX, each)
 }
 
-/// UTF-8, or where it is not.
-fn text<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-        anyhow!(
-            "{name}:{line}: this line is not UTF-8: write what is not ASCII in UTF-8, or percent-encode it"
-        )
-    })
-}
-
-fn parse(text: &str, name: &str, folder: &Path) -> Result<Vec<RequestSpec>> {
-    let mut targets: Vec<RequestSpec> = Vec::new();
-    // Between an empty line and the next request line nothing else may stand.
-    let mut open = false;
-    for (number, line) in text.lines().enumerate() {
-        let place = || format!("{name}:{}", number + 1);
+fn parse(
+    text: &mut dyn BufRead,
+    name: &str,
+    folder: &Path,
+    targets_max: u64,
+    each: &mut dyn FnMut(RequestSpec) -> Result<()>,
+) -> Result<()> {
+    let mut files = BodyFiles::default();
+    let mut lines = Lines { text, name, bytes: Vec::new(), number: 0, read: 0 };
+    let (mut target, mut count): (Option<RequestSpec>, u64) = (None, 0);
+    while let Some((number, line)) = lines.next()? {
+        let place = || format!("{name}:{number}");
         let line = line.trim();
         if line.starts_with('#') {
             continue;
         }
         if line.is_empty() {
-            open = false;
+            // Between an empty line and the next request line nothing else may stand.
+            target.take().map_or(Ok(()), &mut *each)?;
             continue;
         }
-        match targets.last_mut().filter(|_| open && !is_request_line(line)) {
+        match target.as_mut().filter(|_| !is_request_line(line)) {
             None => {
-                let target = request_line(line).with_context(place)?;
-                targets.push(RequestSpec { place: Some(place()), ..target });
-                open = true;
+                let next = request_line(line).with_context(place)?;
+                let before = target.replace(RequestSpec { place: Some(place()), ..next });
+                before.map_or(Ok(()), &mut *each)?;
+                count += 1;
+                if count > targets_max {
+                    bail!(
+                        "{}: a run takes {targets_max} targets at the most, and this is one more: leave some out, or \
+                         spread them over several runs",
+                        place()
+                    );
+                }
             }
             Some(target) => match line.strip_prefix('@') {
                 Some(_) if target.body.is_some() => bail!("{}: this target has a body already", place()),
                 Some(file) => {
-                    let file = folder.join(file.trim());
-                    let body = std::fs::read(&file);
-                    target.body = Some(
-                        body.with_context(|| format!("{}: can't read the body file {file:?}", place()))?,
-                    );
+                    target.body = Some(files.read(&folder.join(file.trim())).with_context(place)?);
                 }
                 None => target.headers.push(header(line).with_context(place)?),
             },
         }
     }
-    if targets.is_empty() {
+    target.map_or(Ok(()), &mut *each)?;
+    if count == 0 {
         bail!("{name} holds no target (expected lines such as `GET http://127.0.0.1:8080/`)");
     }
-    Ok(targets)
+    Ok(())
+}
+
+/// Lines of a text that may have no end.
+struct Lines<'a> {
+    text: &'a mut dyn BufRead,
+    name: &'a str,
+    bytes: Vec<u8>,
+    number: u64,
+    read: u64,
+}
+
+impl Lines<'_> {
+    fn next(&mut self) -> Result<Option<(u64, &str)>> {
+        self.bytes.clear();
+        self.number += 1;
+        let (name, number) = (self.name, self.number);
+        let read = self.text.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut self.bytes);
+        let read = read.with_context(|| format!("can't read the targets in {name}"))? as u64;
+        self.read += read;
+        if read > LINE_BYTES_MAX {
+            bail!(
+                "{name}:{number}: this line has more than {LINE_BYTES_MAX} bytes, the most that is read of one"
+            );
+        }
+        if self.read > BYTES_MAX {
+            bail!(
+                "{name}:{number}: here are {BYTES_MAX} bytes, the most that is read of a target file: leave targets out, \
+                 or spread them over several runs"
+            );
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        let text = std::str::from_utf8(&self.bytes).map_err(|_| {
+            anyhow!(
+                "{name}:{number}: this line is not UTF-8: write what is not ASCII in UTF-8, or percent-encode it"
+            )
+        })?;
+        Ok(Some((number, text)))
+    }
 }
 
 /// A header has its colon before any space; a request line begins with a method and a space.
@@ -85,19 +133,35 @@ fn request_line(line: &str) -> Result<RequestSpec> {
     if method.contains(':') {
         bail!("a header belongs below a line `METHOD URL`, without an empty line between them");
     }
-    RequestSpec::new(Some(method.to_string()), url.trim())
+    // What is no URL at all may be a secret: it is not shown.
+    let url = url.trim();
+    if !url.contains("://") {
+        bail!(
+            "behind the method there is no URL: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`"
+        );
+    }
+    RequestSpec::new(Some(method.to_string()), url)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parsed(text: &[u8], folder: &Path) -> Result<Vec<RequestSpec>> {
+        let mut targets = Vec::new();
+        let mut each = |target| {
+            targets.push(target);
+            Ok(())
+        };
+        parse(&mut &text[..], "t", folder, 3, &mut each).map(|()| targets)
+    }
+
     #[test]
     fn targets_with_headers_bodies_and_comments() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("body.json"), b"{}").unwrap();
         let text = "# a comment\nGET http://h/a\nX-One: 1\n\nPOST http://h/b\nContent-Type: application/json\n@body.json\nDELETE http://h/c\n";
-        let targets = parse(text, "t", folder.path()).unwrap();
+        let targets = parsed(text.as_bytes(), folder.path()).unwrap();
         assert_eq!(targets.len(), 3);
         assert_eq!(targets[0].headers, [("X-One".to_string(), "1".to_string())]);
         assert_eq!(targets[1].body.as_deref(), Some(&b"{}"[..]));
@@ -106,8 +170,23 @@ mod tests {
 
     #[test]
     fn what_is_not_utf_8_has_a_line() {
-        let error = text(b"GET http://h/\n\nGET http://h/caf\xe9\n", "t").unwrap_err().to_string();
+        let wrong = parsed(b"GET http://h/\n\nGET http://h/caf\xe9\n", Path::new("."));
+        let error = format!("{:#}", wrong.unwrap_err());
         assert!(error.starts_with("t:3: this line is not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn the_first_target_too_many_has_a_line() {
+        let text = "GET http://h/\nX-A: 1\n\n".repeat(3);
+        assert_eq!(parsed(text.as_bytes(), Path::new(".")).unwrap().len(), 3);
+        let error = parsed((text + "GET http://h/").as_bytes(), Path::new(".")).unwrap_err();
+        assert!(error.to_string().starts_with("t:10: a run takes 3 targets at the most"), "{error}");
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let error = read(Path::new("/dev/zero"), &mut |_| Ok(())).unwrap_err();
+        assert!(format!("{error:#}").starts_with("/dev/zero:1: this line has more than"), "{error:#}");
     }
 
     #[test]
@@ -119,9 +198,15 @@ mod tests {
             ("GET http://h/\nno colon here", "t:2"),
             ("GET http://h/\n@/nonexistent/body", "t:2"),
             ("X-Header: before any target", "t:1"),
+            ("Authorization s3cret", "t:1"),
+            ("GET http://u:s3cret/x@h/", "t:1"),
+            ("GET http://h/ s3cret", "t:1"),
+            ("GET http://h/\nCookie s3cret; a: b", "t:2"),
+            ("GET http://h/\nX-A: \x01s3cret", "t:2"),
         ] {
-            let error = format!("{:#}", parse(text, "t", Path::new(".")).expect_err(text));
+            let error = format!("{:#}", parsed(text.as_bytes(), Path::new(".")).expect_err(text));
             assert!(error.contains(part), "{text:?}: {error}");
+            assert!(!error.contains("s3cret"), "{text:?}: {error}");
         }
     }
 }

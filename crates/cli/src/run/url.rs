@@ -4,6 +4,7 @@ use crate::secrets;
 use anyhow::{Context, Result, anyhow, bail};
 use http::Uri;
 use std::fmt;
+use std::path::Path;
 
 /// Scheme, host and port: what a connection can be shared for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +41,13 @@ impl Url {
         let shown = secrets::mask_wrong_url(text);
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);
-        let without_scheme = || anyhow!("{shown:?} has no scheme: write http://{shown} or https://{shown}");
+        if secrets::has_unencoded_password(text) {
+            bail!(
+                "{shown:?}: its password, or its path, has an @ behind a / ? or #: write what belongs to the password \
+                 percent-encoded (%2F for /, %3F for ?, %23 for #, %40 for @), and an @ of the path as %40"
+            );
+        }
+        let without_scheme = || without_scheme(text, &shown);
         if !sent.is_empty() && !sent.contains("://") && !sent.contains(char::is_whitespace) {
             return Err(without_scheme());
         }
@@ -65,10 +72,13 @@ impl Url {
             None => (None, authority.as_str()),
         };
         let port = match (authority.port_u16(), host_and_port.rsplit_once(':')) {
-            (Some(0), _) => bail!("{shown:?} has the port 0"),
+            (Some(0), _) => {
+                bail!("{shown:?} has the port 0, which nobody can listen at: give one from 1 to 65535")
+            }
             (Some(port), _) => port,
             // A port that is there but does not fit, such as :99999 or an empty one.
             (None, Some((_, port))) if !port.ends_with(']') => {
+                let port = if port.bytes().all(|b| b.is_ascii_digit()) { port } else { secrets::MASK };
                 bail!("{shown:?} has the port {port:?}: expected a number from 1 to 65535")
             }
             (None, _) => {
@@ -91,6 +101,22 @@ impl Url {
             userinfo,
         })
     }
+}
+
+/// What to write instead; `shown` is the text as it may be seen.
+fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
+    const EXPECTED: &str = "give the URL of what is tested, such as http://127.0.0.1:8080/";
+    let address = shown.trim_start_matches('/');
+    let found = Path::new(text);
+    if !shown.contains('@') && (found.is_dir() || found.is_file()) {
+        let what = if found.is_dir() { "folder" } else { "file" };
+        return anyhow!("{shown:?} is a {what}, and no URL: {EXPECTED}");
+    }
+    // One slash begins a path, unless a user stands behind it.
+    if address.is_empty() || (shown.len() - address.len() == 1 && !shown.contains('@')) {
+        return anyhow!("{shown:?} is a path without scheme and host, and no URL: {EXPECTED}");
+    }
+    anyhow!("{shown:?} has no scheme: write http://{address} or https://{address}")
 }
 
 #[cfg(test)]
@@ -122,9 +148,26 @@ mod tests {
             ("http://h:/", "port"),
             ("http://h/a b", "not a URL"),
             ("http:///x", "not a URL"),
+            ("http://u:s3/cret@h/", "percent-encoded"),
+            ("http://u:s3?cret@h/", "percent-encoded"),
+            ("http://u:s3#cret@h/", "percent-encoded"),
+            ("http://u:s3@s3/cret@h/", "percent-encoded"),
+            ("http://u:s3cret/", "has the port"),
+            ("http://h/ s3cret", "not a URL"),
+            ("http://u:12/s3cret@127.0.0.1:7001/", "percent-encoded"),
+            ("http://u:12?s3cret@h/", "percent-encoded"),
+            (
+                "//u:s3cret@h:7001/",
+                "\"//***@h:7001/\" has no scheme: write http://***@h:7001/ or https://***@h:7001/",
+            ),
+            ("//u:12/s3cret@h/", "percent-encoded"),
+            ("/u:s3cret@h/", "has no scheme: write http://***@h/"),
+            ("/no-such/path", "is a path without scheme and host"),
+            ("/", "is a folder, and no URL: give the URL"),
         ] {
             let error = format!("{:#}", Url::parse(text).expect_err(text));
             assert!(error.contains(part), "{text:?}: {error}");
+            assert!(!error.contains("s3") && !error.contains("cret"), "{text:?}: {error}");
         }
     }
 }

@@ -57,7 +57,8 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
 /// Attempts of a user at the most.
 fn attempts(users: &UsersSpec, world: &WorldSpec, timeout: Nanos) -> f64 {
     let server = &world.server;
-    let fails = server.queue_max.is_some()
+    let fails = server.limit.is_some()
+        || server.queue_max.is_some()
         || server.error_one_in > 0
         || server.reset_one_in > 0
         || !server.down.is_empty();
@@ -91,7 +92,10 @@ fn attempts(users: &UsersSpec, world: &WorldSpec, timeout: Nanos) -> f64 {
 /// About how long a request takes where it is answered fastest, in seconds.
 fn shortest_s(world: &WorldSpec) -> f64 {
     let server = &world.server;
-    let turned_away = server.queue_max.is_some() || server.error_one_in > 0 || !server.down.is_empty();
+    let turned_away = server.limit.is_some()
+        || server.queue_max.is_some()
+        || server.error_one_in > 0
+        || !server.down.is_empty();
     let service = if turned_away { 0.0 } else { typical(server).as_secs_f64() };
     let way = (world.network.latency + world.network.jitter).as_secs_f64();
     service + 2.0 * way + world.generator.cpu_per_event.as_secs_f64()
@@ -122,7 +126,7 @@ fn draws(plan: &Plan, client: Option<&ClientSpec>, requests: f64) -> f64 {
             if is_poisson && matches!(tool.pacing, Pacing::StaticLocal | Pacing::DynamicLocal) =>
         {
             let workers = f64::from(tool.workers.unwrap_or(1));
-            workers * (requests + workers)
+            workers * (requests + workers * (1.0 + f64::from(tool.burst)))
         }
         _ => 0.0,
     }

@@ -20,10 +20,10 @@ pub(crate) enum Client {
     },
 }
 
-const NAMES: &str = "ideal, wrk, wrk2, k6, ycsb, ycsb-intended, retry, herd";
+const NAMES: &str = "ideal, wrk, wrk2, k6, ycsb, ycsb-intended, cassandra-stress, retry, herd";
 const CHOICES: &str = "schedule=static|static-local|dynamic|dynamic-local, late=queue|shift|drop, \
                        clock=intended|sent, correct=none|expected-interval[:TIME]|backfill, connections=auto|N, \
-                       closed=N, catch-up=N, discard=TIME";
+                       closed=N, burst=N, catch-up=N, discard=TIME";
 
 /// Users of a tool that waits, and connections of the others, unless they are given.
 const USERS: u32 = 10;
@@ -57,7 +57,7 @@ pub(crate) fn parse(text: &str, connections: value::Connections) -> Result<Clien
     }
     let (mut scheduled, mut pooled) = (None, false);
     for word in words {
-        if matches!(word.name, "schedule" | "late" | "catch-up") {
+        if matches!(word.name, "schedule" | "late" | "burst" | "catch-up") {
             scheduled = Some(word);
         }
         pooled |= word.name == "connections";
@@ -110,6 +110,8 @@ fn preset(name: &str) -> Option<ToolSpec> {
         "k6" => ToolSpec { late: Late::Drop, clock: ClockFrom::Sent, workers: Some(CONNECTIONS), ..right },
         "ycsb" => ToolSpec { clock: ClockFrom::Sent, ..local },
         "ycsb-intended" => local,
+        // With fixed=: its threads take the next entry of one schedule as they become free.
+        "cassandra-stress" => ToolSpec { workers: Some(CONNECTIONS), ..right },
         _ => return None,
     })
 }
@@ -144,6 +146,7 @@ fn choose(word: &Word<'_>, choices: &mut Choices) -> Result<()> {
             tool.workers = Some(word.count()?);
             tool.clock = ClockFrom::Sent;
         }
+        ("burst", _) => tool.burst = burst(word)?,
         ("catch-up", _) => tool.catch_up = Some(word.count()?),
         ("discard", _) => tool.discard = word.time()?,
         ("schedule" | "late" | "clock" | "correct", _) => {
@@ -157,6 +160,14 @@ fn choose(word: &Word<'_>, choices: &mut Choices) -> Result<()> {
         choices.by_planned_interval = false;
     }
     Ok(())
+}
+
+/// Permits that a limiter saves up; 0 says that it owes nothing.
+fn burst(word: &Word<'_>) -> Result<u32> {
+    match word.value {
+        "0" => Ok(0),
+        _ => word.count(),
+    }
 }
 
 /// What has no effect, or no meaning, is not what was meant.
@@ -173,6 +184,11 @@ fn check(choices: &Choices) -> Result<()> {
     };
     if let Some(what) = needs {
         bail!("--client: {what} needs a number of connections: add connections=50, say");
+    }
+    if tool.burst > 0 && !matches!(tool.pacing, Pacing::Dynamic | Pacing::DynamicLocal) {
+        bail!(
+            "--client: burst=N is what a rate limiter saves up: add schedule=dynamic or schedule=dynamic-local"
+        );
     }
     if tool.catch_up.is_some() && tool.pacing != Pacing::StaticLocal {
         bail!(
@@ -269,6 +285,12 @@ mod tests {
         assert_eq!((k6.late, k6.clock, k6.workers), (Late::Drop, ClockFrom::Sent, Some(20)));
         assert_eq!(tool("ycsb clock=intended"), tool("ycsb-intended"));
         assert_eq!(tool("closed=10").clock, ClockFrom::Sent);
+        let limiter = tool("schedule=dynamic connections=50 burst=20");
+        assert_eq!((limiter.pacing, limiter.burst), (Pacing::Dynamic, 20));
+        assert_eq!(tool("schedule=dynamic connections=50 burst=0").burst, 0);
+        assert_eq!(tool("cassandra-stress"), tool("connections=50"));
+        assert!(is_felt(&plain("cassandra-stress").unwrap()));
+        assert!(!is_felt(&plain("cassandra-stress clock=sent").unwrap()), "throttle=");
         let interval = Correct::ExpectedInterval(Nanos::from_micros(10_170));
         assert_eq!(tool("closed=10 correct=expected-interval:10.17ms").correct, interval);
         let with_c = parse("late=drop", value::Connections::Fixed(7)).unwrap();
@@ -293,6 +315,9 @@ mod tests {
             ("clock=sent speed=9", "word 2"),
             ("correct=expected-interval:0s", "for ever"),
             ("connections=5 catch-up=2", "static-local"),
+            ("connections=5 burst=2", "schedule=dynamic"),
+            ("schedule=dynamic connections=5 burst=few", "word 3"),
+            ("closed=5 burst=2", "keep no schedule"),
             ("retry late=drop", "back-off=TIME"),
             ("retry budget=10", "10%"),
             ("herd back-off=1s", "probe=TIME"),

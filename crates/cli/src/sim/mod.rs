@@ -40,7 +40,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     if let Some(named) = args.objectives.slo.iter().find(|slo| slo.name.is_some()) {
         bail!(
             "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
-            named.to_string()
+            secrets::mask_objective(&named.to_string())
         );
     }
     simulation.header.objectives = args.objectives.document(&[]);
@@ -49,8 +49,7 @@ pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     output::check_folder(&folder)?;
     let (document, tally) = simulation.run_into(&folder)?;
-    output::present(&document, &tally, &args.exports)?;
-    output::say_where(&folder, args.exports.uses_stdout())?;
+    output::present(&document, &tally, &args.exports, Some(&folder))?;
     history::keep(&args.keep, std::slice::from_ref(&*folder));
     Ok(exit::of_run(&document))
 }
@@ -69,6 +68,7 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
         bail!("--precision is about what users feel; with --client give the load a length (-d)");
     }
     precision::describe(&args.precision, &mut simulation.header.load);
+    run::objectives::check_tellable(&args.objectives.slo, &[], &simulation.plan)?;
     Ok(simulation)
 }
 
@@ -128,7 +128,11 @@ impl Described {
         let client_text = one_space(client_text);
         let client = client::parse(&client_text, args.connections)?;
         let pool = match args.connections {
-            Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX) },
+            // A simulated connection takes neither port nor descriptor: each user has one.
+            Connections::Auto(max) => {
+                let users = args.closed.unwrap_or_default();
+                Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX.max(users)) }
+            }
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let plan = Plan::new(PlanSpec {
@@ -160,7 +164,7 @@ impl Described {
             Some(ClientSpec::Tool(tool)) => tool.discard,
             _ => Nanos::ZERO,
         };
-        let scheduled = plan.scheduled(plan.spec().warmup + discard, plan.load_length());
+        let scheduled = plan.scheduled(plan.measured_from() + discard, plan.load_length());
         let mut header = self.header(args, &plan, client.as_ref());
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
@@ -195,7 +199,7 @@ impl Described {
             if by_planned_interval {
                 tool.correct = Correct::ExpectedInterval(planned_interval(tool, args)?);
             }
-            if plan.spec().warmup + tool.discard >= plan.load_length() {
+            if plan.measured_from() + tool.discard >= plan.load_length() {
                 bail!(
                     "this client leaves out its first {} s, and the load lasts {} s: nothing would be measured (give a \
                      longer -d, or discard=0s in --client)",
@@ -223,6 +227,7 @@ impl Described {
             command: secrets::mask_command(std::env::args()),
             environment: environment::describe(&unblink_engine::limits::raise()),
             load,
+            targets_beyond: None,
             targets: vec![document::Target {
                 name: "simulated server".into(),
                 method: "simulated server:".into(),
@@ -255,7 +260,7 @@ impl Simulation {
 
     /// Before the measured part.
     pub(crate) fn warmup(&self) -> Nanos {
-        self.plan.spec().warmup
+        self.plan.measured_from()
     }
 
     /// Runs, and hands each interval to `each`.
@@ -318,7 +323,7 @@ impl Simulation {
             _ => tally.end(),
         };
         // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
-        let warmup = self.plan.spec().warmup;
+        let warmup = self.plan.measured_from();
         let scheduled = self.plan.scheduled(warmup, offered).filter(|_| self.client.is_none());
         let ending = Ending {
             status: RunStatus::Complete,
@@ -331,7 +336,9 @@ impl Simulation {
             priority: None,
             kept_awake: None,
             by_address: Default::default(),
+            failed_by_address: Default::default(),
             aborted: None,
+            preflight: None,
         };
         (tally, ending)
     }

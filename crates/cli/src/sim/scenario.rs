@@ -1,6 +1,6 @@
-//! The scenarios: the lab's own, in the words of `--server`, and one that the lab does not play.
+//! The scenarios of the lab, in the words of `--server`.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use unblink_lab::{Baseline, Gate};
 
 /// A server with the load that it was made for.
@@ -16,12 +16,9 @@ pub(crate) struct Scenario {
     pub by_count: bool,
 }
 
-/// One server whose queue holds what a closed loop never sends.
-const ONE_SERVER: &str = "one-server";
-
 /// Every name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    unblink_lab::Scenario::NAMES.iter().copied().chain([ONE_SERVER])
+    unblink_lab::Scenario::NAMES.iter().copied().chain([unblink_lab::Scenario::ONE_SERVER])
 }
 
 /// The scenario called `name`.
@@ -29,15 +26,13 @@ pub(crate) fn by_name(name: &str) -> Result<Scenario> {
     let Some(name) = names().find(|known| *known == name) else {
         bail!("there is no scenario {name:?}; there are {}", names().collect::<Vec<_>>().join(", "));
     };
-    Ok(match unblink_lab::Scenario::preset(name) {
-        Some(lab) => {
-            let server = words(&lab);
-            Scenario { name, server, rate_per_s: 1000, seconds: 60, users: 10, by_count: false }
-        }
-        None => {
-            let server = "slots=1 service=1ms pause=200ms/500".to_string();
+    let lab = unblink_lab::Scenario::preset(name).with_context(|| format!("the lab has no {name:?}"))?;
+    let server = words(&lab);
+    Ok(match name {
+        unblink_lab::Scenario::ONE_SERVER => {
             Scenario { name, server, rate_per_s: 450, seconds: 30, users: 1, by_count: true }
         }
+        _ => Scenario { name, server, rate_per_s: 1000, seconds: 60, users: 10, by_count: false },
     })
 }
 
@@ -58,8 +53,9 @@ fn words(scenario: &unblink_lab::Scenario) -> String {
             count => format!("pause={length}@{first}/{}*{count}", time(gate.period_ns)),
         }
     };
+    let nth = scenario.slow.map(|slow| format!("pause={}/{}", time(slow.delay_ns), slow.every));
     let pauses = scenario.gates.iter().map(pause);
-    slots.into_iter().chain([service]).chain(pauses).collect::<Vec<_>>().join(" ")
+    slots.into_iter().chain([service]).chain(pauses).chain(nth).collect::<Vec<_>>().join(" ")
 }
 
 /// `10ms`, `9.5s`: whole microseconds.
@@ -81,10 +77,12 @@ mod tests {
 
     #[test]
     fn they_are_those_of_the_lab() {
-        for name in unblink_lab::Scenario::NAMES {
+        for name in names() {
             let lab = unblink_lab::Scenario::preset(name).unwrap();
             let here = server::parse(&by_name(name).unwrap().server).unwrap();
             assert_eq!(here.slots, lab.max_concurrency, "{name}");
+            let nth = lab.slow.map(|slow| (Nanos(slow.delay_ns), u64::from(slow.every)));
+            assert_eq!(here.every_nth, nth, "{name}");
             let service = match lab.baseline {
                 Baseline::Constant { delay_ns } => Service::Constant(Nanos(delay_ns)),
                 Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => Service::Ramp {

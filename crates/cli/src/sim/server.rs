@@ -1,11 +1,14 @@
 //! `--server`, `--network` and `--generator` in words.
 
 use super::words::{Word, split};
+use crate::args::value;
 use anyhow::{Result, bail};
-use unblink_core::sim::{Crowding, GeneratorSpec, NetworkSpec, RandomWindows, ServerSpec, Service, Windows};
+use unblink_core::sim::{
+    Crowding, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,
+};
 use unblink_core::time::Nanos;
 
-const WORDS: &str = "slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
+const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
                      reset=1/N, error=1/N (see unblink sim --help)";
 
 /// Stretches of time one after the other that are looked at to find one in which the server is open.
@@ -22,6 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
         }
         seen.push(word.name);
         match word.name {
+            "limit" => server.limit = Some(limit(&word)?),
             "slots" => server.slots = Some(word.count()?),
             "queue" => server.queue_max = Some(queue(&word)?),
             "service" => server.service = service(&word)?,
@@ -48,6 +52,20 @@ pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
         );
     }
     Ok(server)
+}
+
+/// `50/s`, or `50/s+20`: after a quiet time twenty more at once.
+fn limit(word: &Word<'_>) -> Result<Limit> {
+    let (rate, burst) = match word.value.split_once('+') {
+        None => (word.value, 0),
+        Some((rate, burst)) => {
+            let most =
+                |why| word.wrong(format!("after the + expected how many more are taken at once: {why}"));
+            (rate, value::positive(burst).map_err(most)?)
+        }
+    };
+    let rate = value::rate(rate).map_err(|why| word.wrong(why))?;
+    Ok(Limit { rate, burst })
 }
 
 fn queue(word: &Word<'_>) -> Result<u64> {
@@ -192,6 +210,7 @@ pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_core::schedule::Rate;
 
     const fn ms(ms: u64) -> Nanos {
         Nanos::from_millis(ms)
@@ -212,6 +231,9 @@ mod tests {
         assert_eq!(all.shut_at_random.map(|r| (r.length, r.gap_mean)), Some((ms(500), ms(20_000))));
         assert_eq!((all.refuse_one_in, all.reset_one_in, all.error_one_in), (10, 20, 30));
         assert_eq!((all.queue_max, all.slow_one_in), (Some(0), Some((ms(100), 100))));
+        let limit = |text: &str| parse(&format!("service=1ms limit={text}")).unwrap().limit;
+        let fifty = |burst| Some(Limit { rate: Rate::per_second(50), burst });
+        assert_eq!((limit("50/s"), limit("50rps"), limit("3k/m+20")), (fifty(0), fifty(0), fifty(20)));
         let crowded = parse("slots=1 service=1ms crowd=2.5x@200~5s").unwrap();
         let crowding = Crowding { above: 200, times: 2.5, until_idle: Some(ms(5_000)) };
         assert_eq!(crowded.crowding, Some(crowding));
@@ -246,6 +268,9 @@ mod tests {
             ("service=1ms crowd=2@200", &["2x@200"]),
             ("service=1ms crowd=0.5x@200", &["2x@200"]),
             ("service=1ms down=5s", &["LENGTH@BEGIN"]),
+            ("service=1ms limit=0", &["word 2", "the rate is 0"]),
+            ("service=1ms limit=1..2", &["word 2", "a single rate"]),
+            ("service=1ms limit=50/s+x", &["word 2", "at once"]),
             ("service=1ms pause=1s@1s/2s*0", &["number of times"]),
             ("service=9000h", &["longer than a year"]),
         ] {

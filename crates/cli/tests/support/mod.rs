@@ -77,7 +77,7 @@ impl Place {
         command.current_dir(self.path()).env("HOME", self.path()).env("XDG_CONFIG_HOME", self.path());
         // Its own, whoever runs the tests.
         command.env("XDG_DATA_HOME", self.path().join("data")).env_remove("UNBLINK_STORE");
-        command.env_remove("NO_COLOR").stdin(Stdio::null());
+        command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     }
 
     pub(crate) fn call(&self, args: &[&str]) -> Said {

@@ -95,9 +95,24 @@ impl<L: Load> Dispatch<L> {
                 _ => return,
             };
             let Some(flight) = flight else { return };
-            self.user_ended(now);
-            rec.timed_out(&flight, 0, 0, now);
+            self.give_up_waiting(flight, now, rec);
         }
         self.more_to_do = true;
+    }
+
+    /// A waiting arrival has timed out.
+    pub(super) fn give_up_waiting(&mut self, flight: Flight, now: Instant, rec: &mut Recorder) {
+        self.user_ended(now);
+        let flight = self.with_cause(flight, now);
+        rec.timed_out(&flight, 0, 0, now);
+    }
+
+    /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,
+    /// or no connection was accepted for half of the timeout. A generator that is merely slow always has something left,
+    /// and sees attempts succeed all the time.
+    pub(super) fn with_cause(&self, flight: Flight, now: Instant) -> Flight {
+        let is_silent = self.unaccepted_since.is_some_and(|at| now.since(at).0 > self.policy.timeout.0 / 2);
+        let is_behind = self.behind_since.is_some_and(|at| at < now);
+        Flight { unaccepted: is_silent || !is_behind, ..flight }
     }
 }

@@ -27,6 +27,9 @@ use std::collections::VecDeque;
 
 /// Sends that one call may ask for, so that a backlog does not starve the reads.
 pub const SENDS_PER_CALL_MAX: usize = 64;
+/// While answers are awaited, whoever drives a dispatcher looks at the clock so often: a pause of its own that ends
+/// before its next turn would look like an answer that took that long.
+pub const LOOK_EVERY: Nanos = Nanos::from_millis(10);
 /// Timeouts that one call carries out.
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
@@ -64,6 +67,12 @@ pub struct Dispatch<L> {
     prewarm_left: u32,
     /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
     opening_max: u32,
+    /// Since when attempts have been under way without one that succeeded.
+    unaccepted_since: Option<Instant>,
+    /// Since when something could have been sent, or opened, and was left for the next turn.
+    behind_since: Option<Instant>,
+    /// Answers since the last tick.
+    answers: usize,
     /// This machine had no port or descriptor: no attempt before then.
     blocked_until: Option<Instant>,
     /// The latest stretch in which the pool was at its limit and nothing was idle.
@@ -97,6 +106,9 @@ impl<L: Load> Dispatch<L> {
             resend: VecDeque::with_capacity(max as usize),
             prewarm_left,
             opening_max: OPENING_MIN,
+            unaccepted_since: None,
+            behind_since: None,
+            answers: 0,
             blocked_until: None,
             full_since: None,
             full_until: None,
@@ -167,9 +179,13 @@ impl<L: Load> Dispatch<L> {
             if matches!(event, Event::Tick) {
                 self.open_connections(now, out, rec);
             }
-            self.more_to_do |= self.wants_to_open();
+            let wants_to_open = self.wants_to_open();
+            self.more_to_do |= wants_to_open;
             self.note_fullness(now);
             self.woke_for_due = self.wakes_for_due();
+            let is_behind = wants_to_open || (self.idle.len > 0 && self.waiting() > 0);
+            self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
+            rec.look_at_absences(now);
         }
     }
 
@@ -228,6 +244,7 @@ impl<L: Load> Dispatch<L> {
         }
         while let Some(flight) = self.take_waiting() {
             self.user_ended(now);
+            let flight = self.with_cause(flight, now);
             self.end_unanswered(&flight, 0, None, now, rec);
         }
         self.finished = true;
@@ -235,8 +252,8 @@ impl<L: Load> Dispatch<L> {
 
     fn tick(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.expire_flights(now, out, rec);
-        self.expire_opening(now, out, rec);
         self.expire_waiting(now, rec);
+        self.expire_opening(now, out, rec);
         self.close_unneeded(now, out, rec);
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
@@ -268,6 +285,7 @@ impl<L: Load> Dispatch<L> {
         let Some(slot) = self.slab.resolve(id).filter(|&s| self.slab.at(s).state == State::Busy) else {
             return;
         };
+        self.answers += 1;
         let flight = self.end_flight(slot, now);
         rec.answered(&flight, slot, answer, now);
         if answer.reusable {
@@ -324,8 +342,7 @@ impl<L: Load> Dispatch<L> {
             }
             let Some(flight) = self.take_waiting() else { break };
             if self.is_late(&flight.arrival, now) {
-                self.user_ended(now);
-                rec.timed_out(&flight, 0, 0, now);
+                self.give_up_waiting(flight, now, rec);
                 continue;
             }
             self.bind(flight, out);
@@ -393,7 +410,10 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn note_fullness(&mut self, now: Instant) {
-        let at_limit = self.total() >= self.max || self.blocked_until.is_some();
+        // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
+        // more of them waiting.
+        let in_use = self.total() >= self.max && self.flights.len >= self.opening.len;
+        let at_limit = in_use || self.blocked_until.is_some();
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
         let all_served = self.opening.len > 0 && self.waiting() <= u64::from(self.opening.len);

@@ -4,7 +4,7 @@ use super::slab::State;
 use super::{Action, Actions, ConnId, ConnectTimes, Dispatch};
 use crate::failure::FailureKind;
 use crate::load::Load;
-use crate::record::Recorder;
+use crate::record::{Flight, Recorder};
 use crate::time::{Instant, Nanos};
 
 /// Connection attempts that one tick may ask for.
@@ -27,6 +27,7 @@ impl<L: Load> Dispatch<L> {
         self.slab.unlink(&mut self.opening, slot);
         self.make_idle(slot, now);
         self.opening_max = self.opening_max.saturating_add(1);
+        self.unaccepted_since = (self.opening.len > 0).then_some(now);
         self.open_peak = self.open_peak.max(self.idle.len + self.flights.len);
         rec.connected(times.connect, times.tls);
     }
@@ -35,7 +36,7 @@ impl<L: Load> Dispatch<L> {
         let Some(slot) = self.slab.resolve(id) else { return };
         self.slab.unlink(&mut self.opening, slot);
         self.slab.release(slot);
-        let local = kind == FailureKind::NO_LOCAL_PORT || kind == FailureKind::NO_FILE_DESCRIPTOR;
+        let local = kind.is_local();
         let counts = &mut rec.counters().connections;
         counts.failed += 1;
         counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
@@ -53,6 +54,7 @@ impl<L: Load> Dispatch<L> {
         self.expire_waiting(now, rec);
         if let Some(flight) = self.take_waiting() {
             self.user_ended(now);
+            let flight = Flight { unaccepted: !local, ..flight };
             self.end_unanswered(&flight, 0, Some(kind), now, rec);
         }
     }
@@ -60,14 +62,20 @@ impl<L: Load> Dispatch<L> {
     /// Opens connections for what waits, a few per tick and so per turn of the loop: answers that are there
     /// already free connections for less, and a connection costs the generator as much as several requests.
     /// Without this bound a burst makes a busy generator open ever more of them instead of catching up.
+    ///
+    /// The more answers a turn brought, the fewer it opens, but one at the least. Only an overloaded loop has many
+    /// answers in a turn: there the pool grows by one a turn while connections come free, and at full speed when they
+    /// don't, as in a stall. A loop with time to spare takes another turn at once, and nobody waits for it.
     pub(super) fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        for _ in 0..OPENS_PER_TICK_MAX {
+        let answers = std::mem::take(&mut self.answers);
+        for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
             if self.finished || !self.wants_to_open() {
                 return;
             }
             let slot = self.slab.take(now);
             self.slab.at_mut(slot).state = State::Opening;
             self.slab.push_back(&mut self.opening, slot);
+            self.unaccepted_since.get_or_insert(now);
             self.prewarm_left = self.prewarm_left.saturating_sub(1);
             rec.counters().connections.attempted += 1;
             out.push(Action::Open(self.slab.id(slot)));

@@ -23,6 +23,13 @@ pub struct Outcomes {
     pub timed_out_never_sent: u64,
     /// Those of `timed_out` that waited for more than half of their time because every connection was in use.
     pub timed_out_pool_full: u64,
+    /// Those of `timed_out_never_sent` that nothing but the generator kept from being sent.
+    pub timed_out_never_sent_own: u64,
+    /// Those of `timed_out` that may be the generator's own: its lateness and absence took a good part of their time.
+    pub timed_out_hindered: u64,
+    /// Those of `failed` that may be the generator's own: it was away meanwhile, so that the target met a burst that nobody
+    /// planned, or its machine lacked a port or a descriptor.
+    pub failed_hindered: u64,
     /// In flight when the run ended.
     pub unfinished: u64,
     /// Still waiting when the run ended.
@@ -40,6 +47,9 @@ impl Default for Outcomes {
             timed_out: 0,
             timed_out_never_sent: 0,
             timed_out_pool_full: 0,
+            timed_out_never_sent_own: 0,
+            timed_out_hindered: 0,
+            failed_hindered: 0,
             unfinished: 0,
             unsent: 0,
         }
@@ -50,6 +60,11 @@ impl Outcomes {
     /// Failures of every kind.
     pub fn failed_total(&self) -> u64 {
         self.failed.iter().sum()
+    }
+
+    /// Errors that may be the generator's own.
+    pub fn errors_hindered(&self) -> u64 {
+        self.timed_out_hindered + self.failed_hindered
     }
 
     /// Arrivals that have ended, in any way.
@@ -67,6 +82,9 @@ impl Outcomes {
         self.timed_out += o.timed_out;
         self.timed_out_never_sent += o.timed_out_never_sent;
         self.timed_out_pool_full += o.timed_out_pool_full;
+        self.timed_out_never_sent_own += o.timed_out_never_sent_own;
+        self.timed_out_hindered += o.timed_out_hindered;
+        self.failed_hindered += o.failed_hindered;
         self.unfinished += o.unfinished;
         self.unsent += o.unsent;
     }
@@ -220,6 +238,8 @@ pub struct Counters {
     pub lag: LagCauses,
     /// Bytes of answers' heads and bodies.
     pub bytes_received: u64,
+    /// Users of a closed population who had begun when measuring did.
+    pub users_begun: u64,
     /// The loop's own behaviour.
     pub own: LoopCounts,
 }
@@ -233,6 +253,7 @@ impl Default for Counters {
             connections: ConnectionCounts::default(),
             lag: LagCauses::default(),
             bytes_received: 0,
+            users_begun: 0,
             own: LoopCounts::default(),
         }
     }
@@ -247,6 +268,7 @@ impl Counters {
         self.connections.add(&o.connections);
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;
+        self.users_begun += o.users_begun;
         self.own.add(&o.own);
     }
 }

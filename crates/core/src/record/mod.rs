@@ -3,26 +3,42 @@
 //! A worker fills a [`Bank`] of 32-bit counts and hands it over once per interval; the receiver adds it
 //! to banks of 64-bit counts. Recording allocates nothing.
 
+mod absence;
 mod counters;
 mod counts;
+mod flight;
+mod hindered;
+mod interval;
 mod sample;
 mod slowest;
+mod timeline;
 mod track;
 
 pub use counters::{
     ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM, STATUS_COUNT,
     STATUS_FIRST,
 };
+pub use flight::Flight;
+pub use interval::Interval;
 pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use slowest::{Outcome, SLOWEST_KEPT, SlowArrival, Slowest};
+pub use timeline::{CELL_WIDTH, CELLS_MAX, Cell, Timeline};
 pub use track::{RECORDABLE_MAX, SIGNIFICANT_DIGITS, Track, histogram};
 
 use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW, HeatGrid};
 use crate::load::Arrival;
 use crate::time::{Instant, Nanos};
+use absence::Absences;
 use counts::Counts;
 use hdrhistogram::Counter;
+
+/// An arrival that timed out is the generator's own when that took one part in so many of its time: what is less is
+/// found in any run, and a target that hangs is not excused by it.
+const OWN_PART_MIN: u64 = 10;
+
+/// A user who begins by so much later than measuring does is no later than an ordinary machine makes it.
+pub const BEGUN_GRACE: Nanos = Nanos::from_millis(10);
 
 /// The distributions that every run keeps. Of arrivals, only those of the measured part enter them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,11 +65,15 @@ pub enum Series {
     FirstByte,
     /// First to last byte of the answer, of `ok` arrivals.
     Transfer,
+    /// Response times, and ages of the censored, to which the generator's own absence and lateness added 1 ms or more.
+    Hindered,
+    /// The same less what it added: no less than that is the target's.
+    Unhindered,
 }
 
 impl Series {
     /// Every series, in the order of its place.
-    pub const ALL: [Series; 11] = [
+    pub const ALL: [Series; 13] = [
         Series::Response,
         Series::Service,
         Series::ResponseCensored,
@@ -65,6 +85,8 @@ impl Series {
         Series::Tls,
         Series::FirstByte,
         Series::Transfer,
+        Series::Hindered,
+        Series::Unhindered,
     ];
     const COUNT: usize = Self::ALL.len();
 
@@ -82,6 +104,8 @@ impl Series {
             Series::Tls => "tls",
             Series::FirstByte => "first_byte",
             Series::Transfer => "transfer",
+            Series::Hindered => "hindered",
+            Series::Unhindered => "unhindered",
         }
     }
 }
@@ -124,6 +148,8 @@ pub struct Bank<C: Counter> {
     pub slowest: Slowest,
     /// Arrivals that were sent in it, a bounded part of them.
     pub sample: ArrivalSample,
+    /// What happened when. Whoever joins banks knows whether they are of the same time: [`Bank::add`] leaves it as it is.
+    pub timeline: Timeline,
 }
 
 impl<C: Counter> Bank<C> {
@@ -144,6 +170,7 @@ impl<C: Counter> Bank<C> {
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
             sample: ArrivalSample::default(),
+            timeline: Timeline::default(),
         }
     }
 
@@ -172,6 +199,7 @@ impl<C: Counter> Bank<C> {
         self.heat.clear();
         self.slowest = Slowest::default();
         self.sample.clear();
+        self.timeline.begin(Nanos::ZERO);
     }
 
     /// Puts what was counted once into every series that it belongs to.
@@ -210,53 +238,6 @@ impl Bank<u64> {
     }
 }
 
-/// What all workers together recorded in one interval.
-#[derive(Clone, Debug)]
-pub struct Interval {
-    /// Start, after t = 0 of the schedule.
-    pub start: Nanos,
-    /// Length: one second, more when a hand-over came late, less at the end.
-    pub length: Nanos,
-    /// True when a worker's hand-over came late and this interval holds what belongs to two.
-    pub double: bool,
-    /// What was recorded.
-    pub bank: Bank<u64>,
-    /// Levels at its end.
-    pub gauges: Gauges,
-}
-
-impl Interval {
-    /// Nothing yet, at t = 0, for `operations` operations.
-    pub fn empty(operations: usize) -> Interval {
-        Interval {
-            start: Nanos::ZERO,
-            length: Nanos::ZERO,
-            double: false,
-            bank: Bank::new(operations),
-            gauges: Gauges::default(),
-        }
-    }
-}
-
-/// An arrival that has been bound to a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flight {
-    /// What and when.
-    pub arrival: Arrival,
-    /// Which operation.
-    pub operation: u32,
-    /// When the dispatcher first looked at the clock after the arrival had fallen due.
-    pub noticed: Instant,
-    /// Since when a usable connection was there.
-    pub ready: Instant,
-    /// First time that it was sent, once it was.
-    pub sent: Option<Instant>,
-    /// It was sent a second time, after a reused connection had died.
-    pub resent: bool,
-    /// The pool was at its limit when the arrival fell due.
-    pub pool_full: bool,
-}
-
 /// An answer as the dispatcher and the recorder need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -280,6 +261,7 @@ pub struct Recorder {
     timeout: Nanos,
     last_ok: Option<Instant>,
     blocks: Option<SampleBlocks>,
+    absences: Absences,
 }
 
 impl Recorder {
@@ -293,6 +275,7 @@ impl Recorder {
             timeout,
             last_ok: None,
             blocks: None,
+            absences: Absences::default(),
         }
     }
 
@@ -329,14 +312,18 @@ impl Recorder {
         &mut self.bank.counters
     }
 
-    /// Hands the filled bank over and goes on with `empty`.
-    pub fn swap(&mut self, empty: Box<Bank<u32>>) -> Box<Bank<u32>> {
+    /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
+    pub fn swap(&mut self, mut empty: Box<Bank<u32>>, until: Instant) -> Box<Bank<u32>> {
+        let until = until.since(self.start);
+        self.bank.timeline.close(until);
+        empty.timeline.go_on(until, &self.bank.timeline);
         std::mem::replace(&mut self.bank, empty)
     }
 
-    /// Ends recording and hands the last bank over.
-    pub fn into_bank(mut self) -> Box<Bank<u32>> {
+    /// Ends recording at `now` and hands the last bank over.
+    pub fn into_bank(mut self, now: Instant) -> Box<Bank<u32>> {
         self.bank.settle();
+        self.bank.timeline.close(now.since(self.start));
         self.bank
     }
 
@@ -361,6 +348,10 @@ impl Recorder {
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
         self.outcomes(arrival).due += 1;
+        if self.absences.is_catching_up() {
+            self.absences.due(arrival.intended);
+        }
+        self.bank.timeline.due(arrival.intended.since(self.start));
     }
 
     /// The first byte of `flight` goes to the kernel now, at `flight.sent`.
@@ -369,16 +360,21 @@ impl Recorder {
         let outcomes = self.outcomes(&flight.arrival);
         outcomes.sent += 1;
         outcomes.sent_in_load += u64::from(in_load);
-        let (Some(sent), true) = (flight.sent, self.is_measured(&flight.arrival)) else { return };
+        if flight.arrival.begins {
+            self.user_begins(flight.sent);
+        }
+        let Some(sent) = flight.sent else { return };
+        self.bank.timeline.sent(sent.since(self.start));
+        if !self.is_measured(&flight.arrival) {
+            return;
+        }
         if let Some(blocks) = &self.blocks {
             self.bank.sample.note(blocks, &flight.arrival, sent, self.start);
         }
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
-        // What passed before the arrival was noticed is the generator's own; a pool that was busy all the
-        // time does not need to be looked at.
-        let wait = flight.ready.min(sent).since(intended.max(flight.noticed));
-        let late = lag_total - wait;
+        let late = flight.late(sent);
+        let wait = lag_total - late;
         self.bank.counters.lag.generator_ns += late.0;
         if wait == Nanos::ZERO {
             self.bank.shared.unwaited.record(lag_total);
@@ -396,6 +392,12 @@ impl Recorder {
         }
     }
 
+    /// A user of a closed population has asked for the first time, or has failed to, at `at`.
+    fn user_begins(&mut self, at: Option<Instant>) {
+        let in_time = at.is_some_and(|at| at < self.measured_from + BEGUN_GRACE);
+        self.bank.counters.users_begun += u64::from(in_time);
+    }
+
     /// A whole answer was read at `now`: `ok`, failed, or too late.
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) {
         let measured = self.is_measured(&flight.arrival);
@@ -403,13 +405,15 @@ impl Recorder {
             self.bank.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += 1;
         }
         let response = now.since(flight.arrival.intended);
+        self.note_ended(flight, true);
         if response > self.timeout {
-            return self.timed_out(flight, connection, answer.status, now);
+            return self.too_late(flight, connection, answer.status, now, now);
         }
         if let Some(kind) = answer.failure {
-            return self.failed(flight, connection, kind, answer.status, now);
+            return self.note_failed(flight, connection, kind, answer.status, now);
         }
         self.outcomes(&flight.arrival).ok += 1;
+        self.ended(flight, Outcome::Ok, now);
         if !measured {
             return;
         }
@@ -423,6 +427,11 @@ impl Recorder {
             self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
             self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
         }
+        if sent.since(flight.arrival.intended) >= PAUSE_FROM
+            || !self.absences.none_since(flight.arrival.intended)
+        {
+            self.note_hindered(self.own_part(flight, now), response, response);
+        }
         if let Some(operation) = self.operation_mut(flight) {
             operation.response.record(response);
         }
@@ -431,9 +440,30 @@ impl Recorder {
         self.note_slow(flight, connection, answer.status, Outcome::Ok, now);
     }
 
-    /// The arrival failed at `now`.
+    /// The arrival failed at `now`, without an answer.
     pub fn failed(&mut self, flight: &Flight, connection: u32, kind: FailureKind, status: u16, now: Instant) {
-        self.outcomes(&flight.arrival).failed[kind.index()] += 1;
+        self.note_ended(flight, false);
+        self.note_failed(flight, connection, kind, status, now);
+    }
+
+    fn note_failed(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        kind: FailureKind,
+        status: u16,
+        now: Instant,
+    ) {
+        // A late request is answered like any other; a burst after a pause may not be.
+        let away = self.absences.within(flight.arrival.intended, now);
+        let is_own = kind.is_local() || away >= PAUSE_FROM;
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.failed[kind.index()] += 1;
+        outcomes.failed_hindered += u64::from(is_own);
+        if flight.arrival.begins && flight.sent.is_none() {
+            self.user_begins(Some(now));
+        }
+        self.ended(flight, Outcome::Failed(kind), now);
         if !self.is_measured(&flight.arrival) {
             return;
         }
@@ -445,36 +475,58 @@ impl Recorder {
         self.note_slow(flight, connection, status, Outcome::Failed(kind), now);
     }
 
-    /// The arrival took longer than the timeout, sent or not; noticed at `now`.
+    /// The arrival took longer than the timeout, sent or not, and has no answer; noticed at `now`.
     pub fn timed_out(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant) {
+        // An answer that came later would have come too late.
+        let deadline = flight.arrival.intended + self.timeout;
+        self.note_ended(flight, false);
+        self.too_late(flight, connection, status, now, deadline.min(now));
+    }
+
+    /// The same; what passed after `until` made no difference.
+    fn too_late(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant, until: Instant) {
+        let intended = flight.arrival.intended;
         // One that was sent at last with little of its time left was shed no less.
-        let waited = flight.sent.unwrap_or(now).since(flight.arrival.intended);
+        let waited = flight.sent.unwrap_or(now).since(intended);
         let is_shed = flight.pool_full && waited.0 > self.timeout.0 / 2;
+        let own = self.own_part(flight, until);
+        let is_own = own.0 >= self.timeout.0 / OWN_PART_MIN;
         let outcomes = self.outcomes(&flight.arrival);
         outcomes.timed_out += 1;
         outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
         outcomes.timed_out_pool_full += u64::from(is_shed);
+        outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
+        outcomes.timed_out_hindered += u64::from(is_own);
+        self.ended(flight, Outcome::TimedOut, now);
         if !self.is_measured(&flight.arrival) {
             return;
         }
-        let deadline = flight.arrival.intended + self.timeout;
+        self.note_hindered(own, until.since(intended), self.timeout);
+        let deadline = intended + self.timeout;
         self.censor(flight, self.timeout, flight.sent.map(|sent| deadline.since(sent)));
         self.note_slow(flight, connection, status, Outcome::TimedOut, now);
     }
 
     /// The run ended at `now` while `flight` was in flight, or waiting when it was never sent.
     pub fn cut_off(&mut self, flight: &Flight, connection: u32, now: Instant) {
+        self.note_ended(flight, false);
+        let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
         let outcomes = self.outcomes(&flight.arrival);
         match flight.sent {
             Some(_) => outcomes.unfinished += 1,
             None => outcomes.unsent += 1,
         }
+        self.ended(flight, outcome, now);
         if self.is_measured(&flight.arrival) {
             let age = now.since(flight.arrival.intended);
+            self.note_hindered(self.own_part(flight, now), age, age);
             self.censor(flight, age, flight.sent.map(|sent| now.since(sent)));
-            let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
             self.note_slow(flight, connection, 0, outcome, now);
         }
+    }
+
+    fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+        self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
     }
 
     /// A simulated tool adds a value for a request that it never sent, beside the answer of `flight` at `now`: as if
@@ -511,7 +563,7 @@ impl Recorder {
         if !self.bank.slowest.would_keep(now.since(flight.arrival.intended)) {
             return;
         }
-        let Arrival { index, intended } = flight.arrival;
+        let Arrival { index, intended, .. } = flight.arrival;
         let since_start = |at: Instant| Instant(at.since(self.start).0);
         self.bank.slowest.offer(SlowArrival {
             index,

@@ -140,7 +140,7 @@ mod tests {
 
     fn arrival(index: u64) -> (Arrival, Instant) {
         let intended = Instant(1_000 + index * 10);
-        (Arrival { index, intended }, intended + Nanos(index % 7))
+        (Arrival::scheduled(index, intended), intended + Nanos(index % 7))
     }
 
     /// What workers, `shards` of them, keep of `n` arrivals in intervals of `length` arrivals.

@@ -2,7 +2,7 @@
 
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
-use crate::dispatch::{Actions, Dispatch, Event};
+use crate::dispatch::{Actions, Dispatch, Event, LOOK_EVERY};
 use crate::load::Load;
 use crate::record::Interval;
 use crate::time::Instant;
@@ -11,6 +11,8 @@ use std::cell::Cell;
 pub(super) struct Honest<'a, L, F> {
     pub(super) dispatch: Dispatch<L>,
     pub(super) intervals: Intervals<F>,
+    /// When it last looked at the clock.
+    pub(super) looked: Instant,
     /// The user ends the run then.
     pub(super) stop: Option<Instant>,
     /// Whoever looks at the intervals has seen enough.
@@ -22,10 +24,12 @@ pub(super) struct Honest<'a, L, F> {
 impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
     fn wake(&self) -> Option<Instant> {
         let wake = self.dispatch.next_wake()?;
+        let wake = if self.dispatch.awaits_answers() { wake.min(self.looked + LOOK_EVERY) } else { wake };
         Some(self.stop.map_or(wake, |stop| wake.min(stop)))
     }
 
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
+        self.looked = now;
         self.dispatch.handle(now, event, out, self.intervals.recorder());
     }
 

@@ -26,7 +26,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
     pub(super) fn new(plan: &Plan, zero: Instant, each: F) -> Intervals<F> {
         let operations = plan.operations_apart();
         let mut recorder = Recorder::new(Box::new(Bank::new(operations)), plan.spec().timeout);
-        recorder.begin(zero, plan.spec().warmup, plan.load_length());
+        recorder.begin(zero, plan.measured_from(), plan.load_length());
         recorder.sample_arrivals(plan.sample_blocks());
         Intervals {
             recorder,
@@ -49,6 +49,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         self.count_waiting(self.waiting.1);
         self.waiting = turn.waited;
         self.recorder.counters().own.note_away(turn.away);
+        self.recorder.note_absence(turn.looked.0, turn.looked.1, turn.away);
     }
 
     fn count_waiting(&mut self, until: Instant) {
@@ -72,9 +73,11 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         own.total += length;
         own.busy += busy;
         let Some(empty) = self.spare.take() else { return };
-        let mut full = self.recorder.swap(empty);
+        let mut full = self.recorder.swap(empty, end);
         self.interval.bank.clear();
         self.interval.bank.add(&full);
+        self.interval.bank.timeline.begin(self.interval.start);
+        self.interval.bank.timeline.follow(&full.timeline);
         full.clear();
         self.spare = Some(full);
         self.interval.length = length;

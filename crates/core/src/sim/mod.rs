@@ -9,6 +9,7 @@ mod crowding;
 mod honest;
 mod intervals;
 mod lasting;
+mod limit;
 mod random;
 mod server;
 mod service;
@@ -21,6 +22,7 @@ mod world;
 pub use client::{ClientSpec, simulate_client, simulate_client_watched};
 pub use crowding::Crowding;
 pub use lasting::LastingWorld;
+pub use limit::Limit;
 pub use random::Random;
 pub use server::ServerSpec;
 pub use service::Service;
@@ -178,7 +180,7 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
 ) -> Driven {
     let stop = part.stop.map(|stop| zero + stop);
     let dispatch = Dispatch::new(plan.policy(part.worker));
-    let mut client = Honest { dispatch, intervals, stop, enough, ended: None };
+    let mut client = Honest { dispatch, intervals, looked: zero, stop, enough, ended: None };
     if let Some(stop) = stop {
         // Known ahead, since a turn may send beyond it before the next one begins.
         client.intervals.recorder().end_load(stop);

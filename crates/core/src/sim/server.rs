@@ -6,6 +6,7 @@
 //! moment in which the request arrives.
 
 use super::crowding::{Crowd, Crowding};
+use super::limit::{Bucket, Limit};
 use super::random::{Random, nanos};
 use super::service::Service;
 use super::watch::Taken;
@@ -18,6 +19,8 @@ use std::collections::{BinaryHeap, VecDeque};
 /// How a server behaves. Times count from the schedule's zero.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerSpec {
+    /// More than this is answered 429 at once.
+    pub limit: Option<Limit>,
     /// Requests in service at once; no limit without it.
     pub slots: Option<u32>,
     /// Requests that may wait for a slot; one more is answered 503 at once.
@@ -51,6 +54,7 @@ impl ServerSpec {
     /// A server without limits and without misfortune.
     pub fn new(service: Service) -> ServerSpec {
         ServerSpec {
+            limit: None,
             slots: None,
             queue_max: None,
             service,
@@ -86,6 +90,7 @@ pub(super) struct Server {
     zero: Instant,
     random: Random,
     at_random: Option<DrawnWindows>,
+    bucket: Option<Bucket>,
     /// When each slot is free.
     free: BinaryHeap<Reverse<Instant>>,
     /// When those that wait for a slot begin.
@@ -99,10 +104,18 @@ impl Server {
     pub(super) fn new(spec: ServerSpec, zero: Instant, seed: u64) -> Server {
         let at_random = spec.shut_at_random.map(|windows| DrawnWindows::new(windows, Random::new(seed, 2)));
         let free = (0..spec.slots.unwrap_or(0)).map(|_| Reverse(Instant(0))).collect();
-        let random = Random::new(seed, 1);
-        let crowd = spec.crowding.map(Crowd::new);
-        let begins = VecDeque::new();
-        Server { spec, zero, random, at_random, free, begins, crowd, served: 0, busy_until: Instant(0) }
+        Server {
+            bucket: spec.limit.map(Bucket::new),
+            zero,
+            random: Random::new(seed, 1),
+            at_random,
+            free,
+            begins: VecDeque::new(),
+            crowd: spec.crowding.map(Crowd::new),
+            served: 0,
+            busy_until: Instant(0),
+            spec,
+        }
     }
 
     /// When the last of the work taken so far ends.
@@ -134,6 +147,9 @@ impl Server {
         }
         if self.spec.error_one_in > 0 && self.random.one_in(self.spec.error_one_in) {
             return Taken { conn, work: None, ends: now, status: Some(500) };
+        }
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.take(now)) {
+            return Taken { conn, work: None, ends: now, status: Some(429) };
         }
         let begin = match self.free.peek() {
             None => now,

@@ -30,6 +30,8 @@ pub(super) trait Client {
 /// The time from a client's last turn to this one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turn {
+    /// When it last looked at the clock, and now.
+    pub(super) looked: (Instant, Instant),
     /// From when to when it had nothing to do and waited; empty where it had.
     pub(super) waited: (Instant, Instant),
     /// For how long it was away though it was not asked to wait, or for longer than it was.
@@ -186,8 +188,8 @@ impl<W: Watch> World<W> {
         let wake = client.wake().unwrap_or(now);
         let until = self.arrived.front().map_or(wake, |&(at, _)| wake.min(at));
         match until > from {
-            true => Turn { waited: (from, now), away: now.since(wake) },
-            false => Turn { waited: (now, now), away: now.since(from) },
+            true => Turn { looked: (from, now), waited: (from, now), away: now.since(wake) },
+            false => Turn { looked: (from.min(now), now), waited: (now, now), away: now.since(from) },
         }
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn run<L: Load>(
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.operations_apart()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout);
-    recorder.begin(start, plan.spec().warmup, plan.load_length());
+    recorder.begin(start, plan.measured_from(), plan.load_length());
     let mut world = World {
         random: server.seed,
         server,
@@ -106,7 +106,7 @@ pub(crate) fn run<L: Load>(
         now = world.step(now, stop_at, &mut dispatch, &mut actions, &mut recorder);
         assert!(now.0 < 1 << 60, "the run does not end");
     }
-    (recorder.into_bank(), world)
+    (recorder.into_bank(now), world)
 }
 
 impl World {

@@ -47,8 +47,8 @@ impl<L: Load> Worker<L> {
         failed: Attempt,
         kind: FailureKind,
     ) -> Result<(), FailureKind> {
-        let local = kind == FailureKind::NO_FILE_DESCRIPTOR || kind == FailureKind::NO_LOCAL_PORT;
-        if local || failed.tried + 1 >= self.addresses.len() {
+        self.addresses.count_failed(failed.address, kind);
+        if kind.is_local() || failed.tried + 1 >= self.addresses.len() {
             return Err(kind);
         }
         self.addresses.avoid(failed.address, self.pacer.watch().now());

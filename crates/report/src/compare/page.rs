@@ -6,10 +6,11 @@ use crate::html::{self, Page};
 use crate::svg::canvas::escape;
 use std::fmt::Write;
 use unblink_artifact::compare::{CompareDocument, Side};
+use unblink_artifact::harmless;
 
 pub(super) fn render(doc: &CompareDocument) -> String {
     let mut page = Page::new(&format!("{}: {}", words::verdict(doc), words::target(&doc.candidate)));
-    page.json("compare", &serde_json::to_string(doc).unwrap_or_else(|_| "null".into()));
+    page.json("compare", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     let out = &mut page.body;
     if doc.simulated {
         out.push_str("<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>");
@@ -34,10 +35,15 @@ pub(super) fn render(doc: &CompareDocument) -> String {
             escape(&words::runs(side))
         );
     }
-    let _ = write!(out, "<p class=\"means\">{}</p></header>", escape(&doc.load.summary));
+    let alone =
+        doc.rule.request.as_ref().map(|name| format!(" · the arrivals of {name} alone")).unwrap_or_default();
+    let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.load.summary), escape(&alone));
     verdict(out, doc);
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &super::picture(doc), "compare", 2);
+    crate::svg::compare_runs::pictures(doc)
+        .iter()
+        .for_each(|picture| html::figure(out, picture, "compare", 2));
     out.push_str("</section><section class=\"tables\">");
     lines(out, doc);
     for (name, side) in [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)] {
@@ -111,7 +117,7 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
         "<section class=\"block\"><h2>{name}</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th>\
          <th scope=\"col\">began (UTC)</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">achieved</th>\
          <th scope=\"col\" class=\"n\">errors</th></tr></thead><tbody>",
-        format::quantile_label(doc.rule.quantile)
+        escape(&crate::compare::label(doc))
     );
     for run in &side.runs {
         let bound = if run.censored { ">\u{a0}" } else { "" };

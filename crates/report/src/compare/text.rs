@@ -26,6 +26,9 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
         screen.labelled(Paint::Bold, name, &format!("{}, {}", words::target(side), words::runs(side)));
     }
     screen.labelled(Paint::Bold, "load     ", &doc.load.summary);
+    if let Some(name) = &doc.rule.request {
+        screen.labelled(Paint::Bold, "request  ", &format!("{name}, its arrivals alone"));
+    }
     table(&mut screen, doc);
     let notes = words::notes(doc);
     if !notes.is_empty() {

@@ -1,6 +1,6 @@
 //! What a comparison says, in sentences that terminal and page share.
 
-use crate::facts::Title;
+use crate::facts::{self, Title};
 use crate::format;
 use unblink_artifact::compare::{
     CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Side,
@@ -50,7 +50,7 @@ fn is_alarm(doc: &CompareDocument) -> bool {
 
 /// The answer in a sentence.
 pub(super) fn sentence(doc: &CompareDocument) -> String {
-    let p = format::quantile_label(doc.rule.quantile);
+    let p = label(doc);
     let line = doc.lines.iter().find(|line| line.decides);
     let change = line.and_then(|line| line.change);
     let moved = |change: f64| {
@@ -168,7 +168,7 @@ pub(super) fn counting(side: &Side) -> usize {
 
 /// What takes from the answer, a sentence each.
 pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
-    let p = format::quantile_label(doc.rule.quantile);
+    let p = label(doc);
     let runs = || doc.baseline.runs.iter().chain(&doc.candidate.runs).filter(|run| run.left_out.is_none());
     let mut doubts = Vec::new();
     if doc.load.phases.iter().any(|phase| (phase.from_per_s, phase.to_per_s) != first_rates(doc)) {
@@ -204,7 +204,7 @@ fn first_rates(doc: &CompareDocument) -> (f64, f64) {
 
 /// What must be known beside the answer, a sentence each.
 pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
-    let p = format::quantile_label(doc.rule.quantile);
+    let p = label(doc);
     let mut notes = Vec::new();
     if let (Some(value), Some(splits)) = (doc.p_value, doc.splits) {
         notes.push(format!(
@@ -262,7 +262,7 @@ pub(super) fn about_intervals(doc: &CompareDocument) -> String {
             };
             format!(
                 "{} decides{failed}; the other lines are shown, with intervals from runs and the time within them",
-                format::quantile_label(doc.rule.quantile)
+                label(doc)
             )
         }
     }
@@ -270,11 +270,7 @@ pub(super) fn about_intervals(doc: &CompareDocument) -> String {
 
 /// What a side requested.
 pub(super) fn target(side: &Side) -> String {
-    match side.targets.as_slice() {
-        [] => "no target".into(),
-        [one] => format!("{} {}", one.method, one.url),
-        [one, rest @ ..] => format!("{} {} and {} more in turn", one.method, one.url, rest.len()),
-    }
+    facts::first_and_more(&side.targets, side.targets_beyond.as_ref())
 }
 
 /// How many of its runs count.
@@ -324,16 +320,22 @@ pub(super) fn value(line: &Line, candidate: bool) -> String {
 }
 
 /// The change with its sign.
-pub(super) fn change(line: &Line) -> String {
+pub(crate) fn change(line: &Line) -> String {
     line.change.map_or("–".into(), signed)
 }
 
 /// The interval of the change.
-pub(super) fn interval(line: &Line) -> String {
+pub(crate) fn interval(line: &Line) -> String {
     match (line.low, line.high) {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
         _ => "–".into(),
     }
+}
+
+/// What decides: `p99`, or `p99 of GET /a`.
+pub(crate) fn label(doc: &CompareDocument) -> String {
+    let label = format::quantile_label(doc.rule.quantile);
+    doc.rule.request.as_ref().map_or(label.clone(), |name| format!("{label} of {name}"))
 }
 
 /// A relative change with its sign.
@@ -356,13 +358,24 @@ pub(crate) fn signed(share: f64) -> String {
 
 /// The picture's words.
 pub(super) fn title(doc: &CompareDocument) -> Title {
-    let finding = match (doc.outcome, doc.a_a) {
+    let finding = failures(doc).unwrap_or_else(|| match (doc.outcome, doc.a_a) {
         (Outcome::NoVerdict, _) | (_, true) => "Both sides, run by run".to_string(),
         _ => sentence(doc).trim_end_matches('.').to_string(),
-    };
+    });
     let plotted = "Share of arrivals (the tail stretched) against the time they took. Lines: the mean of the runs. Bands: \
                    from the fastest to the slowest run.";
     Title { finding, plotted: plotted.into() }
+}
+
+/// One side failed so much more often that the picture of what was answered does not show it.
+fn failures(doc: &CompareDocument) -> Option<String> {
+    const SHARE_SEEN: f64 = 0.01;
+    let line = doc.lines.iter().find(|line| line.quantity == Quantity::Errors)?;
+    let (baseline, candidate) = (line.baseline?, line.candidate?);
+    let of = |share: f64| if share > 0.0 { format::percent(share) } else { "none".into() };
+    ((baseline - candidate).abs() >= SHARE_SEEN).then(|| {
+        format!("{} of the candidate's arrivals failed, {} of the baseline's", of(candidate), of(baseline))
+    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,10 @@ pub(super) fn render(demo: &Demo) -> String {
         let _ = write!(out, "<p>{}</p>", escape(&sentence));
     }
     out.push_str("</section><section class=\"pictures\">");
-    html::figure(out, &comparison(demo), "open", 2);
+    let mut spectra = comparison(demo);
+    // The finding stands above already.
+    spectra.title.finding = "What each loop reports, beside what is exact".into();
+    html::figure(out, &spectra, "open", 2);
     for (scope, picture) in side_by_side(demo) {
         html::figure(out, &picture, scope, 2);
     }
@@ -90,24 +93,28 @@ fn table(out: &mut String, demo: &Demo) {
 /// The same stretch of time in both runs on the same axes; the whole runs where no event stands out.
 fn side_by_side(demo: &Demo) -> Vec<(&'static str, svg::Picture)> {
     let Some(stall) = story::stall(demo) else {
-        return vec![
-            ("closed", svg::heat(&demo.closed, "demo-closed")),
-            ("open", svg::heat(&demo.open, "demo-open")),
-        ];
+        return [("closed", "demo-closed", &demo.closed), ("open", "demo-open", &demo.open)]
+            .map(|(scope, id, doc)| {
+                let mut picture = svg::heat(doc, id);
+                picture.title.finding = format!("{}: {}", story::whose(scope), picture.title.finding);
+                (scope, picture)
+            })
+            .into();
     };
     let titles = [
         format!(
             "The closed loop sent {} into the stall …",
             format::plural(stall.closed, "request", "requests")
         ),
-        format!("… users would have sent {}", story::about(stall.open)),
+        format!("… users who don't wait would have sent {}", story::about(stall.open)),
     ];
     let plotted = [
-        "Arrivals by the time they were due and how long they took. The gap is when nobody asked.",
-        "The same, for arrivals that don't wait for each other: an event is a wedge.",
+        "The closed loop: arrivals by the time they were due and how long they took.",
+        "The open loop: the same, for arrivals that don't wait for each other. An event is a wedge.",
     ];
     let [closed, open] = [0, 1].map(|i| Title { finding: titles[i].clone(), plotted: plotted[i].into() });
     let docs = [(&demo.closed, "demo-closed", closed), (&demo.open, "demo-open", open)];
-    let [closed, open] = svg::close_pair(docs, stall.from_ns, stall.to_ns);
+    let gap = story::gap(demo, &stall);
+    let [closed, open] = svg::close_pair(docs, (stall.from_ns, stall.to_ns), gap.as_ref());
     vec![("closed", closed), ("open", open)]
 }

@@ -1,9 +1,10 @@
 //! The sentences of the demo, chosen from both documents.
 
 use super::Demo;
-use crate::event::{self, Tail};
+use crate::event;
+use crate::svg::Gap;
 use crate::{facts, format};
-use unblink_artifact::document::{RunDocument, Severity};
+use unblink_artifact::document::{HeatColumn, RunDocument, Severity};
 
 /// The event that both loops met, and how many requests each had in it.
 pub(super) struct Stall {
@@ -89,23 +90,43 @@ fn p99s(demo: &Demo) -> Option<(u64, u64)> {
     Some((known(&demo.closed.service_time)?, known(&demo.open.response_time)?))
 }
 
-/// The one event that makes the open loop's tail.
+/// The server's stall, and whom it held up.
 pub(super) fn stall(demo: &Demo) -> Option<Stall> {
-    let quantile = |q| facts::quantile(&demo.open.response_time, q).filter(|quantile| !quantile.censored);
-    let median = quantile(0.5)?.value;
-    let high = [0.99, 0.999].iter().find_map(|q| quantile(*q).filter(|high| high.value / 3 >= median))?;
-    if !matches!(event::tail(&demo.open, high.value), Tail::Event { .. }) {
-        return None;
-    }
-    // The event is as wide as all arrivals that it held up noticeably, not only those above p99.
+    let median = facts::quantile(&demo.open.response_time, 0.5).filter(|median| !median.censored)?.value;
+    let (from_ns, to_ns) = demo.stall_ns;
+    // Noticeably, which is not only above p99.
     let held_up = median.saturating_add(median / 5);
-    let Tail::Event { from_ns, to_ns } = event::tail(&demo.open, held_up) else { return None };
-    Some(Stall {
-        from_ns,
-        to_ns,
-        closed: slower(&demo.closed, from_ns, to_ns, held_up),
-        open: slower(&demo.open, from_ns, to_ns, held_up),
-    })
+    let (closed, open) =
+        (slower(&demo.closed, from_ns, to_ns, held_up), slower(&demo.open, from_ns, to_ns, held_up));
+    (open > 0).then_some(Stall { from_ns, to_ns, closed, open })
+}
+
+/// Whose run it is.
+pub(super) fn whose(scope: &str) -> &'static str {
+    if scope == "closed" { "The closed loop" } else { "The open loop, which users feel" }
+}
+
+/// The longest stretch near the stall in which the closed loop asked nothing, and what the open loop asked in it.
+pub(super) fn gap(demo: &Demo, stall: &Stall) -> Option<Gap> {
+    let heat = &demo.closed.heatmap;
+    let around = heat.column_ns.saturating_mul(2);
+    let near = stall.from_ns.saturating_sub(around)..=stall.to_ns.saturating_add(around);
+    let ends = |pair: &[HeatColumn]| (pair[0].start_ns.saturating_add(heat.column_ns), pair[1].start_ns);
+    let gaps = heat.columns.windows(2).map(ends).filter(|(from, to)| from < to && near.contains(from));
+    let (from_ns, to_ns) = gaps.max_by_key(|(from, to)| to - from)?;
+    let asked: u64 = demo
+        .open
+        .heatmap
+        .columns
+        .iter()
+        .filter(|column| (from_ns..to_ns).contains(&column.start_ns))
+        .map(event::all)
+        .sum();
+    let says = [
+        format!("{} in which nobody asked:", format::duration(to_ns - from_ns)),
+        format!("{} not sent", format::plural(asked, "request", "requests")),
+    ];
+    (asked > 0).then_some(Gap { from_ns, to_ns, says })
 }
 
 /// Arrivals due in a stretch, give or take two columns, that took longer than `limit_ns`, to a bin.

@@ -33,10 +33,33 @@ fn answered(doc: &RunDocument) -> bool {
     doc.statuses.values().any(|n| *n > 0)
 }
 
-/// The commonest kind of failure.
-fn commonest(doc: &RunDocument) -> Option<(&str, u64)> {
+/// The commonest kind of failure, in words.
+pub(super) fn commonest(doc: &RunDocument) -> Option<(String, u64)> {
     let most = doc.failures.values().copied().max().filter(|n| *n > 0)?;
-    doc.failures.iter().find(|(_, n)| **n == most).map(|(kind, n)| (kind.as_str(), *n))
+    doc.failures.iter().find(|(_, n)| **n == most).map(|(kind, n)| (in_words(kind), *n))
+}
+
+/// A kind of failure as what an arrival failed with.
+fn in_words(kind: &str) -> String {
+    let words = match kind {
+        "status_4xx" => "a 4xx status",
+        "shed" => "a 429 or 503 status",
+        "status_5xx" => "a 5xx status",
+        "status_other" => "a status outside 100 to 599",
+        "expectation" => "an answer that was not the expected one",
+        "connect_refused" => "a refused connection",
+        "connect_timeout" => "a connection that did not open in time",
+        "connect_failed" => "a connection that could not be opened",
+        "no_local_port" => "no local port left",
+        "no_file_descriptor" => "no file descriptor left",
+        "tls" => "a TLS error",
+        "reset" => "a reset connection",
+        "closed_early" => "a connection that was closed too early",
+        "too_large" => "an answer above the limit of size",
+        "socket" => "a socket error",
+        other => return other.replace('_', " "),
+    };
+    words.into()
 }
 
 /// Whether a slow arrival's outcome means that it may have taken longer than was waited for.
@@ -84,6 +107,14 @@ pub(crate) fn account_finding(doc: &RunDocument) -> String {
         "No arrival was scheduled".into()
     } else if !super::adds_up(doc) {
         format!("The account of {scheduled} does not add up")
+    } else if let (true, Some((omitted, planned))) = (a.ok == a.scheduled, never_asked(doc)) {
+        let were = if omitted == 1 { "was" } else { "were" };
+        format!(
+            "{} of {} planned arrivals were asked and answered; {} {were} never asked",
+            format::count(a.ok),
+            format::count(planned),
+            format::count(omitted)
+        )
     } else if a.ok == a.scheduled {
         if a.ok == 1 {
             "The one arrival was answered".into()
@@ -100,6 +131,13 @@ pub(crate) fn account_finding(doc: &RunDocument) -> String {
     } else {
         format!("{} of {scheduled} were answered as expected", format::share(a.ok, a.scheduled))
     }
+}
+
+/// Planned arrivals that a simulated client left out, and how many were planned.
+pub(crate) fn never_asked(doc: &RunDocument) -> Option<(u64, u64)> {
+    let (omitted, _) = super::simulated::omitted(doc)?;
+    let planned = doc.simulated.as_ref()?.world.planned?;
+    (doc.arrivals.scheduled.checked_add(omitted)? == planned).then_some((omitted, planned))
 }
 
 /// Why less was sent than offered, as far as the document tells.
@@ -152,11 +190,14 @@ fn against(doc: &RunDocument, code: &str) -> bool {
     doc.validity.findings.iter().any(|f| f.code == code && f.severity != Severity::Note)
 }
 
-/// `of the 1 320 answered`, where figures are those of answered arrivals only and others waited longer.
+/// `of the 1 320 answered`, where figures are those of answered arrivals only and others waited longer or failed.
 pub(crate) fn of_answered(doc: &RunDocument) -> Option<String> {
     let answered = doc.phases.first_byte.count;
-    (doc.response_time.censored > 0 && answered > 0)
-        .then(|| format!("of the {} answered", format::count(answered)))
+    let many_failed =
+        doc.arrivals.failed.saturating_mul(100) >= doc.arrivals.scheduled && doc.arrivals.failed > 0;
+    let were = if many_failed { "ok" } else { "answered" };
+    ((doc.response_time.censored > 0 || many_failed) && answered > 0)
+        .then(|| format!("of the {} {were}", format::count(answered)))
 }
 
 #[cfg(test)]
@@ -167,17 +208,17 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_ok_is_an_answer() {
         let mut doc = fixture::all_failed();
-        assert_eq!(none_ok(&doc).as_deref(), Some("No answer was ok: all 300 failed with status_4xx"));
-        assert_eq!(account_finding(&doc), "No answer was ok: all 300 failed with status_4xx");
+        assert_eq!(none_ok(&doc).as_deref(), Some("No answer was ok: all 300 failed with a 4xx status"));
+        assert_eq!(account_finding(&doc), "No answer was ok: all 300 failed with a 4xx status");
         doc.failures.insert("status_4xx".into(), 290);
         doc.failures.insert("reset".into(), 10);
-        let most = "No answer was ok: 300 failed, most often with status_4xx (290)";
+        let most = "No answer was ok: 300 failed, most often with a 4xx status (290)";
         assert_eq!(none_ok(&doc).as_deref(), Some(most));
         doc.statuses.clear();
         doc.failures = [("connect_refused".to_string(), 200)].into();
         doc.arrivals.failed = 200;
         doc.arrivals.unsent = 100;
-        let both = "No answer came: 200 failed with connect_refused, 100 not answered in time";
+        let both = "No answer came: 200 failed with a refused connection, 100 not answered in time";
         assert_eq!(none_ok(&doc).as_deref(), Some(both));
         assert_eq!(none_ok(&fixture::unanswered()), None);
         assert_eq!(none_ok(&fixture::stall()), None);

@@ -19,13 +19,13 @@ pub(crate) struct Shape {
 
 /// What was looked at, what was found, and how it is meant.
 pub(crate) struct Line {
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
     pub(crate) figure: String,
     pub(crate) meant: String,
 }
 
-pub(super) fn line(what: &'static str, figure: impl Into<String>, meant: impl Into<String>) -> Line {
-    Line { what, figure: figure.into(), meant: meant.into() }
+pub(super) fn line(what: impl Into<String>, figure: impl Into<String>, meant: impl Into<String>) -> Line {
+    Line { what: what.into(), figure: figure.into(), meant: meant.into() }
 }
 
 /// Nothing of a load without a name, or of which too little was run.
@@ -34,7 +34,7 @@ pub(crate) fn shape(doc: &RunDocument) -> Option<Shape> {
     match shape {
         ShapeResult::Spike(found) => Some(spike(found)),
         ShapeResult::Stress(found) => Some(stress(found)),
-        ShapeResult::Soak(found) => Some(super::soak::soak(found)),
+        ShapeResult::Soak(found) => Some(super::soak::soak(doc, found)),
     }
 }
 
@@ -71,19 +71,25 @@ pub(crate) fn shape_figures(doc: &RunDocument) -> Option<(&'static str, Vec<(Str
         Some(after) => duration(after),
         None => "not seen".to_string(),
     };
+    // What users felt at the worst stands beside what they felt before.
     let level = |before: &LevelBefore| {
-        [(duration(before.p50_ns), "p50 before"), (duration(before.p99_ns), "p99 before")]
+        let longest = match doc.response_time.censored {
+            0 => doc.response_time.max.map(duration),
+            _ => Some(format!("> {}", duration(doc.load.timeout_ns))),
+        }
+        .map(|longest| (longest, "longest"));
+        [(duration(before.p99_ns), "p99 before")].into_iter().chain(longest)
     };
     match doc.shape.as_ref()? {
         ShapeResult::Spike(spike) => {
             let own = [(count(spike.unanswered_max), "backlog"), (recovery(&spike.recovery), "recovery")];
-            Some(("Spike", level(&spike.before).into_iter().chain(own).collect()))
+            Some(("Spike", level(&spike.before).chain(own).collect()))
         }
         ShapeResult::Stress(stress) => {
             let mut own = vec![(format::rate(stress.delivered_best_per_s), "best")];
             own.extend(stress.broken.as_ref().map(|broken| (format::rate(broken.per_s), "broke at")));
             own.extend(stress.recovery.as_ref().map(|found| (recovery(found), "recovery")));
-            Some(("Stress", level(&stress.before).into_iter().chain(own).collect()))
+            Some(("Stress", level(&stress.before).chain(own).collect()))
         }
         ShapeResult::Soak(_) => None,
     }
@@ -308,7 +314,7 @@ mod tests {
         let lost = told(|spike| spike.lost = 4_000);
         let finding = format::plain(&lost.finding);
         assert!(finding.starts_with("It lost 4 000 arrivals") && !finding.contains("carried"), "{finding}");
-        assert_eq!((lost.lines[0].what, lost.lines[1].what), ("lost", "recovery"));
+        assert_eq!((lost.lines[0].what.as_str(), lost.lines[1].what.as_str()), ("lost", "recovery"));
         assert!(format::plain(&lost.picture.finding).starts_with("4 000 arrivals lost"));
         let never = told(|spike| (spike.lost, spike.recovery.after_ns) = (1, None));
         assert!(never.finding.starts_with("It lost 1 arrival") && never.finding.contains("not as before"));

@@ -33,6 +33,14 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
             if omitted == 1 { "was" } else { "were" }
         ));
     }
+    if let Some(waiting) = simulated.waiting.as_ref().filter(|w| w.omitted > simulated.omitted.unwrap_or(0)) {
+        details.push(format!(
+            "omitted: {} would have come while users waited for longer than usual ({} in the longest wait, of {})",
+            format::plural(waiting.omitted, "arrival", "arrivals"),
+            format::count(waiting.longest_omitted),
+            format::duration(waiting.longest_ns)
+        ));
+    }
     if simulated.invented > 0 {
         let values = format::plural(simulated.invented, "value", "values");
         details.push(format!("invented: {values} by the client's correction"));

@@ -3,9 +3,9 @@
 use super::Title;
 use super::shape::{Line, Shape, line};
 use crate::format::{self, moment, percent};
-use unblink_artifact::document::{Soak, SoakFigure, SoakFigureName};
+use unblink_artifact::document::{RunDocument, Soak, SoakFigure, SoakFigureName};
 
-pub(super) fn soak(soak: &Soak) -> Shape {
+pub(super) fn soak(doc: &RunDocument, soak: &Soak) -> Shape {
     let drifting: Vec<&SoakFigure> = soak.figures.iter().filter(|f| f.is_drift).collect();
     let over = moment(soak.to_ns.saturating_sub(soak.from_ns));
     let finding = match drifting.as_slice() {
@@ -19,7 +19,7 @@ pub(super) fn soak(soak: &Soak) -> Shape {
             format!("{} drifts by {by} over {over}; {also} {}.", capital(name(first)), others.join(", "))
         }
     };
-    let lines = soak.figures.iter().map(told).collect();
+    let lines = soak.figures.iter().map(|figure| told(doc, figure)).collect();
     let picture = Title {
         finding: finding.trim_end_matches('.').into(),
         plotted:
@@ -30,7 +30,7 @@ pub(super) fn soak(soak: &Soak) -> Shape {
 }
 
 /// A figure with what became of it.
-fn told(figure: &SoakFigure) -> Line {
+fn told(doc: &RunDocument, figure: &SoakFigure) -> Line {
     let between = format!("({} to {})", signed(figure, figure.low), signed(figure, figure.high));
     let meant = match (figure.is_drift, figure.findable) {
         (true, _) => format!("drifts by {} {between}", signed(figure, figure.change)),
@@ -40,10 +40,10 @@ fn told(figure: &SoakFigure) -> Line {
         }
     };
     // The percentile of the whole time stands in the table of latency, and is another figure.
-    let what = match figure.figure {
-        SoakFigureName::P50 => "p50 by interval",
-        SoakFigureName::P99 => "p99 by interval",
-        _ => name(figure),
+    let what = match (figure.figure, super::folded(doc)) {
+        (SoakFigureName::P50 | SoakFigureName::P99, Some(of)) => format!("{} {of}", name(figure)),
+        (SoakFigureName::P50 | SoakFigureName::P99, None) => format!("{} by interval", name(figure)),
+        _ => name(figure).into(),
     };
     line(what, amount(figure, figure.level), meant)
 }

@@ -1,10 +1,11 @@
 //! Titles of pictures: each says its finding, never its type, and claims nothing that the document doesn't
 //! bear out.
 
-use super::{cause, generator, none_ok, not_sent, of_answered, quantile, simulated, usual_row_ns};
+use super::harm::{self, Kind, TAIL_RATIO};
+use super::{Moment, cause, generator, none_ok, not_sent, of_answered, quantile, simulated, usual_row_ns};
 use crate::event::{self, Tail};
 use crate::format::{self, duration, plural};
-use unblink_artifact::document::{LoadModel, Quantile, RunDocument, RunStatus, SeriesRow, ShapeResult};
+use unblink_artifact::document::{LoadModel, Quantile, RunDocument, ShapeResult};
 
 /// What a picture says and what it shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,26 +16,30 @@ pub(crate) struct Title {
     pub(crate) plotted: String,
 }
 
-/// A tail that is this many times the median is worth a cause.
-const TAIL_RATIO: u64 = 3;
-
 fn title(finding: String, plotted: &str) -> Title {
     Title { finding, plotted: plotted.into() }
 }
 
 /// Of the percentile spectrum.
 pub(crate) fn spectrum(doc: &RunDocument) -> Title {
-    let plotted = if doc.response_time.censored > 0 {
-        "Share of arrivals (the tail stretched) against the time they took. Hatched: beyond what is known."
+    let ends = if doc.response_time.censored > 0 {
+        ". Hatched: beyond what is known."
     } else {
-        "Share of arrivals (the tail stretched) against the time they took; it ends where the data end."
+        "; it ends where the data end."
     };
+    let of = super::timed(doc);
+    let plotted = &format!("Share of {of} (the tail stretched) against the time they took{ends}");
     let response = |q| quantile(&doc.response_time, q);
     let (Some(p50), Some(p99)) = (response(0.5), response(0.99)) else {
         return title(no_times(doc), plotted);
     };
+    let failed = harm::harms(doc).into_iter().find(|harm| harm.kind == Kind::Failures);
     let finding = if let Some(why) = none_ok(doc) {
         why
+    } else if let Some(failed) = failed.filter(|_| !harm::whose(doc, 0.99).is_empty()) {
+        // Percentiles are those of the others, and so say less.
+        let is = if p50.censored { harm::is(doc, p50) } else { harm::is(doc, p99) };
+        format!("{}; {is}", failed.beside)
     } else if let Some(client) = super::wrong_client(doc).filter(|_| !p99.censored) {
         format!("The client {client:?} would report a p99 of {}", duration(p99.value))
     } else if doc.arrivals.ok == 0 {
@@ -60,10 +65,23 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
                     duration(s.value)
                 )
             }
+            // The median of several rates is that of none of them.
+            _ if doc.validity.findings.iter().any(|f| f.code == "rate_changed") => {
+                format!("Over all rates, 1 in 100 users waited {} or longer", duration(p99.value))
+            }
             _ => open_finding(p50.value, p99.value, response(0.999)),
         }
     };
     title(finding, plotted)
+}
+
+/// Whose times are known or bounded: all arrivals, unless some failed.
+pub(crate) fn timed(doc: &RunDocument) -> &'static str {
+    match (doc.arrivals.failed, doc.response_time.censored) {
+        (0, _) => "arrivals",
+        (_, 0) => "the ok answers",
+        _ => "the arrivals that did not fail",
+    }
 }
 
 fn no_times(doc: &RunDocument) -> String {
@@ -88,10 +106,12 @@ fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
 
 /// Of the heat map.
 pub(crate) fn heat(doc: &RunDocument) -> Title {
-    title(
-        heat_finding(doc),
-        "Each cell: arrivals by the time they were due and how long they took; stronger is more.",
-    )
+    let plotted = format!(
+        "Each cell: arrivals by the time they were due and how long they took; stronger is more. Lines: percentiles of \
+         what ended in {}.",
+        super::counted_by(doc)
+    );
+    title(heat_finding(doc), &plotted)
 }
 
 fn heat_finding(doc: &RunDocument) -> String {
@@ -101,48 +121,20 @@ fn heat_finding(doc: &RunDocument) -> String {
     {
         return shape.finding.trim_end_matches('.').into();
     }
-    let response = |q| quantile(&doc.response_time, q);
-    let Some(p50) = response(0.5) else { return no_times(doc) };
-    let mut below = None;
-    for q in [0.99, 0.999] {
-        let Some(high) = response(q).filter(|high| !high.few_samples || high.censored) else { break };
-        let label = format::quantile_label(q);
-        let is = if high.censored {
-            format!("{label} is above {}", duration(high.value))
-        } else {
-            format!("{label} is {}", duration(high.value))
-        };
-        if !high.censored && high.value / TAIL_RATIO < p50.value {
-            below = Some(is);
-            continue;
-        }
-        // What was under way when the record ends is not in the picture.
-        let open = doc.arrivals.unfinished.saturating_add(doc.arrivals.unsent);
-        if high.censored && doc.status == RunStatus::Running && open > 0 {
-            let had = plural(open, "arrival", "arrivals");
-            return format!("{is}: {had} had no answer yet when the record ends");
-        }
-        let moment = |at| format::moment(event::about(doc, at));
-        let is = below.map_or(is.clone(), |below| format!("{below}, but {is}"));
-        return match event::tail(doc, high.value) {
-            Tail::Unknown => is,
-            Tail::Event { from_ns, to_ns } => {
-                let at = format::moment(event::moment(doc, from_ns, to_ns));
-                format!("{is} because of one event at {at}")
-            }
-            Tail::Events { number, from_ns, to_ns } => {
-                let first = format::moment(event::moment(doc, from_ns, to_ns));
-                format!("{is} because of {number} events, the first at {first}")
-            }
-            Tail::Stretch { from_ns, to_ns } => {
-                format!("{is}: the slow arrivals were due from {} to {}", moment(from_ns), moment(to_ns))
-            }
-            Tail::Throughout => format!("{is}: slow arrivals come throughout the run"),
-        };
+    let Some(p50) = quantile(&doc.response_time, 0.5) else { return no_times(doc) };
+    if let Some(worst) = harm::title(&harm::harms(doc)) {
+        return worst;
     }
+    let known = [0.999, 0.99]
+        .iter()
+        .find_map(|q| quantile(&doc.response_time, *q).filter(|high| !high.few_samples && !high.censored));
+    let Some(high) = known else {
+        return format!("The median is {}; the run is too short to judge its tail", super::value(p50));
+    };
+    let is = harm::is(doc, high);
     let slowest = doc.response_time.max.filter(|max| *max / (3 * TAIL_RATIO) >= p50.value);
-    match (below, slowest) {
-        (Some(is), Some(max)) if doc.response_time.censored == 0 => match doc.slowest.first() {
+    match slowest {
+        Some(max) => match doc.slowest.first() {
             Some(slow) if slow.outcome == "ok" => format!(
                 "{is}, but the slowest arrival, due at {}, took {}",
                 format::moment(event::about(doc, slow.intended_ns)),
@@ -150,8 +142,7 @@ fn heat_finding(doc: &RunDocument) -> String {
             ),
             _ => format!("{is}, but the slowest arrival took {}", duration(max)),
         },
-        (Some(is), _) => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
-        (None, _) => format!("The median is {}; the run is too short to judge its tail", super::value(p50)),
+        None => format!("No event stands out: the median is {}, {is}", duration(p50.value)),
     }
 }
 
@@ -243,20 +234,33 @@ fn open_rates(doc: &RunDocument, offered: f64) -> String {
     let late = a.timed_out.saturating_add(a.unfinished).saturating_add(a.unsent);
     if a.ok == 0 {
         let what = if a.failed > 0 { super::nothing(doc) } else { "nothing was answered in time" };
-        format!("{all} were offered and sent; {what}")
-    } else if (a.ok as f64) < a.scheduled as f64 * 0.9 {
+        return format!("{all} were offered and sent; {what}");
+    }
+    let share = |n: u64| format::share(n, a.scheduled);
+    if (a.ok as f64) < a.scheduled as f64 * 0.9 {
         let ok = over_the_load(doc, a.ok);
-        if a.failed > late {
+        return if a.failed > late {
             format!("{all} were offered and sent: {ok} ok, {} failed", over_the_load(doc, a.failed))
         } else {
             format!("{all} were offered and sent, {ok} answered in time")
-        }
-    } else if let Some(was) = generator(doc) {
+        };
+    }
+    if doc.rate.achieved < offered * 0.95 {
+        // All came in the end, and later than they were asked for.
+        return format!("{all} were offered and sent, {} answered", format::rate(doc.rate.achieved));
+    }
+    let held = if let Some(was) = generator(doc) {
         format!("All of {all} were sent, but not on schedule: the generator {was}")
     } else if simulated::moves_schedule(doc) {
         format!("All of {all} were sent, by a client that moves its schedule when it is late")
     } else {
         format!("The schedule was held: {} of {all} sent", format::rate(sent))
+    };
+    match (a.failed, late) {
+        (0, 0) => held,
+        (failed, 0) => format!("{held}; {} failed", share(failed)),
+        (0, late) => format!("{held}; {} not answered in time", share(late)),
+        (failed, late) => format!("{held}; {} failed, {} not answered in time", share(failed), share(late)),
     }
 }
 
@@ -268,37 +272,53 @@ fn over_the_load(doc: &RunDocument, n: u64) -> String {
     }
 }
 
-/// Of in-flight requests, backlog and connections. The levels of a row are those at its end.
+/// Of in-flight requests, backlog and connections: the highest levels, or, without a timeline, those at the ends of rows.
 pub(crate) fn flight(doc: &RunDocument) -> Title {
     let row_ns = usual_row_ns(doc);
     let ends = match doc.series.rows.len() {
-        1 => "at the end".to_string(),
-        _ if (900_000_000..1_100_000_000).contains(&row_ns) => "at the end of a second".into(),
-        _ => format!("at the end of a stretch of {}", duration(row_ns)),
+        _ if super::timeline(doc).is_some() => String::new(),
+        1 => " at the end".to_string(),
+        _ if (900_000_000..1_100_000_000).contains(&row_ns) => " at the end of a second".into(),
+        _ => format!(" at the end of a stretch of {}", duration(row_ns)),
     };
-    let finding = match (peak(doc, |row| row.backlog), peak(doc, |row| row.in_flight)) {
-        (Some((backlog, near)), _) if backlog >= 10 => {
-            format!("At most {} waited to be sent {ends}{near}", plural(backlog, "arrival", "arrivals"))
+    let moments = super::moments(doc);
+    let finding = match (peak(doc, &moments, |m| m.backlog), peak(doc, &moments, |m| m.in_flight)) {
+        (Some((backlog, near)), _) if backlog >= 10 && super::waited(doc) => {
+            format!("At most {} waited to be sent{ends}{near}", plural(backlog, "arrival", "arrivals"))
         }
         (_, Some((0, _))) => "Nothing was in flight when counted".into(),
         (Some((backlog, _)), Some((flight, near))) => {
-            let waiting = if backlog == 0 { "none".into() } else { format!("at most {backlog}") };
             let flight = plural(flight, "request", "requests");
-            format!("At most {flight} in flight {ends}{near}; {waiting} waiting to be sent")
+            let waiting = match backlog {
+                _ if !super::waited(doc) => "none waited to be sent".into(),
+                0 => "none waiting to be sent".into(),
+                backlog => format!("at most {backlog} waiting to be sent"),
+            };
+            format!("At most {flight} in flight{ends}{near}; {waiting}")
         }
         _ => "Nothing was in flight".into(),
     };
-    title(finding, "Counted at the end of each interval; the logarithmic axis starts with 0.")
+    let plotted = match super::timeline(doc) {
+        Some(timeline) => {
+            let of_threads = if doc.load.threads > 1 { ", as the sum of each thread's highest" } else { "" };
+            format!(
+                "The highest number in each {}{of_threads}; connections at the end of each interval. The logarithmic axis \
+                 starts with 0.",
+                duration(timeline.cell_ns)
+            )
+        }
+        None => "Counted at the end of each interval; the logarithmic axis starts with 0.".into(),
+    };
+    title(finding, &plotted)
 }
 
 /// The most that was counted, and when, in words; no time where it was about as much for long.
-fn peak(doc: &RunDocument, of: fn(&SeriesRow) -> u64) -> Option<(u64, String)> {
-    let rows = &doc.series.rows;
-    let most = rows.iter().map(of).max()?;
-    let row = rows.iter().find(|row| of(row) == most)?;
-    let at = row.start_ns.saturating_add(row.length_ns);
-    let as_high = rows.iter().filter(|row| of(row) >= most - most / 5).count();
-    let near = if as_high * 5 > rows.len() {
+fn peak(doc: &RunDocument, moments: &[Moment], of: fn(&Moment) -> u64) -> Option<(u64, String)> {
+    let most = moments.iter().map(of).max()?;
+    let place = moments.iter().find(|moment| of(moment) == most)?;
+    let at = place.start_ns.saturating_add(place.length_ns);
+    let as_high = moments.iter().filter(|moment| of(moment) >= most - most / 5).count();
+    let near = if as_high * 5 > moments.len() {
         String::new()
     } else {
         format!(", near {}", format::moment(event::about(doc, at)))
@@ -360,22 +380,25 @@ mod tests {
 
     #[test]
     fn titles_say_what_the_run_bears_out() {
+        let mut said = Vec::new();
         for (doc, expected) in [
             (fixture::stall(), "p99 is 410 ms because of one event at 30 s"),
             (fixture::stall_closed(), "p99.9 is 10.2 ms, but the slowest arrival, due at 30 s, took 1.01 s"),
+            (fixture::two_hours(), "The median rose from 13.7 ms to 99.4 ms over the run"),
+            (fixture::saturated(), "75.1 % of the arrivals had no answer within 5 s, due from 4.9 s to 20 s"),
             (
-                fixture::two_hours(),
-                "p99 is 103 ms, but p99.9 is 1.35 s because of 12 events, the first at 10 min",
+                fixture::failures(),
+                "2.84 % of the arrivals failed, most often with a 5xx status, in one event at 25 s",
             ),
-            (fixture::saturated(), "p99 is above 5 s: the slow arrivals were due from 4.6 s to 20 s"),
-            (fixture::failures(), "p99 is 21.1 ms: slow arrivals come throughout the run"),
             (fixture::one_row(), "The median is 10.1 ms; the run is too short to judge its tail"),
             (fixture::empty(), "No response times to show"),
             (fixture::two_pauses(), "p99 is 310 ms because of 2 events, the first at 3.8 s"),
-            (fixture::all_failed(), "No answer was ok: all 300 failed with status_4xx"),
+            (fixture::all_failed(), "No answer was ok: all 300 failed with a 4xx status"),
         ] {
-            assert_eq!(format::plain(&heat(&doc).finding), expected);
+            said.push((format::plain(&heat(&doc).finding), expected));
         }
+        let wrong: Vec<_> = said.iter().filter(|(said, expected)| said != expected).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]
@@ -434,17 +457,25 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_those_at_the_end_of_a_row() {
+    fn levels_are_the_highest_there_were() {
         let said = |doc: &RunDocument| format::plain(&flight(doc).finding);
+        let mut stall = fixture::stall();
+        assert_eq!(said(&stall), "At most 1 011 requests in flight, near 31 s; at most 1 waiting to be sent");
+        assert!(said(&fixture::pool()).starts_with("At most 96"), "{}", said(&fixture::pool()));
+        // In a simulated run the arrival that is just being sent is no queue.
+        let mut at_once = stall.clone();
+        at_once.send_lag.max = Some(0);
+        assert_eq!(said(&at_once), "At most 1 011 requests in flight, near 31 s; none waited to be sent");
+        let drawn = |doc| crate::svg::pictures(doc, "", None).iter().any(|p| p.file().contains("backlog\""));
+        assert_eq!((drawn(&stall), drawn(&at_once)), (true, false));
+        stall.series.timeline = None;
         assert_eq!(
-            said(&fixture::stall()),
+            said(&stall),
             "At most 1 010 requests in flight at the end of a second, near 31 s; none waiting to be sent"
         );
-        assert_eq!(
-            said(&fixture::pool()),
-            "At most 960 arrivals waited to be sent at the end of a second, near 31 s"
-        );
-        assert_eq!(said(&fixture::one_arrival()), "Nothing was in flight when counted");
+        let mut one = fixture::one_arrival();
+        one.series.timeline = None;
+        assert_eq!(said(&one), "Nothing was in flight when counted");
     }
 
     #[test]
@@ -470,7 +501,7 @@ mod tests {
     #[test]
     fn of_a_killed_run_no_slow_arrivals_are_claimed_where_none_are_drawn() {
         let mut doc = fixture::stall();
-        doc.status = RunStatus::Running;
+        doc.status = unblink_artifact::document::RunStatus::Running;
         doc.arrivals.unfinished = 700;
         for quantile in doc.response_time.quantiles.iter_mut().filter(|quantile| quantile.q >= 0.99) {
             (quantile.value, quantile.censored) = (10_100_000, true);

@@ -20,8 +20,8 @@ pub(crate) fn verdict_sentence(doc: &RunDocument, verdict: &Verdict) -> String {
     let with = |status| verdict.slos.iter().filter(|slo| slo.status == status).count();
     let counted =
         match (with(VerdictStatus::Pass), with(VerdictStatus::Fail), with(VerdictStatus::Inconclusive)) {
-            (_, _, _) if doc.validity.status == ValidityStatus::Invalid => {
-                return "An invalid run neither meets nor misses an objective.".into();
+            (0, 0, _) if doc.validity.status == ValidityStatus::Invalid => {
+                "What makes the run invalid can have decided every objective.".to_string()
             }
             (1, 0, 0) => "The objective is met.".to_string(),
             (met, 0, 0) => format!("All {} objectives are met.", format::count(met as u64)),

@@ -4,6 +4,7 @@ use super::{labels, minute, short_id, word};
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
 use crate::{facts, format};
+use unblink_artifact::document::TargetsBeyond;
 use unblink_artifact::history::{HistoryDocument, IndexedRun};
 
 /// Columns that every figure of a row takes.
@@ -89,7 +90,7 @@ fn row(run: &IndexedRun, is_narrow: bool) -> Vec<Span> {
 /// The first request, and how many more.
 fn target(run: &IndexedRun) -> String {
     let Some(first) = run.targets.first() else { return String::new() };
-    let more = run.targets.len() - 1;
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let more = run.targets.len() as u64 - 1 + TargetsBeyond::count_of(run.targets_beyond.as_ref());
+    let more = if more == 0 { String::new() } else { format!(" and {} more", format::count(more)) };
     format!("{} {}{more}", first.method, first.url)
 }

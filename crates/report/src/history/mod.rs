@@ -1,5 +1,7 @@
 //! The history of runs: a list of them, one of which nothing but the index is left, and a percentile over them.
 
+pub(crate) mod course;
+mod knees;
 mod list;
 mod one;
 #[cfg(test)]
@@ -8,7 +10,7 @@ mod trend;
 
 use crate::terminal::Style;
 use unblink_artifact::document::{RunStatus, ValidityStatus, VerdictStatus};
-use unblink_artifact::history::{HistoryDocument, IndexedRun, TrendDocument, TrendRun};
+use unblink_artifact::history::{HistoryDocument, IndexedRun, KneeTrendDocument, TrendDocument};
 
 /// Digits of a run's name that are shown; any that are enough to tell it from others can be given.
 const ID_DIGITS: usize = 8;
@@ -30,7 +32,17 @@ pub fn trend(doc: &TrendDocument, style: &Style) -> String {
 
 /// The same as a picture in a file of its own.
 pub fn trend_picture(doc: &TrendDocument) -> String {
-    crate::svg::trend(trend::title(doc), doc).file()
+    crate::svg::trend(trend::title(doc), &trend::course(doc), "95\u{a0}% interval of a run").file()
+}
+
+/// The highest rate over searches, and where its level changed.
+pub fn knee_trend(doc: &KneeTrendDocument, style: &Style) -> String {
+    knees::render(doc, style)
+}
+
+/// The same as a picture in a file of its own.
+pub fn knee_trend_picture(doc: &KneeTrendDocument) -> String {
+    crate::svg::trend(knees::title(doc), &knees::course(doc), "shown to be good, to shown not to be").file()
 }
 
 /// The first digits of a run's name.
@@ -40,13 +52,6 @@ pub fn short_id(run: &IndexedRun) -> &str {
 
 pub(crate) fn short(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
-}
-
-/// What a run goes by on an axis: the first characters of its label, or its day.
-pub(crate) fn tick(run: &TrendRun) -> &str {
-    let label = run.label.as_deref().filter(|label| !label.is_empty());
-    let (text, characters) = label.map_or((run.started_at.as_str(), 10), |label| (label, 12));
-    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Tags and baselines in a line; empty when there are none.

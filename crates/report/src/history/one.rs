@@ -9,8 +9,8 @@ use unblink_artifact::history::IndexedRun;
 pub(super) fn render(run: &IndexedRun, why: &str, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.labelled(Paint::Finding, "INDEX ONLY", &format!("{why} This is what the history has of it."));
-    for target in &run.targets {
-        screen.paragraph(0, Paint::Bold, &format!("{} {}", target.method, target.url));
+    for line in facts::first_targets(&run.targets, run.targets_beyond.as_ref()) {
+        screen.paragraph(0, Paint::Bold, &line);
     }
     screen.paragraph(0, Paint::Plain, &run.load);
     screen.blank();

@@ -95,12 +95,12 @@ fn a_change_of_the_level_stands_first() {
 
 #[test]
 fn few_runs_show_no_change_and_say_so() {
-    for count in 0..6 {
+    for count in 0..10 {
         let mut doc = slower();
         doc.runs.truncate(count);
         doc.changes.clear();
         let text = trend(&doc, &STYLE);
-        assert!(text.starts_with("TOO FEW RUNS") && text.contains("takes 6"), "{text}");
+        assert!(text.starts_with("TOO FEW RUNS") && text.contains("takes 10 to be seen, 5"), "{text}");
         let picture = trend_picture(&doc);
         assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
     }

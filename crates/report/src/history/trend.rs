@@ -1,19 +1,13 @@
 //! A percentile over runs in a terminal.
 
+use super::course::{Course, Point, Step};
 use super::{minute, short};
 use crate::compare::signed;
-use crate::facts::Title;
+use crate::facts::{self, Title};
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
-use unblink_artifact::history::{LevelChange, TrendDocument, TrendRun};
-
-/// Lines of the picture.
-const ROWS: usize = 12;
-/// Characters of a value on its left.
-const MARGIN: usize = 10;
-/// Fewer can't show a change.
-const RUNS_MIN: usize = 6;
+use unblink_artifact::history::{LevelChange, RUNS_MIN, TrendDocument, TrendRun};
 
 pub(super) fn render(doc: &TrendDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -27,11 +21,11 @@ pub(super) fn render(doc: &TrendDocument, style: &Style) -> String {
         None => (Paint::Bold, "NO CHANGE"),
     };
     screen.labelled(paint, word, &sentence(doc));
-    for target in &doc.targets {
-        screen.paragraph(0, Paint::Plain, &format!("{} {}", target.method, target.url));
+    for line in facts::first_targets(&doc.targets, doc.targets_beyond.as_ref()) {
+        screen.paragraph(0, Paint::Plain, &line);
     }
     screen.paragraph(0, Paint::Plain, &doc.load);
-    picture(&mut screen, doc);
+    course(doc).draw(&mut screen);
     if !doc.changes.is_empty() {
         table(&mut screen, doc);
     }
@@ -58,8 +52,9 @@ fn sentence(doc: &TrendDocument) -> String {
     let Some(last) = doc.changes.last() else {
         return match count < RUNS_MIN {
             true => format!(
-                "{label} over {}: a change takes {RUNS_MIN} to be seen, three on either side.",
-                format::plural(count as u64, "run", "runs")
+                "{label} over {}: a change that lasts takes {RUNS_MIN} to be seen, {} on either side.",
+                format::plural(count as u64, "run", "runs"),
+                RUNS_MIN / 2
             ),
             false => format!("{label} kept its level over {count} runs, as far as can be told."),
         };
@@ -92,58 +87,33 @@ fn level(ns: f64) -> String {
     format::duration(ns.round() as u64)
 }
 
-/// From left to right the runs, from bottom to top the logarithm of the percentile.
-fn picture(screen: &mut Screen, doc: &TrendDocument) {
-    let values = || doc.runs.iter().map(|run| run.value_ns.max(1) as f64);
-    let (Some(low), Some(high)) = (values().reduce(f64::min), values().reduce(f64::max)) else { return };
-    // Noise of a few per cent is to look like little.
-    let (middle, half) = ((low * high).sqrt(), ((high / low).sqrt() * 1.05).max(1.25));
-    let (from, to) = ((middle / half).ln(), (middle * half).ln());
-    let count = doc.runs.len();
-    let width = (screen.width() - MARGIN - 2).min(3 * count).max(1);
-    let column = |run: usize| (run * width + width / 2) / count.max(1);
-    let row = |ns: f64| {
-        let share = ((to - ns.max(1.0).ln()) / (to - from)).clamp(0.0, 1.0);
-        (share * (ROWS - 1) as f64).round() as usize
-    };
-    let mut cells = vec![vec![(Paint::Plain, ' '); width]; ROWS];
-    let edges: Vec<usize> =
-        [0].into_iter().chain(doc.changes.iter().map(|change| change.at)).chain([count]).collect();
-    for (number, edge) in edges.windows(2).enumerate() {
-        let level = match number.checked_sub(1).and_then(|before| doc.changes.get(before)) {
-            Some(change) => Some(change.after_ns),
-            None => doc.changes.first().map(|change| change.before_ns),
-        };
-        if let Some(level) = level {
-            let end = if edge[1] == count { width } else { column(edge[1]) };
-            let start = if edge[0] == 0 { 0 } else { column(edge[0]) };
-            cells[row(level)][start..end].fill((Paint::Service, '─'));
-        }
+pub(super) fn course(doc: &TrendDocument) -> Course {
+    let points = doc.runs.iter().map(|run| Point {
+        value: run.value_ns.max(1) as f64,
+        is_bound: run.censored,
+        reach: run.low_ns.zip(run.high_ns).map(|(low, high)| (low as f64, high as f64)),
+        tick: tick(run).into(),
+    });
+    let steps = doc.changes.iter().map(|change| Step {
+        at: change.at,
+        before: change.before_ns,
+        after: change.after_ns,
+        label: change.label.clone().unwrap_or_else(|| short(&change.id).into()),
+    });
+    Course {
+        axis: "response time",
+        order: "runs, in the order in which they began",
+        say: level,
+        points: points.collect(),
+        steps: steps.collect(),
     }
-    for change in &doc.changes {
-        cells.iter_mut().for_each(|line| line[column(change.at)] = (Paint::Finding, '│'));
-    }
-    for (number, run) in doc.runs.iter().enumerate() {
-        let mark = if run.censored { '^' } else { '•' };
-        cells[row(run.value_ns as f64)][column(number).min(width - 1)] = (Paint::Response, mark);
-    }
-    screen.blank();
-    for (number, line) in cells.into_iter().enumerate() {
-        let tick = match number {
-            0 | 5 | 11 => level((to - (to - from) * number as f64 / (ROWS - 1) as f64).exp()),
-            _ => String::new(),
-        };
-        let mut spans: Vec<Span> = vec![(Paint::Dim, format!("{tick:>MARGIN$} "))];
-        spans.extend(line.into_iter().map(|(paint, c)| (paint, c.to_string())));
-        screen.line(&spans);
-    }
-    let tick = |run: &TrendRun| super::tick(run).to_string();
-    if let (Some(first), Some(last)) = (doc.runs.first(), doc.runs.last()) {
-        let (first, last) = (tick(first), tick(last));
-        let gap = width.saturating_sub(first.len());
-        let text = if gap > last.len() { format!("{first}{last:>gap$}") } else { first };
-        screen.line(&[(Paint::Dim, format!("{:MARGIN$} {text}", ""))]);
-    }
+}
+
+/// What a run goes by on an axis: the first characters of its label, or its day.
+fn tick(run: &TrendRun) -> &str {
+    let label = run.label.as_deref().filter(|label| !label.is_empty());
+    let (text, characters) = label.map_or((run.started_at.as_str(), 10), |label| (label, 12));
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
 fn table(screen: &mut Screen, doc: &TrendDocument) {

@@ -5,6 +5,7 @@ use crate::svg::canvas::escape;
 use crate::svg::{COLORS, MARKS};
 use std::fmt::Write;
 use unblink_artifact::document::{RunDocument, Tool};
+use unblink_artifact::harmless;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -24,7 +25,7 @@ impl Page {
     /// Embeds a document, so that the page carries its numbers.
     pub(crate) fn document(&mut self, name: &str, doc: &RunDocument) {
         // Only a map with other keys than strings could fail, and a document has none.
-        self.json(name, &serde_json::to_string(doc).unwrap_or_else(|_| "null".into()));
+        self.json(name, &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     }
 
     /// The same of any document.

@@ -50,11 +50,12 @@
       const to = edges[bin + 1];
       rows.push([`${duration(edges[bin])} – ${to ? duration(to) : "more"}`, count(cell ? cell[1] : 0)]);
     }
-    const middle = (v) => {
-      const i = edges.findLastIndex((e) => e <= v);
-      return i >= 0 && edges[i + 1] ? `${duration(edges[i])} – ${duration(edges[i + 1])}` : duration(v);
-    };
-    rows.push(["p99", known(column.p99_ns, middle)], ["p50", known(column.p50_ns, middle)]);
+    const row = run.series.rows.find((r) => r.start_ns <= x && x < r.start_ns + r.length_ns);
+    const ended = (q, ns) => (q ? (q.censored ? "> " : "") + duration(q.ns) : known(row.timed_out ? null : ns, duration));
+    if (row) {
+      const by = `, ended ${range(row.start_ns, row.length_ns)}`;
+      rows.push(["p99" + by, ended(row.ended_p99, row.response_p99_ns)], ["p50" + by, ended(row.ended_p50, row.response_p50_ns)]);
+    }
     if (column.censored) rows.push(["longer than known", count(column.censored)]);
     if (column.failed) rows.push(["failed", count(column.failed)]);
     return ["due " + range(column.start_ns, width), rows];
@@ -62,6 +63,21 @@
   const series = (fields) => (svg, run, x) => {
     const row = run.series.rows.find((r) => r.start_ns <= x && x < r.start_ns + r.length_ns);
     return row ? [range(row.start_ns, row.length_ns), fields(row, run)] : null;
+  };
+  // A cell of the timeline, which is finer than a row.
+  const cellAt = (run, x) => {
+    const t = run.series.timeline;
+    const i = t ? Math.floor((x - t.start_ns) / t.cell_ns) : -1;
+    if (i < 0 || i >= t.due.length) return null;
+    const start_ns = t.start_ns + i * t.cell_ns;
+    return {
+      start_ns, length_ns: Math.min(t.cell_ns, t.end_ns - start_ns), due: t.due[i], sent: t.sent[i], ok: t.ok[i], failed: t.failed[i],
+      timed_out: t.timed_out[i], in_flight: t.in_flight_max[i], backlog: t.backlog_max[i],
+    };
+  };
+  const cells = (fields) => (svg, run, x) => {
+    const cell = cellAt(run, x);
+    return cell && cell.length_ns > 0 ? [range(cell.start_ns, cell.length_ns), fields(cell, run)] : series(fields)(svg, run, x);
   };
   // Counted at the end of a row: the end that is nearest.
   const levels = (fields) => (svg, run, x) => {
@@ -73,13 +89,17 @@
   const readers = {
     spectrum,
     heat,
-    rates: series((r, run) => [
+    rates: cells((r, run) => [
       ...(run.rate.offered === null ? [] : [["offered", each(r.due, r)]]),
       ["sent", each(r.sent, r)], ["achieved", each(r.ok, r)],
       ...(r.failed ? [["failed", each(r.failed, r)]] : []),
       ...(r.timed_out ? [["timed out", each(r.timed_out, r)]] : []),
     ]),
-    flight: levels((r) => [["in flight", count(r.in_flight)], ["waiting to be sent", count(r.backlog)], ["connections", count(r.connections)]]),
+    flight: (svg, run, x) => {
+      const cell = cellAt(run, x), ends = levels((r) => [["connections", count(r.connections)]])(svg, run, x);
+      if (!cell) return levels((r) => [["in flight", count(r.in_flight)], ["waiting to be sent", count(r.backlog)], ["connections", count(r.connections)]])(svg, run, x);
+      return [range(cell.start_ns, cell.length_ns), [["in flight at most", count(cell.in_flight)], ["waiting at most", count(cell.backlog)], ...(ends ? ends[1] : [])]];
+    },
     lateness: series((r) => [["lateness p99", known(r.generator_late_p99_ns, duration)], ["generator busy", digits(r.busy_share * 100) + nb + "%"]]),
   };
 
@@ -123,6 +143,10 @@
     tip.style.left = Math.max(4, beside) + "px";
     tip.style.top = Math.max(4, Math.min(py - tip.offsetHeight / 2, innerHeight - tip.offsetHeight - 4)) + "px";
   };
+  // Paper has nothing to click: what is folded is printed open, and folded again after it.
+  const folded = document.querySelectorAll("details:not([open])");
+  addEventListener("beforeprint", () => folded.forEach((e) => (e.open = true)));
+  addEventListener("afterprint", () => folded.forEach((e) => (e.open = false)));
   for (const figure of document.querySelectorAll("figure")) {
     const lines = figure.querySelector("script.lines");
     if (lines) figure.lines = JSON.parse(lines.textContent);

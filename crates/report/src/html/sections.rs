@@ -22,20 +22,13 @@ pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
     for line in facts::extent(doc) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&line));
     }
-    for finding in &doc.validity.findings {
-        write_finding(out, finding);
-    }
+    claims(out, doc);
     out.push_str("</section><section class=\"words\">");
     if let Some(felt) = felt(doc) {
         let _ = write!(out, "<p class=\"felt\">{felt}</p>");
     }
-    match facts::closed_note(doc) {
-        Some(note) => {
-            let _ = write!(out, "<p class=\"closed\">{}</p>", escape(&note));
-        }
-        None => {
-            let _ = write!(out, "<p>{}</p>", escape(&facts::difference(doc)));
-        }
+    if let Some(note) = facts::closed_note(doc) {
+        let _ = write!(out, "<p class=\"closed\">{}</p>", escape(&note));
     }
     if let Some(note) = facts::invalid_note(doc) {
         let _ = write!(out, "<p class=\"must-not\">{}</p>", escape(note));
@@ -58,10 +51,11 @@ fn objectives(out: &mut String, doc: &RunDocument, level: u8) {
     };
     let _ = write!(
         out,
-        "<div class=\"objectives {}\"><h{level}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}><p class=\"sentence\">{}</p><ul>",
+        "<div class=\"objectives {}\"><h{level}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}><p class=\"sentence\">{}</p><ul{}>",
         class(verdict.status),
         facts::verdict_word(verdict),
         escape(&facts::verdict_sentence(doc, verdict)),
+        if verdict.slos.len() > 2 { " class=\"many\"" } else { "" },
     );
     for slo in &verdict.slos {
         let (mark, word) = facts::slo_mark(slo);
@@ -76,12 +70,50 @@ fn objectives(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("</ul></div>");
 }
 
-fn write_finding(out: &mut String, finding: &Finding) {
-    let class = match finding.severity {
+/// What takes from the figures, before any of them; remedies and evidence stand below the first picture.
+fn claims(out: &mut String, doc: &RunDocument) {
+    let against = || doc.validity.findings.iter().filter(|finding| finding.severity != Severity::Note);
+    if against().next().is_none() {
+        return;
+    }
+    out.push_str("<ul class=\"claims\">");
+    for finding in against() {
+        let message = escape(&format::hold_figures(&finding.message));
+        let _ = write!(out, "<li class=\"{}\">{message}</li>", severity_class(finding.severity));
+    }
+    out.push_str("</ul>");
+}
+
+/// Why response and service time differ, or that they don't.
+pub(super) fn difference(out: &mut String, doc: &RunDocument) {
+    if facts::closed_note(doc).is_none() {
+        let _ = write!(out, "<p class=\"difference\">{}</p>", escape(&facts::difference(doc)));
+    }
+}
+
+/// Every finding with what to do about it and the numbers behind it.
+pub(super) fn findings(out: &mut String, doc: &RunDocument, level: u8) {
+    if doc.validity.findings.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<section class=\"findings\"><h{level}>What was found, and what to do about it</h{level}>"
+    );
+    doc.validity.findings.iter().for_each(|finding| write_finding(out, finding));
+    out.push_str("</section>");
+}
+
+fn severity_class(severity: Severity) -> &'static str {
+    match severity {
         Severity::Note => "note",
         Severity::Degrades => "degrades",
         Severity::Invalidates => "invalidates",
-    };
+    }
+}
+
+fn write_finding(out: &mut String, finding: &Finding) {
+    let class = severity_class(finding.severity);
     let _ = write!(
         out,
         "<article class=\"finding {class}\"><p class=\"message\">{}</p><p class=\"remedy\">{}</p><p class=\"evidence\"><span class=\"code\">{}</span> <span class=\"severity\">{}</span>",
@@ -98,7 +130,7 @@ fn write_finding(out: &mut String, finding: &Finding) {
     out.push_str("</p></article>");
 }
 
-/// The quantiles that people quote, in a sentence.
+/// The four figures that people quote.
 fn felt(doc: &RunDocument) -> Option<String> {
     if let Some((lead, figures)) = facts::shape_figures(doc) {
         let span = |(figure, name): (String, &str)| format!("<span><b>{}</b> {name}</span>", escape(&figure));
@@ -108,19 +140,25 @@ fn felt(doc: &RunDocument) -> Option<String> {
     let d = &doc.response_time;
     let mut parts = Vec::new();
     let (shown, _) = facts::shown(d);
-    for q in [0.5, 0.99, 0.999] {
+    let is_shown = |q: f64| d.quantiles.iter().take(shown).any(|quantile| quantile.q == q);
+    for q in [0.5, 0.99] {
         let quantile = facts::quantile(d, q)?;
-        if d.quantiles.iter().skip(shown).any(|unshown| unshown.q == q) {
+        if !is_shown(q) {
             break;
         }
         let few = if quantile.few_samples && !quantile.censored { " (few samples)" } else { "" };
         parts.push(format!(
-            "<span><b>{}</b> {}{few}</span>",
+            "<span><b>{}</b> {}{}{few}</span>",
             escape(&facts::value(quantile)),
-            format::quantile_label(q)
+            format::quantile_label(q),
+            facts::whose(doc, q)
         ));
     }
-    parts.push(format!("<span><b>{}</b> max</span>", escape(&facts::max(d))));
+    if parts.len() < 2 {
+        parts.push(format!("<span><b>{}</b> max</span>", escape(&facts::max(d))));
+    }
+    parts.push(format!("<span class=\"other\"><b>{}</b> errors</span>", escape(&facts::errors(doc))));
+    parts.push(format!("<span class=\"other\"><b>{}</b> achieved</span>", format::rate(doc.rate.achieved)));
     // A load that grows on purpose, and of which nothing can be said.
     let is_mixed = matches!(doc.load.shape, Some(LoadShape::Spike | LoadShape::Stress));
     let lead = if is_mixed { "Response time, all rates mixed" } else { "Response time" };
@@ -139,7 +177,7 @@ pub(super) fn shape(out: &mut String, doc: &RunDocument, level: u8) {
         let _ = write!(
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"what\">{}</td></tr>",
-            line.what,
+            escape(&line.what),
             escape(&line.figure),
             escape(&line.meant)
         );
@@ -151,7 +189,7 @@ pub(super) fn shape(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("</section>");
 }
 
-/// A bar of shares and a table that sums.
+/// The account as one bar, with its numbers below.
 pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let scheduled = doc.arrivals.scheduled;
     let _ = write!(
@@ -160,8 +198,11 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
         escape(&facts::account_finding(doc))
     );
     if scheduled > 0 {
-        out.push_str("<div class=\"bar\" role=\"img\" aria-label=\"Shares of the outcomes; the table below has the numbers\">");
-        for (class, name, n) in facts::account(doc) {
+        out.push_str(
+            "<div class=\"bar\" role=\"img\" aria-label=\"Shares of the outcomes; the numbers stand below\">",
+        );
+        let never_asked = facts::never_asked(doc).map(|(omitted, _)| ("never-asked", "never asked", omitted));
+        for (class, name, n) in facts::account(doc).into_iter().chain(never_asked) {
             if n > 0 {
                 let _ = write!(
                     out,
@@ -173,7 +214,37 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
         }
         out.push_str("</div>");
     }
-    out.push_str("<div class=\"scroll\"><table class=\"sum\"><tbody>");
+    out.push_str("<ul class=\"outcomes\">");
+    for (i, (class, name, n)) in facts::account(doc).into_iter().enumerate() {
+        let zero = if n == 0 { " class=\"zero\"" } else { "" };
+        let sign = if i == 0 { "" } else { "+\u{a0}" };
+        let share = if n == 0 { String::new() } else { format!(" · {}", format::share(n, scheduled)) };
+        let _ = write!(
+            out,
+            "<li{zero}>{sign}<i class=\"key {class}\"></i><b>{}</b> {name}{}</li>",
+            format::count(n),
+            escape(&share)
+        );
+    }
+    let _ = write!(out, "<li class=\"total\">=\u{a0}<b>{}</b> scheduled", format::count(scheduled));
+    if let Some((omitted, planned)) = facts::never_asked(doc) {
+        let (omitted, planned) = (format::count(omitted), format::count(planned));
+        let _ = write!(
+            out,
+            " of {planned} planned</li><li><i class=\"key never-asked\"></i><b>{omitted}</b> never asked"
+        );
+    }
+    out.push_str("</li></ul></section>");
+}
+
+/// The same as a table that sums, with what each outcome means.
+pub(super) fn account_table(out: &mut String, doc: &RunDocument, level: u8) {
+    let scheduled = doc.arrivals.scheduled;
+    let _ = write!(
+        out,
+        "<div class=\"block outcomes-table\"><h{level}>Arrivals, each in exactly one outcome</h{level}>\
+         <div class=\"scroll\"><table class=\"sum\"><tbody>"
+    );
     for (i, (class, name, n)) in facts::account(doc).into_iter().enumerate() {
         let zero = if n == 0 { " class=\"zero\"" } else { "" };
         let sign = if i == 0 { "" } else { "+" };
@@ -190,7 +261,7 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let note = facts::scheduled_meaning(doc);
     let _ = write!(
         out,
-        "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></section>",
+        "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></div>",
         format::count(scheduled)
     );
 }

@@ -17,6 +17,7 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
     percentiles(out, doc, level);
+    super::sections::account_table(out, doc, level);
     pages(out, doc, level);
     phases(out, doc, level);
     slowest(out, doc, level);
@@ -231,11 +232,12 @@ fn operations(out: &mut String, doc: &RunDocument, level: u8) {
     }
     let columns = ["<operation", "arrivals", "failed", "p50", "p99", "p99.9", "max"];
     let mut table = Table::new("operations wide-block", "Response time by operation", &columns, level);
-    for operation in doc.operations.iter().take(ROWS_MAX) {
+    let (shown, left_out) = facts::operations(doc, ROWS_MAX);
+    for (name, operation) in shown {
         let d = &operation.response_time;
         let failed = if operation.failed > 0 { "n failure-text" } else { "n zero" };
         table.row(&[
-            ("name", escape(&operation.name)),
+            ("name", escape(&name)),
             ("n", format::count(d.count.saturating_add(operation.failed))),
             (failed, format::count(operation.failed)),
             ("n", value(d, 0.5)),
@@ -244,7 +246,7 @@ fn operations(out: &mut String, doc: &RunDocument, level: u8) {
             ("n", escape(&facts::max(d))),
         ]);
     }
-    table.finish(out, &more(doc.operations.len()));
+    table.finish(out, &more(ROWS_MAX + left_out));
 }
 
 fn counts(out: &mut String, name: &str, counts: &BTreeMap<String, u64>, level: u8) {

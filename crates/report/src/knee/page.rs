@@ -6,13 +6,14 @@ use crate::html::{self, Page};
 use crate::svg;
 use crate::svg::canvas::escape;
 use std::fmt::Write;
+use unblink_artifact::harmless;
 use unblink_artifact::knee::{KneeDocument, KneeStatus, TrialVerdict};
 
 pub(super) fn render(doc: &KneeDocument) -> String {
     let (word, sentence) = words::answer(doc);
     let mut page = Page::new(&format!("{word}: {}", doc.header.question.target));
     // Only a map with other keys than strings could fail, and a document has none.
-    page.json("knee", &serde_json::to_string(doc).unwrap_or_else(|_| "null".into()));
+    page.json("knee", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
     let out = &mut page.body;
     if doc.header.question.simulated {
         out.push_str("<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>");
@@ -20,22 +21,27 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     let (class, icon) = match doc.status {
         KneeStatus::Found | KneeStatus::AtLeast => ("valid", "✓"),
         KneeStatus::Refused => ("invalid", "✕"),
-        KneeStatus::Interrupted => ("degraded", "!"),
+        KneeStatus::Interrupted | KneeStatus::Bracketed => ("degraded", "!"),
     };
     let _ = write!(
         out,
         "<header><p class=\"brand\"><b>{}</b> {} <span>· {} · the highest rate that meets an objective</span></p>\
          <h1>{}</h1><p class=\"load\">{}</p></header>\
-         <section class=\"verdict {class}\"><h2><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h2>\
+         <section class=\"verdict {class}\"><h2{}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h2>\
          <p class=\"sentence\">{}</p>",
         escape(&doc.header.tool.name),
         escape(&doc.header.tool.version),
         escape(&html::moment(&doc.header.started_at)),
         html::breakable(&doc.header.question.target),
         escape(&words::about(doc).split_once(" · ").map_or(String::new(), |(_, rest)| rest.to_string())),
+        if doc.answer.is_some() { " class=\"largest\"" } else { "" },
         escape(&word),
         escape(&sentence),
     );
+    if let Some((_, word, sentence)) = words::at_least(doc) {
+        let _ = write!(out, "<p class=\"sentence\"><b>{word}</b> {}</p>", escape(&sentence));
+    }
+    answer(out, doc);
     if let Some(evidence) = words::evidence(doc) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&evidence));
     }
@@ -61,13 +67,24 @@ pub(super) fn render(doc: &KneeDocument) -> String {
     page.finish_with(&doc.header.command, &made)
 }
 
+/// What the answer lies between.
+fn answer(out: &mut String, doc: &KneeDocument) {
+    let Some(answer) = &doc.answer else { return };
+    let good = format::rate(answer.good_per_s);
+    let _ = write!(out, "<p class=\"answer\"><span><b>{good}</b> shown to meet it</span>");
+    if let Some(missed) = answer.missed_from_per_s {
+        let _ = write!(out, "<span><b>{}</b> shown not to</span>", format::rate(missed));
+    }
+    out.push_str("</p>");
+}
+
 fn findings(out: &mut String, doc: &KneeDocument) {
     let findings = words::findings(doc);
     if findings.is_empty() {
         return;
     }
     out.push_str(
-        "<section class=\"tables\"><div class=\"block wide-block\"><h2>The curve</h2><table><tbody>",
+        "<section class=\"tables\"><div class=\"block wide-block\"><h2>The curve</h2><div class=\"scroll\"><table><tbody>",
     );
     for (name, figure, means) in findings {
         let _ = write!(
@@ -78,7 +95,7 @@ fn findings(out: &mut String, doc: &KneeDocument) {
             escape(&means)
         );
     }
-    out.push_str("</tbody></table></div></section>");
+    out.push_str("</tbody></table></div></div></section>");
 }
 
 fn trials(out: &mut String, doc: &KneeDocument) {

@@ -42,6 +42,32 @@ fn a_search_without_an_answer_says_why() {
 }
 
 #[test]
+fn a_search_that_ended_early_tells_its_bracket() {
+    use unblink_artifact::knee::{KneeAtLeast, KneeBracket};
+    let mut doc = fixture::knee();
+    (doc.answer, doc.status) = (None, KneeStatus::Bracketed);
+    doc.header.question.within_ns = Some(300_000_000_000);
+    let wide = |doc: &KneeDocument| terminal(doc, &Style { width: 200, color: false });
+    let found = wide(&doc);
+    assert!(found.starts_with("900–951/s  Up to 900/s the objective is met"), "{found}");
+    assert!(found.contains("5 min at the most (--within)") && found.contains("At 951/s it is"), "{found}");
+    for (good_per_s, missed_from_per_s, word) in
+        [(Some(900.0), None, "AT LEAST 900/s"), (None, Some(951.0), "BELOW 951/s"), (None, None, "NO ANSWER")]
+    {
+        doc.bracket = Some(KneeBracket { good_per_s, missed_from_per_s });
+        assert!(wide(&doc).starts_with(word), "{}", wide(&doc));
+        assert!(!wide(&doc).contains("between the two"), "{}", wide(&doc));
+    }
+    for (is_reached, word) in
+        [(Some(true), "REACHED  "), (Some(false), "NOT REACHED  "), (None, "NOT TOLD  ")]
+    {
+        doc.at_least = Some(KneeAtLeast { rate_per_s: 900.0, is_reached });
+        assert!(wide(&doc).starts_with(word), "{}", wide(&doc));
+        assert!(html(&doc).contains(&format!("<b>{}</b>", word.trim())));
+    }
+}
+
+#[test]
 fn a_highest_rate_that_was_not_held_is_named() {
     let mut doc = fixture::knee();
     doc.trials.retain(|trial| rate(trial) <= 800.0);

@@ -14,9 +14,18 @@ pub(super) fn render(doc: &KneeDocument, style: &Style) -> String {
     if doc.header.question.simulated {
         screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
     }
+    if let Some((is_reached, word, sentence)) = words::at_least(doc) {
+        let paint = match is_reached {
+            Some(true) => Paint::Good,
+            Some(false) => Paint::Bad,
+            None => Paint::Finding,
+        };
+        screen.labelled(paint, word, &sentence);
+    }
     let (word, sentence) = words::answer(doc);
     let paint = match doc.status {
         KneeStatus::Found | KneeStatus::AtLeast => Paint::Good,
+        KneeStatus::Bracketed => Paint::Bold,
         KneeStatus::Refused => Paint::Bad,
         KneeStatus::Interrupted => Paint::Finding,
     };

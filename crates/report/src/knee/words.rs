@@ -10,6 +10,7 @@ use unblink_artifact::knee::{
 pub(super) fn answer(doc: &KneeDocument) -> (String, String) {
     match (doc.status, &doc.answer, &doc.refused) {
         (KneeStatus::Refused, _, Some(refusal)) => ("NO ANSWER".into(), refused(doc, refusal)),
+        (KneeStatus::Bracketed, ..) => bracketed(doc),
         (_, Some(answer), _) => {
             let good = format::rate(answer.rate_per_s);
             let met = format!("Up to {good} the objective is met: {}.", doc.header.question.objective);
@@ -19,11 +20,88 @@ pub(super) fn answer(doc: &KneeDocument) -> (String, String) {
         _ => (
             "INTERRUPTED".into(),
             format!(
-                "{} finished, no answer yet. The same command with --resume and this folder goes on.",
-                format::plural(doc.trials.len() as u64, "trial", "trials")
+                "{} finished, no answer yet.{} The same command with --resume and this folder goes on.",
+                format::plural(doc.trials.len() as u64, "trial", "trials"),
+                so_far(doc)
             ),
         ),
     }
+}
+
+/// Both sides of the border, as far as they are known.
+fn bracketed(doc: &KneeDocument) -> (String, String) {
+    let question = &doc.header.question;
+    let bracket = doc.bracket.unwrap_or_default();
+    let met = |good| format!("Up to {} the objective is met: {}.", format::rate(good), question.objective);
+    let why = match (doc.at_least.is_some_and(|asked| asked.is_reached.is_some()), question.within_ns) {
+        (true, _) => "No more was asked (--at-least).".into(),
+        (false, Some(within)) => {
+            format!(
+                "The load was to last for {} at the most (--within); a search with more time says where between the two \
+                 the border is.",
+                format::moment(within)
+            )
+        }
+        (false, None) => String::new(),
+    };
+    match (bracket.good_per_s, bracket.missed_from_per_s) {
+        (Some(good), Some(missed)) => (
+            format!("{}–{}", whole(good), format::rate(missed)),
+            format!("{} {} {why}", met(good), missed_at(doc, missed)),
+        ),
+        (Some(good), None) => (
+            format!("AT LEAST {}", format::rate(good)),
+            format!("{} No rate above it was shown to miss it. {}", met(good), only(&why)),
+        ),
+        (None, Some(missed)) => (
+            format!("BELOW {}", format::rate(missed)),
+            format!(
+                "No rate was shown to meet the objective ({}). {} {}",
+                question.objective,
+                missed_at(doc, missed),
+                only(&why)
+            ),
+        ),
+        (None, None) => (
+            "NO ANSWER".into(),
+            format!("No rate was shown to meet the objective, and none to miss it. {}", only(&why)),
+        ),
+    }
+}
+
+/// Of a bracket without one of its ends.
+fn only(why: &str) -> String {
+    why.replace(" where between the two the border is", " where the border is")
+}
+
+/// What an interrupted search knows.
+fn so_far(doc: &KneeDocument) -> String {
+    let bracket = doc.bracket.unwrap_or_default();
+    match (bracket.good_per_s, bracket.missed_from_per_s) {
+        (Some(good), Some(missed)) => {
+            format!(" So far: met at {}, not at {}.", format::rate(good), format::rate(missed))
+        }
+        (Some(good), None) => format!(" So far: met at {}.", format::rate(good)),
+        (None, Some(missed)) => format!(" So far: not met at {}.", format::rate(missed)),
+        (None, None) => String::new(),
+    }
+}
+
+/// Whether the rate that was asked for is reached: yes, no, or not told; and a sentence.
+pub(super) fn at_least(doc: &KneeDocument) -> Option<(Option<bool>, &'static str, String)> {
+    let asked = doc.at_least?;
+    let at = format::rate(asked.rate_per_s);
+    Some(match asked.is_reached {
+        Some(true) => (Some(true), "REACHED", format!("The objective is met at {at} (--at-least).")),
+        Some(false) => {
+            (Some(false), "NOT REACHED", format!("The objective is not met at {at} (--at-least)."))
+        }
+        None => (
+            None,
+            "NOT TOLD",
+            format!("{at} (--at-least) lies too near to the border, or no trial can be believed."),
+        ),
+    })
 }
 
 /// What the answer's number is, when no trial itself has shown it.
@@ -49,11 +127,23 @@ fn beyond(doc: &KneeDocument, answer: &KneeAnswer) -> String {
             None => "No higher rate was to be tried, so the border lies above it (--max).".into(),
         };
     };
+    missed_at(doc, missed_per_s)
+}
+
+fn missed_at(doc: &KneeDocument, missed_per_s: f64) -> String {
     let at = format::rate(missed_per_s);
     let is_miss =
         |verdict| !matches!(verdict, TrialVerdict::Met | TrialVerdict::Undecided | TrialVerdict::Generator);
-    let missed = |t: &&KneeTrial| is_miss(t.verdict) && (rate(t) - missed_per_s).abs() < 1e-6 * missed_per_s;
-    match doc.trials.iter().find(missed).map(|trial| (trial.verdict, trial)) {
+    let is_there = |t: &&KneeTrial| (rate(t) - missed_per_s).abs() < 1e-6 * missed_per_s;
+    let there = || doc.trials.iter().filter(is_there);
+    let repeated = there().find(|t| matches!(t.verdict, TrialVerdict::Met | TrialVerdict::Undecided));
+    match there().find(|t| is_miss(t.verdict)).map(|trial| (trial.verdict, trial)) {
+        Some((TrialVerdict::Percentile, trial))
+            if repeated.is_some_and(|other| other.percentile_ns.is_some()) =>
+        {
+            let other = repeated.map(value_and_interval).unwrap_or_default();
+            format!("At {at} it was {} in one trial and {other} in another.", value_and_interval(trial))
+        }
         Some((TrialVerdict::Growing, _)) => format!("At {at} the target falls behind."),
         Some((TrialVerdict::Delivered, _)) => {
             format!("At {at} less than 99\u{a0}% is answered as expected within the same window.")
@@ -110,6 +200,10 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
         RefusalCode::NotAtRest => format!(
             "The target did not come to rest before {at} was to be tried: it went on without an answer to a single \
              request."
+        ),
+        RefusalCode::Preflight => format!(
+            "The target did not answer the request before the first trial as expected, so nothing was \
+             measured:{why}. Mend that, or start anyway (--no-preflight)."
         ),
     }
 }
@@ -171,10 +265,19 @@ pub(super) fn findings(doc: &KneeDocument) -> Vec<(&'static str, String, String)
         all.push(("Kneedle", format::rate(kneedle), "where delivered over offered bends".into()));
     }
     if let Some((low, high)) = doc.safe_band_per_s {
-        let mut means = "70–80\u{a0}% of the last stationary rate: where to run it".to_string();
-        if doc.answer.is_some_and(|answer| answer.rate_per_s < low) {
-            means += "; the objective asks for less than that";
-        }
+        let share = "70–80\u{a0}% of the last stationary rate";
+        let means = match doc.answer {
+            Some(answer) if answer.rate_per_s < low => {
+                format!("{share}; the objective asks for less than that")
+            }
+            Some(answer) if answer.good_per_s < high => {
+                format!(
+                    "{share}; the objective was shown to be met up to {}",
+                    format::rate(answer.good_per_s)
+                )
+            }
+            _ => format!("{share}: where to run it"),
+        };
         all.push(("Safe band", format!("{}–{}", whole(low), format::rate(high)), means));
     }
     if let Some(capacity) = doc.capacity_per_s {

@@ -8,13 +8,14 @@ use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
 use std::fmt::Write;
 use unblink_artifact::document::LoadModel;
+use unblink_artifact::harmless;
 use unblink_artifact::lab::{LabCell, LabDocument, LabRow};
 
 /// The page.
 pub(super) fn render(doc: &LabDocument) -> String {
     let title = matrix_title(doc);
     let mut page = Page::new(&title.finding);
-    page.json("lab-rows", &serde_json::to_string(&doc.rows).unwrap_or_else(|_| "null".into()));
+    page.json("lab-rows", &harmless::json(&doc.rows).unwrap_or_else(|_| "null".into()));
     let out = &mut page.body;
     let _ = write!(
         out,
@@ -128,7 +129,7 @@ fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
 
 fn matrix(doc: &LabDocument) -> Picture {
     let title = Title { finding: "The error of each p99".into(), ..matrix_title(doc) };
-    svg::lab::matrix(title, &doc.rows, DECIDING)
+    svg::lab_matrix::matrix(title, &doc.rows, DECIDING)
 }
 
 fn matrix_title(doc: &LabDocument) -> Title {
@@ -147,7 +148,7 @@ fn spectrum(doc: &LabDocument, name: &str) -> Picture {
     let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
     let what = cells.first().map_or(String::new(), |cell| cell.scenario.description.clone());
     let title = Title { finding: format!("{name}: {}", words::finding(&rows)), plotted: format!("{what}.") };
-    svg::lab::spectrum(name, title, &cells)
+    svg::lab::dots(name, title, &rows)
 }
 
 /// How much of what was run, and how.

@@ -5,7 +5,7 @@ use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{LabCell, LabDocument, LabPercentile, LabRow, Mechanism};
 
 /// The percentile that decides.
-pub(super) const DECIDING: f64 = 0.99;
+pub(crate) const DECIDING: f64 = 0.99;
 
 pub(super) fn line(cell: &LabCell) -> String {
     let run = if cell.run > 1 { format!(", run {}", cell.run) } else { String::new() };

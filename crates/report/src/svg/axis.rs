@@ -82,13 +82,20 @@ impl Scale {
         Scale::new(Kind::Log, (from, to), range)
     }
 
-    /// Like [`Scale::durations`], but no wider than the values are apart, and a quarter at the least: noise of a few per
+    /// Covers `low..=high` nanoseconds from a round number, at least a decade, and ends with `high`: beyond it nothing is known.
+    pub(crate) fn durations_until(low: u64, high: u64, range: (f64, f64)) -> Scale {
+        let high = high.max(10) as f64;
+        let from = Scale::durations(low, low, range).from.min(high / 9.9);
+        Scale::new(Kind::Log, (round_below(from), high), range)
+    }
+
+    /// Like [`Scale::durations`], for any values above 0, but no wider than the values are apart, and a quarter at the least: noise of a few per
     /// cent is to look like little.
-    pub(crate) fn durations_close(low: u64, high: u64, range: (f64, f64)) -> Scale {
-        let (lowest, highest) = (low.max(1) as f64, high.max(1) as f64);
-        let (middle, half) = ((lowest * highest).sqrt(), ((highest / lowest).sqrt() * 1.05).max(1.25));
+    pub(crate) fn close(low: f64, high: f64, range: (f64, f64)) -> Scale {
+        let low = low.max(1e-3);
+        let (middle, half) = ((low * high).sqrt(), ((high / low).sqrt() * 1.05).max(1.25));
         if half > 2.0 {
-            return Scale::durations(low, high, range);
+            return Scale::durations(low as u64, high.ceil() as u64, range);
         }
         Scale::new(Kind::Linear, (middle / half, middle * half), range)
     }
@@ -111,6 +118,26 @@ impl Scale {
     /// The domain, for the page's script.
     pub(crate) fn domain(&self) -> String {
         format!("{} {}", self.from, self.to)
+    }
+
+    /// `linear`, `log` or `log1p`.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Linear => "linear",
+            Kind::Log => "log",
+            Kind::LogFromZero => "log1p",
+        }
+    }
+
+    /// The value at a position, the inverse of [`Scale::at`].
+    #[cfg(test)]
+    pub(crate) fn read(kind: &str, (from, to): (f64, f64), (start, end): (f64, f64), at: f64) -> f64 {
+        let share = (at - start) / (end - start);
+        match kind {
+            "linear" => from + (to - from) * share,
+            "log" => from * (to / from).powf(share),
+            _ => (from + 1.0) * ((to + 1.0) / (from + 1.0)).powf(share) - 1.0,
+        }
     }
 
     fn project(&self, value: f64) -> f64 {
@@ -216,6 +243,20 @@ pub(crate) fn duration_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scal
     canvas.text("axis", (plot.right, plot.bottom + 37.0), Anchor::End, name);
 }
 
+/// The same for a scale that ends where nothing is known beyond: its end has a label, whatever it is.
+pub(crate) fn bounded_duration_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale) {
+    let (from, end) = scale.ends();
+    let ticks: Vec<f64> = scale
+        .ticks((plot.width() / 70.0) as usize)
+        .into_iter()
+        .filter(|tick| scale.at(*tick) < plot.right - 46.0 && *tick >= from)
+        .collect();
+    let every = ticks.len().div_ceil((plot.width() / 52.0) as usize).max(1);
+    for tick in ticks.into_iter().step_by(every).chain([end]) {
+        vertical(canvas, plot, scale.at(tick), &duration_tick(tick));
+    }
+}
+
 /// Vertical grid lines for rates along x.
 pub(crate) fn rate_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
     for tick in scale.ticks((plot.width() / 70.0) as usize) {
@@ -226,7 +267,7 @@ pub(crate) fn rate_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, n
 
 /// Vertical grid lines for changes along x, as shares.
 pub(crate) fn change_axis_below(canvas: &mut Canvas, plot: &Plot, scale: &Scale, name: &str) {
-    for tick in scale.ticks((plot.width() / 110.0) as usize) {
+    for tick in scale.ticks((plot.width() / 76.0) as usize) {
         let sign = match tick {
             _ if tick > 0.0 => "+",
             _ if tick < 0.0 => "−",

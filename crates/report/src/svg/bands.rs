@@ -4,7 +4,7 @@ use super::axis::{Plot, Scale, duration_tick, value_axis};
 use super::canvas::{Anchor, Canvas, polyline};
 use super::spectrum::{tail, x_axis};
 use crate::format;
-use unblink_artifact::compare::{BandPoint, CompareDocument};
+use unblink_artifact::compare::{BandPoint, CompareDocument, Line, Quantity};
 
 /// The very fastest arrivals would take half of the picture: the scale begins where this share is.
 const SHARE_LOWEST: f64 = 0.1;
@@ -27,25 +27,27 @@ pub(crate) fn draw(canvas: &mut Canvas, doc: &CompareDocument) {
     let x = Scale::linear((0.0, end), (plot.left, plot.right));
     let y = Scale::durations(low, high, (plot.bottom, plot.top));
     value_axis(canvas, &plot, &y, "time an arrival took", duration_tick);
-    x_axis(canvas, &plot, &x, end);
+    let failed = |line: &Line| [line.baseline, line.candidate].into_iter().flatten().any(|share| share > 0.0);
+    let any_failed = doc.lines.iter().any(|line| line.quantity == Quantity::Errors && failed(line));
+    let of = if any_failed { "the arrivals that did not fail" } else { "arrivals" };
+    x_axis(canvas, &plot, &x, end, of);
     let at = |p: &BandPoint, ns: u64| Some((x.at(tail(p.q).min(end)), y.at(ns as f64)));
+    // What lies below the axis has no place on it.
+    let is_above = |ns: u64| ns as f64 >= y.ends().0;
     for (class, points) in sides {
-        if !points.is_empty() {
-            let upper = points.iter().map(|p| at(p, p.high_ns));
-            let lower = points.iter().rev().map(|p| at(p, p.low_ns));
+        let shown = || points.iter().filter(|p| is_above(p.high_ns));
+        if shown().next().is_some() {
+            let upper = shown().map(|p| at(p, p.high_ns));
+            let lower = shown().map(|p| at(p, p.low_ns)).collect::<Vec<_>>().into_iter().rev();
             canvas.path(&format!("band {class}"), &(polyline(upper.chain(lower)) + "Z"));
         }
     }
     for (class, points) in sides {
-        canvas.path(&format!("line {class}"), &polyline(points.iter().map(|p| at(p, p.middle_ns))));
+        let line = points.iter().map(|p| at(p, p.middle_ns).filter(|_| is_above(p.middle_ns)));
+        canvas.path(&format!("line {class}"), &polyline(line));
     }
     label(canvas, &plot, doc, &x, &y);
-    canvas.data = vec![
-        ("hover", "spectrum".into()),
-        ("plot", format!("{} {} {} {}", plot.left, plot.top, plot.right, plot.bottom)),
-        ("x", x.domain()),
-        ("y", y.domain()),
-    ];
+    canvas.axes(Some("spectrum"), &plot, &x, &y);
 }
 
 /// The deciding percentile of both sides: the larger value above its dot, the smaller below.
@@ -60,11 +62,7 @@ fn label(canvas: &mut Canvas, plot: &Plot, doc: &CompareDocument, x: &Scale, y: 
         let height = y.at(value);
         canvas.dot(&format!("dot {class}"), (at, height), 3.5);
         let is_above = value > other || value == other && class == "candidate";
-        let text = format!(
-            "{} {}",
-            format::quantile_label(doc.rule.quantile),
-            format::duration(value.round() as u64)
-        );
+        let text = format!("{} {}", crate::compare::label(doc), format::duration(value.round() as u64));
         let (anchor, x, y) = match is_above {
             true => (Anchor::End, at - 7.0, (height - 8.0).max(plot.top + LABEL_HEIGHT)),
             false => (Anchor::Start, at + 6.0, (height + 17.0).min(plot.bottom - 4.0)),
@@ -77,5 +75,39 @@ fn label(canvas: &mut Canvas, plot: &Plot, doc: &CompareDocument, x: &Scale, y: 
             fits => (fits, x),
         };
         canvas.text(&format!("label {class}-text"), (x, y), anchor, &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::compare;
+    use crate::svg::canvas::Size;
+    use crate::svg::read::Drawn;
+
+    #[test]
+    fn a_line_ends_where_its_axis_ends() {
+        let (_, mut doc) =
+            compare::all().into_iter().find(|(name, _)| *name == "regression").expect("a fixture");
+        let first = &mut doc.baseline.spectrum[0];
+        assert!(first.q < SHARE_LOWEST);
+        (first.low_ns, first.middle_ns, first.high_ns) = (1, 1, 1);
+        let mut canvas = Canvas::new("", Size { width: 1_080.0, height: 330.0 });
+        draw(&mut canvas, &doc);
+        let drawn = Drawn::of(&canvas);
+        for (class, points) in
+            [("baseline", &doc.baseline.spectrum[1..]), ("candidate", &doc.candidate.spectrum[..])]
+        {
+            let line = drawn.path(&format!("line {class}"));
+            assert_eq!(line.len(), points.len());
+            for (at, point) in line.iter().zip(points) {
+                assert!(
+                    drawn.is_y(at.1, point.middle_ns as f64),
+                    "{class}: {} at {}",
+                    drawn.y(at.1),
+                    point.q
+                );
+            }
+        }
     }
 }

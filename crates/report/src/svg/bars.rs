@@ -15,6 +15,11 @@ pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
         |d: &Distribution| facts::quantile(d, 0.99).is_some_and(|q| q.value > facts::ONE_READ_NS_MAX);
     let parts = facts::parts(doc).into_iter().filter(|(_, _, d)| measured(d));
     rows.extend(parts.map(|(name, _, d)| (name, "part", d)));
+    // Nothing is to be told apart where a simulated server's answers are the only part that takes time.
+    if doc.simulated.is_some() && !rows.iter().any(|(name, _, d)| *name != "first byte" && measured(d)) {
+        canvas.why = Some("only the simulated server takes time");
+        return plot.message(canvas, "Only the simulated server takes time.");
+    }
     rows.push(("service time", "service", &doc.service_time));
     rows.push(("response time", "response", &doc.response_time));
     rows.retain(|(_, _, d)| d.count > 0 && !d.quantiles.is_empty());

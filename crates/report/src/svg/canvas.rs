@@ -1,6 +1,8 @@
 //! The few SVG elements that the pictures need, escaped and short.
 
+use super::axis::{Plot, Scale};
 use std::fmt::Write;
+use unblink_artifact::harmless::is_harmful;
 
 /// Width and height of a drawing in user units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +21,10 @@ pub(crate) struct Canvas {
     pub(crate) data: Vec<(&'static str, String)>,
     /// Holds a message instead of data.
     pub(crate) empty: bool,
+    /// Why, where the run itself does not say it.
+    pub(crate) why: Option<&'static str>,
+    /// What it shows, where that is a part of its picture.
+    pub(crate) label: Option<String>,
 }
 
 /// Where a text's anchor stands.
@@ -31,7 +37,26 @@ pub(crate) enum Anchor {
 
 impl Canvas {
     pub(crate) fn new(id: &str, size: Size) -> Canvas {
-        Canvas { size, id: id.into(), body: String::new(), data: Vec::new(), empty: false }
+        Canvas {
+            size,
+            id: id.into(),
+            body: String::new(),
+            data: Vec::new(),
+            empty: false,
+            why: None,
+            label: None,
+        }
+    }
+
+    /// What the drawing's positions mean, for the page's script and for whoever reads values back out of it.
+    pub(crate) fn axes(&mut self, hover: Option<&'static str>, plot: &Plot, x: &Scale, y: &Scale) {
+        self.data.extend(hover.map(|hover| ("hover", hover.to_string())));
+        self.data.extend([
+            ("plot", format!("{} {} {} {}", plot.left, plot.top, plot.right, plot.bottom)),
+            ("x", x.domain()),
+            ("y", y.domain()),
+            ("scales", format!("{} {}", x.kind(), y.kind())),
+        ]);
     }
 
     pub(crate) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
@@ -104,8 +129,7 @@ pub(crate) fn n(value: f64) -> String {
     if rounded == 0.0 { "0".into() } else { format!("{rounded}") }
 }
 
-/// For text and double-quoted attributes of HTML and XML. Control characters, which XML forbids, become
-/// U+FFFD, and so do those that turn the reading direction.
+/// For text and double-quoted attributes of HTML and XML. What XML forbids and what is harmful becomes U+FFFD.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -116,10 +140,8 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}')
-            }
-            c if c.is_control() => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if is_harmful(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -1,13 +1,16 @@
-//! What many tools say of one truth: all spectra in one picture, and errors as a matrix.
+//! What many tools say of one truth: their percentiles beside it, one program asked two ways, and errors as a matrix.
 
-use super::axis::{Plot, Scale, duration_tick, value_axis};
-use super::canvas::{Anchor, Canvas, Size, polyline};
+use super::axis::{Plot, Scale, duration_axis_below, duration_tick, value_axis};
+use super::canvas::{Anchor, Canvas, polyline};
+use super::picture::{half, sized};
 use super::spectrum::{tail, x_axis};
-use super::{Picture, half, lab_words as words};
+use super::{Picture, lab_words as words};
 use crate::facts::Title;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{LabBand, LabCell, LabPercentile, LabRow};
 
+/// Room for names of tools to the left.
+pub(super) const TOOLS_WIDTH: f64 = 124.0;
 /// Room for names to the right of the lines.
 const NAMES_WIDTH: f64 = 118.0;
 /// From one name to the next.
@@ -17,20 +20,109 @@ const LIST_MAX: usize = 12;
 /// The slowest of a tool's samples say little: so many lie beyond the last point that is drawn.
 const BEYOND_MIN: f64 = 5.0;
 
-/// Every tool's spectrum over the truth of its scenario.
-pub(crate) fn spectrum(scope: &str, title: Title, cells: &[&LabCell]) -> Picture {
-    let sizes = [("wide", 1_080.0, 470.0), ("middle", 720.0, 440.0), ("narrow", 360.0, 460.0)];
-    let sizes = sizes.map(|(class, width, height)| {
-        let mut canvas = Canvas::new(&format!("{scope}-{width}"), Size { width, height });
-        draw(&mut canvas, cells);
-        (class, canvas)
-    });
+/// Percentiles that are shown side by side; on a phone the one that decides.
+const SHOWN: [f64; 3] = [0.5, 0.99, 0.999];
+const TOOL_HEIGHT: f64 = 16.5;
+/// Above the tools: the percentile's name. Below: its axis.
+const ABOVE: f64 = 30.0;
+const BELOW: f64 = 44.0;
+
+/// What each tool says of single percentiles, beside the truth: a row each, by what it says of the one that decides.
+pub(crate) fn dots(scope: &str, title: Title, rows: &[&LabRow]) -> Picture {
+    let rows = sorted(rows, words::DECIDING);
+    let height = ABOVE + rows.len().max(1) as f64 * TOOL_HEIGHT + BELOW;
+    let sizes = [("wide middle", 1_080.0, height), ("narrow", 360.0, height)];
     let legend = vec![
         ("truth-band", "what users feel, exactly"),
-        ("response", "claims an open load"),
-        ("service", "claims a closed one"),
+        ("dot response", "claims an open load"),
+        ("dot service", "claims a closed one"),
     ];
-    Picture { stem: "lab-spectrum", title, legend, full: true, lines: None, sizes: sizes.into() }
+    let draw = |canvas: &mut Canvas| {
+        let shown: &[f64] = if canvas.size.width < 500.0 { &[words::DECIDING] } else { &SHOWN };
+        draw_dots(canvas, &rows, shown);
+    };
+    Picture { full: true, ..sized("lab-spectrum", scope, title, legend, &sizes, draw) }
+}
+
+/// By what they say, those last that don't.
+fn sorted<'a>(rows: &[&'a LabRow], quantile: f64) -> Vec<&'a LabRow> {
+    let mut rows = rows.to_vec();
+    let says = |row: &LabRow| match row.at(quantile) {
+        Some(line) if line.is_longer => (1, 0),
+        Some(LabPercentile { reported_ns: Some(ns), .. }) => (0, *ns),
+        _ => (2, 0),
+    };
+    rows.sort_by_key(|row| says(row));
+    rows
+}
+
+fn draw_dots(canvas: &mut Canvas, rows: &[&LabRow], shown: &[f64]) {
+    let whole = Plot { top: ABOVE, ..Plot::of(canvas, TOOLS_WIDTH) };
+    if rows.is_empty() {
+        return whole.message(canvas, "No tool gave a figure.");
+    }
+    let place = |i: usize| whole.top + (i as f64 + 0.5) * TOOL_HEIGHT;
+    for (i, row) in rows.iter().enumerate() {
+        let y = place(i);
+        canvas.line("grid", (whole.left, y), (whole.right, y));
+        let class = format!("name {}-text", class(row.model));
+        canvas.text(&class, (whole.left - 8.0, y + 4.0), Anchor::End, &row.tool);
+    }
+    let width = whole.width() / shown.len() as f64;
+    for (i, &quantile) in shown.iter().enumerate() {
+        let left = whole.left + i as f64 * width;
+        let facet = Plot { left: left + 10.0, right: left + width - 14.0, ..whole };
+        draw_facet(canvas, &facet, rows, quantile, place);
+    }
+}
+
+/// One percentile of all tools. Each dot hangs on the truth.
+fn draw_facet(
+    canvas: &mut Canvas,
+    plot: &Plot,
+    rows: &[&LabRow],
+    quantile: f64,
+    place: impl Fn(usize) -> f64,
+) {
+    let lines = || rows.iter().filter_map(|row| row.at(quantile));
+    let values =
+        || lines().flat_map(|line| [line.truth_low_ns, line.truth_high_ns, line.reported_ns]).flatten();
+    let label = crate::format::quantile_label(quantile);
+    canvas.text("panel-name", (plot.left, 18.0), Anchor::Start, &label);
+    let (Some(low), Some(high)) = (values().min(), values().max()) else { return };
+    let x = Scale::durations(low, high, (plot.left, plot.right));
+    duration_axis_below(canvas, plot, &x, "as reported");
+    let truth = lines().find_map(|line| Some((line.truth_low_ns?, line.truth_high_ns)));
+    let at_truth =
+        truth.map(|(low, high)| (x.at(low as f64), high.map_or(plot.right, |high| x.at(high as f64))));
+    if let Some((from, to)) = at_truth {
+        let width = (to - from).max(3.0);
+        canvas.rect("truth-band", from - (width - (to - from)) / 2.0, plot.top, width, plot.height());
+    }
+    canvas.data.clear();
+    canvas.axes(None, plot, &x, &Scale::linear((0.0, 1.0), (plot.bottom, plot.top)));
+    for (i, row) in rows.iter().enumerate() {
+        let (y, class) = (place(i), class(row.model));
+        let line = row.at(quantile);
+        match line.and_then(|line| line.reported_ns) {
+            Some(ns) => {
+                let at = x.at(ns as f64);
+                let near = at_truth.map(|(from, to)| at.clamp(from, to));
+                if let Some(near) = near.filter(|near| (near - at).abs() > 1.0) {
+                    canvas.line(&format!("off {class}"), (near, y), (at, y));
+                }
+                canvas.dot(&format!("dot {class}"), (at, y), 4.5);
+            }
+            None => {
+                let is_longer = line.is_some_and(|line| line.is_longer);
+                let (at, anchor, says) = match is_longer {
+                    true => (plot.right, Anchor::End, "longer than it knows →"),
+                    false => (plot.left, Anchor::Start, "does not say"),
+                };
+                canvas.text("tick halo-text", (at, y + 4.0), anchor, says);
+            }
+        }
+    }
 }
 
 /// The same of two modes of one program.
@@ -70,7 +162,7 @@ fn draw(canvas: &mut Canvas, cells: &[&LabCell]) {
     let x = Scale::linear((0.0, end), (plot.left, plot.right));
     let y = Scale::durations(low, high, (plot.bottom, plot.top));
     value_axis(canvas, &plot, &y, "time, as reported", duration_tick);
-    x_axis(canvas, &plot, &x, end);
+    x_axis(canvas, &plot, &x, end, "arrivals");
     let upper = band.iter().map(|p| Some((x.at(tail(p.q)), y.at(p.high_ns as f64) - 2.5)));
     let lower = band.iter().rev().map(|p| Some((x.at(tail(p.q)), y.at(p.low_ns as f64) + 2.5)));
     canvas.path("truth-band", &(polyline(upper.chain(lower)) + "Z"));
@@ -78,9 +170,11 @@ fn draw(canvas: &mut Canvas, cells: &[&LabCell]) {
     for (cell, points) in &lines {
         let class = class(cell.tool.model);
         let at = |&(q, ns): &(f64, u64)| (x.at(tail(q)), y.at(ns as f64));
-        canvas.path(&format!("line {class} tool"), &polyline(points.iter().map(|point| Some(at(point)))));
-        if points.len() <= LIST_MAX {
-            points.iter().for_each(|point| canvas.dot(&format!("dot {class}"), at(point), 2.4));
+        // A line between two single percentiles would claim what lies between.
+        match points.len() <= LIST_MAX {
+            true => points.iter().for_each(|point| canvas.dot(&format!("dot {class}"), at(point), 4.0)),
+            false => canvas
+                .path(&format!("line {class} tool"), &polyline(points.iter().map(|point| Some(at(point))))),
         }
         if let Some(last) = points.last() {
             ends.push((at(last), class, cell.tool.name.as_str()));
@@ -117,81 +211,68 @@ fn names(canvas: &mut Canvas, plot: &Plot, mut ends: Vec<((f64, f64), &'static s
     }
 }
 
-/// A field of the matrix.
-const ROW_HEIGHT: f64 = 24.0;
-const HEAD_HEIGHT: f64 = 40.0;
-const TOOLS_WIDTH: f64 = 124.0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::read::Drawn;
 
-/// Tools by scenarios, coloured by the error at p99.
-pub(crate) fn matrix(title: Title, rows: &[LabRow], quantile: f64) -> Picture {
-    let (mut tools, mut scenarios): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for row in rows {
-        if !tools.contains(&row.tool.as_str()) {
-            tools.push(&row.tool);
-        }
-        if !scenarios.contains(&row.scenario.as_str()) {
-            scenarios.push(&row.scenario);
+    fn row(tool: &str, reported_ms: [Option<u64>; 3]) -> LabRow {
+        let truth = [10, 110, 245];
+        let line = |((q, truth_ms), reported): ((f64, u64), Option<u64>)| LabPercentile {
+            q,
+            truth_low_ns: Some(truth_ms * 1_000_000),
+            truth_high_ns: Some(truth_ms * 1_020_000),
+            log_ns: None,
+            reported_ns: reported.map(|ms| ms * 1_000_000),
+            is_longer: false,
+            error: None,
+            is_right: None,
+        };
+        LabRow {
+            scenario: "stall".into(),
+            tool: tool.into(),
+            model: LoadModel::Open,
+            runs: 1,
+            problem: None,
+            percentiles: SHOWN.into_iter().zip(truth).zip(reported_ms).map(line).collect(),
+            requests: 0,
+            planned: 0,
+            connections: 0,
         }
     }
-    let field = |tool: &str, scenario: &str| {
-        rows.iter().find(|row| row.tool == tool && row.scenario == scenario)?.at(quantile)
-    };
-    let sizes = [("wide", 1_080.0, 16), ("middle", 720.0, 9), ("narrow", 360.0, 4)];
-    let sizes = sizes.map(|(class, width, columns)| {
-        let block_height = HEAD_HEIGHT + tools.len() as f64 * ROW_HEIGHT + 14.0;
-        let height = scenarios.len().div_ceil(columns) as f64 * block_height;
-        let mut canvas = Canvas::new(&format!("matrix-{width}"), Size { width, height });
-        // A few scenarios need not be as wide as the page.
-        let step = ((width - TOOLS_WIDTH) / columns.min(scenarios.len().max(1)) as f64).min(96.0);
-        for (i, block) in scenarios.chunks(columns).enumerate() {
-            let top = i as f64 * block_height;
-            for (j, scenario) in block.iter().enumerate() {
-                let middle = TOOLS_WIDTH + (j as f64 + 0.5) * step;
-                // Neighbours stand on two levels, so that long names have room.
-                canvas.text(
-                    "tick",
-                    (middle, top + if j % 2 == 0 { 14.0 } else { 30.0 }),
-                    Anchor::Middle,
-                    scenario,
-                );
-                for (k, tool) in tools.iter().enumerate() {
-                    let y = top + HEAD_HEIGHT + k as f64 * ROW_HEIGHT;
-                    let at = (middle - step / 2.0 + 1.0, y + 1.0);
-                    fill(&mut canvas, at, (step - 2.0, ROW_HEIGHT - 2.0), field(tool, scenario));
-                }
-            }
-            for (k, tool) in tools.iter().enumerate() {
-                let y = top + HEAD_HEIGHT + (k as f64 + 0.5) * ROW_HEIGHT + 4.0;
-                canvas.text("name", (TOOLS_WIDTH - 8.0, y), Anchor::End, tool);
-            }
-        }
-        (class, canvas)
-    });
-    let legend = vec![
-        ("field good", "right"),
-        ("field low-3", "too low: it hides"),
-        ("field high-3", "too high"),
-        ("field none", "does not say, or unclear"),
-    ];
-    Picture { stem: "lab-matrix", title, legend, full: true, lines: None, sizes: sizes.into() }
-}
 
-fn fill(canvas: &mut Canvas, at: (f64, f64), size: (f64, f64), line: Option<&LabPercentile>) {
-    let judged = line.and_then(|line| Some((line, line.error?, line.is_right?)));
-    let class = match judged {
-        None => "none",
-        Some((_, _, true)) => "good",
-        Some((_, error, _)) => match error {
-            e if e < -0.8 => "low-3",
-            e if e < -0.5 => "low-2",
-            e if e < 0.0 => "low-1",
-            e if e < 0.5 => "high-1",
-            e if e < 1.0 => "high-2",
-            _ => "high-3",
-        },
-    };
-    canvas.rect(&format!("field {class}"), at.0, at.1, size.0, size.1);
-    let text = line.map_or("–".into(), words::error);
-    let text = if text == "right" { "✓".into() } else { text };
-    canvas.text("in-field", (at.0 + size.0 / 2.0, at.1 + size.1 / 2.0 + 4.0), Anchor::Middle, &text);
+    /// Chords between single percentiles made right tools look ten times too high.
+    #[test]
+    fn each_dot_stands_at_what_its_tool_says_and_no_chord_joins_them() {
+        let rows = [
+            row("late", [Some(12), Some(400), Some(500)]),
+            row("right", [Some(10), Some(111), Some(246)]),
+            row("silent", [Some(10), None, None]),
+        ];
+        let rows: Vec<&LabRow> = rows.iter().collect();
+        let title = Title { finding: String::new(), plotted: String::new() };
+        let picture = dots("stall", title, &rows);
+        let body = &picture.sizes[0].1.body;
+        assert!(!body.contains("<path"), "{body}");
+        assert_eq!(body.matches("does not say").count(), 2);
+        let names: Vec<usize> =
+            ["right", "late", "silent"].iter().filter_map(|name| body.find(&format!(">{name}<"))).collect();
+        assert!(names.len() == 3 && names.is_sorted(), "by what they say");
+
+        // One percentile alone, whose axes the drawing tells.
+        let mut canvas = Canvas::new("", crate::svg::canvas::Size { width: 460.0, height: 200.0 });
+        let plot = Plot::of(&canvas, TOOLS_WIDTH);
+        draw_facet(&mut canvas, &plot, &rows, 0.99, |i| 40.0 + i as f64 * TOOL_HEIGHT);
+        let drawn = Drawn::of(&canvas);
+        let dots = drawn.dots("dot response");
+        assert_eq!(dots.len(), 2);
+        assert!(drawn.is_x(dots[0].0, 400e6) && drawn.is_x(dots[1].0, 111e6), "{dots:?}");
+        let [left, _, width, _] = drawn.rects("truth-band")[0];
+        assert!((drawn.x(left + width / 2.0) / 111e6 - 1.0).abs() < 0.02, "{}", drawn.x(left));
+        let off = drawn.lines("off response");
+        assert!(
+            off.len() == 1 && (off[0][1].0 - dots[0].0).abs() < 0.2,
+            "the right one hangs on the truth: {off:?}"
+        );
+    }
 }

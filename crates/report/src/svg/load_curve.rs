@@ -1,13 +1,14 @@
 //! Throughput and latency over offered load, trial by trial.
 
+use super::Picture;
 use super::axis::{Plot, Scale, duration_tick, rate_axis_below, value_axis};
 use super::canvas::{Anchor, Canvas, polyline};
-use super::{Picture, half};
+use super::picture::full;
 use crate::facts::Title;
 use crate::format;
 use unblink_artifact::knee::{KneeDocument, KneeTrial, Purpose, TrialVerdict};
 
-/// Delivered over offered, and response time over offered.
+/// Response time over offered, which has the answer, and delivered over offered.
 pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
     let throughput = Title {
         finding: match (&doc.collapse, doc.knees.last_stationary_per_s) {
@@ -17,19 +18,13 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
             (None, Some(last)) => format!("The target keeps up with {}", format::rate(last)),
             (None, None) => "The target keeps up with no rate that was tried".into(),
         },
-        plotted: match doc.safe_band_per_s {
-            Some(_) => {
-                "Answered as expected over offered, per second. Shaded: 70–80\u{a0}% of the last stationary rate."
-            }
-            None => "Answered as expected over offered, per second.",
-        }
-        .into(),
+        plotted: "Answered as expected over offered, per second.".into(),
     };
     let label = format::quantile_label(doc.header.question.quantile);
     let latency = Title {
         finding: match &doc.answer {
             Some(answer) if answer.interpolated => {
-                format!("{label} stays below its limit up to {}", format::rate(answer.rate_per_s))
+                format!("{label} reaches its limit near {}", format::rate(answer.rate_per_s))
             }
             Some(answer) => format!("The objective is met up to {}", format::rate(answer.rate_per_s)),
             None => format!("{label} over offered load"),
@@ -38,13 +33,21 @@ pub(crate) fn pictures(doc: &KneeDocument) -> Vec<Picture> {
             "{label} of response time with its 95\u{a0}% interval, and the mean, over offered load."
         ),
     };
-    let verdicts =
-        [("ok", "good"), ("backlog", "undecided"), ("failed", "not good"), ("truth", "all that is offered")];
+    let dots = [("dot good", "good"), ("dot undecided", "undecided"), ("dot failure", "not good")];
+    let decided = doc.answer.and_then(|answer| answer.missed_from_per_s);
+    let bands: Vec<_> = decided
+        .map(|_| ("answer-band", "from shown to be good to shown not to be"))
+        .into_iter()
+        .chain(doc.safe_band_per_s.map(|_| ("safe-band", "70–80\u{a0}% of the last stationary rate")))
+        .collect();
     let mut times = vec![("response", "the percentile"), ("service", "mean")];
     times.extend(doc.capacity_per_s.map(|_| ("truth", "1/(µ−λ), mean of the simplest queue")));
+    times.extend(dots.iter().chain(&bands));
+    let mut throughputs = vec![("truth", "all that is offered")];
+    throughputs.extend(dots.iter().chain(&bands));
     vec![
-        half("throughput", "knee", throughput, verdicts.to_vec(), |canvas| draw_throughput(canvas, doc)),
-        half("latency", "knee", latency, times, |canvas| draw_latency(canvas, doc)),
+        full("latency", "knee", latency, times, |canvas| draw_latency(canvas, doc)),
+        full("throughput", "knee", throughput, throughputs, |canvas| draw_throughput(canvas, doc)),
     ]
 }
 
@@ -53,6 +56,21 @@ fn usable(doc: &KneeDocument) -> Vec<&KneeTrial> {
     let mut trials: Vec<&KneeTrial> = doc.trials.iter().filter(is_usable).collect();
     trials.sort_by(|a, b| per_s(a).total_cmp(&per_s(b)).then(a.number.cmp(&b.number)));
     trials
+}
+
+/// Room between repeats of a rate, which would cover each other.
+const REPEAT_WIDTH: f64 = 8.6;
+
+/// Where each trial stands along x: repeats of a rate side by side around it, in the order in which they were run.
+fn places<'a>(trials: &[&'a KneeTrial], x: &Scale) -> Vec<(f64, &'a KneeTrial)> {
+    let repeats = |trial: &KneeTrial| trials.iter().filter(move |other| other.rate == trial.rate).count();
+    let before = |i: usize| trials[..i].iter().filter(|other| other.rate == trials[i].rate).count();
+    let offset = |i: usize, trial: &KneeTrial| before(i) as f64 - (repeats(trial) as f64 - 1.0) / 2.0;
+    trials
+        .iter()
+        .enumerate()
+        .map(|(i, trial)| (x.at(per_s(trial)) + offset(i, trial) * REPEAT_WIDTH, *trial))
+        .collect()
 }
 
 fn per_s(trial: &KneeTrial) -> f64 {
@@ -67,6 +85,15 @@ fn first_at_each<'a>(trials: &[&'a KneeTrial]) -> Vec<&'a KneeTrial> {
     first
 }
 
+/// By its verdict.
+fn class(trial: &KneeTrial) -> &'static str {
+    match trial.verdict {
+        TrialVerdict::Met => "dot good",
+        TrialVerdict::Undecided => "dot undecided",
+        _ => "dot failure",
+    }
+}
+
 fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     let plot = Plot::of(canvas, 62.0);
     let trials = usable(doc);
@@ -76,24 +103,17 @@ fn draw_throughput(canvas: &mut Canvas, doc: &KneeDocument) {
     let most = trials.iter().map(|trial| trial.delivered_per_s).fold(0.0, f64::max);
     let x = Scale::linear((0.0, highest * 1.04), (plot.left, plot.right));
     let y = Scale::linear((0.0, most * 1.15), (plot.bottom, plot.top));
-    band(canvas, doc, &plot, &x);
+    bands(canvas, doc, &plot, &x);
     value_axis(canvas, &plot, &y, "delivered per second", |v| format::count(v.round() as u64));
     rate_axis_below(canvas, &plot, &x, "offered per second");
     let end = highest.min(most * 1.15);
     canvas.path("line truth", &polyline([Some((x.at(0.0), y.at(0.0))), Some((x.at(end), y.at(end)))]));
     let line = first_at_each(&trials).into_iter().map(|t| Some((x.at(per_s(t)), y.at(t.delivered_per_s))));
     canvas.path("line sent", &polyline(line));
-    // Of several at one place the good one is seen.
-    let mut drawn = trials.clone();
-    drawn.sort_by_key(|trial| trial.verdict == TrialVerdict::Met);
-    for trial in drawn {
-        let class = match trial.verdict {
-            TrialVerdict::Met => "dot good",
-            TrialVerdict::Undecided => "dot undecided",
-            _ => "dot failure",
-        };
-        canvas.dot(class, (x.at(per_s(trial)), y.at(trial.delivered_per_s)), 4.5);
+    for (at, trial) in places(&trials, &x) {
+        canvas.dot(class(trial), (at, y.at(trial.delivered_per_s)), 4.5);
     }
+    canvas.axes(None, &plot, &x, &y);
     markers(canvas, doc, &plot, &x);
 }
 
@@ -110,7 +130,7 @@ fn draw_latency(canvas: &mut Canvas, doc: &KneeDocument) {
     };
     let x = Scale::linear((0.0, highest * 1.04), (plot.left, plot.right));
     let y = Scale::durations(low.min(limit_ns), high.max(limit_ns), (plot.bottom, plot.top));
-    band(canvas, doc, &plot, &x);
+    bands(canvas, doc, &plot, &x);
     value_axis(canvas, &plot, &y, "response time", duration_tick);
     rate_axis_below(canvas, &plot, &x, "offered per second");
     theory(canvas, doc, &x, &y);
@@ -120,19 +140,19 @@ fn draw_latency(canvas: &mut Canvas, doc: &KneeDocument) {
     canvas.path("line service", &polyline(mean));
     let line = first.iter().map(|t| t.percentile_ns.map(|ns| (x.at(per_s(t)), y.at(ns as f64))));
     canvas.path("line response panel", &polyline(line));
-    for trial in &trials {
-        let at = x.at(per_s(trial));
+    for (at, trial) in places(&trials, &x) {
         if let (Some(low), Some(high)) = (trial.percentile_low_ns, trial.percentile_high_ns) {
             canvas.line("reach", (at, y.at(low as f64)), (at, y.at(high as f64)));
         }
         if let Some(ns) = trial.percentile_ns {
-            canvas.dot("dot response", (at, y.at(ns as f64)), 3.5);
+            canvas.dot(class(trial), (at, y.at(ns as f64)), 4.0);
         }
     }
     let at_limit = y.at(limit_ns as f64);
-    canvas.line("line backlog", (plot.left, at_limit), (plot.right, at_limit));
+    canvas.line("objective", (plot.left, at_limit), (plot.right, at_limit));
     let limit = format!("limit {}", format::duration(limit_ns));
-    canvas.text("label", (plot.left + 6.0, at_limit - 6.0), Anchor::Start, &limit);
+    canvas.text("label objective-text", (plot.left + 6.0, at_limit - 6.0), Anchor::Start, &limit);
+    canvas.axes(None, &plot, &x, &y);
     markers(canvas, doc, &plot, &x);
 }
 
@@ -164,22 +184,76 @@ fn theory(canvas: &mut Canvas, doc: &KneeDocument, x: &Scale, y: &Scale) {
     }
 }
 
-/// Where a target is run safely.
-fn band(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
+/// Where a target is run safely, and what lies between the rates that were decided: below all that is drawn.
+fn bands(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
+    if let Some((good, missed)) =
+        doc.answer.and_then(|answer| Some((answer.good_per_s, answer.missed_from_per_s?)))
+    {
+        let (from, to) = (x.at(good), x.at(missed));
+        canvas.rect("answer-band", from, plot.top, (to - from).max(0.0), plot.height());
+    }
     if let Some((low, high)) = doc.safe_band_per_s {
         canvas.rect("safe-band", x.at(low), plot.top, x.at(high) - x.at(low), plot.height());
     }
 }
 
-/// The answer, as a line from top to bottom, between the rates that were decided.
+/// The answer, as a line from top to bottom.
 fn markers(canvas: &mut Canvas, doc: &KneeDocument, plot: &Plot, x: &Scale) {
     if let Some(answer) = &doc.answer {
-        if let Some(missed) = answer.missed_from_per_s {
-            let (from, to) = (x.at(answer.good_per_s), x.at(missed));
-            canvas.rect("answer-band", from, plot.top, (to - from).max(0.0), plot.height());
-        }
         let at = x.at(answer.rate_per_s);
         canvas.line("line ok", (at, plot.top), (at, plot.bottom));
         canvas.text("label", (at - 6.0, plot.top + 12.0), Anchor::End, &format::rate(answer.rate_per_s));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::svg::read::Drawn;
+
+    /// Repeats of a rate covered each other.
+    #[test]
+    fn each_trial_is_seen_and_stands_at_its_figures() {
+        let mut doc = fixture::knee();
+        let again = KneeTrial { number: 99, ..doc.trials[0].clone() };
+        doc.trials.extend([again.clone(), KneeTrial { number: 100, ..again }]);
+        let [latency, throughput] = pictures(&doc).try_into().ok().expect("two pictures");
+        let drawn = Drawn::of(&latency.sizes[0].1);
+        let trials = usable(&doc);
+        let mut of_class =
+            ["dot good", "dot undecided", "dot failure"].map(|class| (class, drawn.dots(class).into_iter()));
+        let dots: Vec<(f64, f64)> = trials
+            .iter()
+            .filter_map(|trial| of_class.iter_mut().find(|(name, _)| *name == class(trial))?.1.next())
+            .collect();
+        assert_eq!(dots.len(), trials.len());
+        for (at, trial) in dots.iter().zip(&trials) {
+            assert!(drawn.is_y(at.1, trial.percentile_ns.expect("a percentile") as f64));
+        }
+        for (i, a) in dots.iter().enumerate() {
+            for (b, trial) in dots[i + 1..].iter().zip(&trials[i + 1..]) {
+                assert!(trial.rate != trials[i].rate || (a.0 - b.0).abs() > 8.0, "{a:?} {b:?}");
+            }
+        }
+        // In the middle of its repeats a rate is read as it is.
+        let first: Vec<f64> =
+            dots.iter().zip(&trials).filter(|(_, t)| t.rate == trials[0].rate).map(|(at, _)| at.0).collect();
+        assert!(drawn.is_x(first.iter().sum::<f64>() / first.len() as f64, trials[0].rate.per_s()));
+
+        let drawn = Drawn::of(&throughput.sizes[0].1);
+        let mut delivered: Vec<f64> = ["dot good", "dot undecided", "dot failure"]
+            .iter()
+            .flat_map(|class| drawn.dots(class))
+            .map(|at| drawn.y(at.1))
+            .collect();
+        delivered.sort_by(f64::total_cmp);
+        let mut expected: Vec<f64> = trials.iter().map(|trial| trial.delivered_per_s).collect();
+        expected.sort_by(f64::total_cmp);
+        let most = expected.last().copied().unwrap_or(1.0);
+        assert!(
+            delivered.iter().zip(&expected).all(|(a, b)| (a - b).abs() < most * 0.002),
+            "{delivered:?} {expected:?}"
+        );
     }
 }

@@ -6,6 +6,8 @@ use unblink_artifact::document::RunDocument;
 
 /// Rows at the most; bins are put together to stay below.
 const ROWS_MAX: usize = 16;
+/// Not nothing, and shorter than the shortest bar.
+const FEW: char = '∙';
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// Draws the histogram; nothing where nothing is known.
@@ -16,7 +18,8 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     else {
         return;
     };
-    screen.heading("Response times", "arrivals; the bars grow with the logarithm");
+    screen
+        .heading("Response times", &format!("arrivals, as many as the bar is long; {FEW} too few for a bar"));
     let edges = &doc.heatmap.bin_edges_ns;
     let per_row = (last + 1 - first).div_ceil(ROWS_MAX);
     let groups: Vec<(usize, u64)> = (first..=last)
@@ -70,7 +73,11 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let label_width = label_widths[0] + 3 + label_widths[1];
     let mut marks = marks_beyond(doc);
     for (label, n) in censored {
-        let hatched = "░".repeat(bar(n, most, bar_width).chars().count());
+        // Whole characters only: there are no parts of this one.
+        let hatched = match (n as f64 / most.max(1) as f64 * bar_width as f64).round() as usize {
+            0 => FEW.to_string(),
+            length => "░".repeat(length),
+        };
         let right = format!("{:>count_width$}  {}", clean(&format::count(n)), std::mem::take(&mut marks));
         screen.line(&[
             (Paint::Plain, format!("  {label:>label_width$}  ")),
@@ -137,13 +144,12 @@ fn arrow(quantiles: impl Iterator<Item = f64>) -> String {
     if labels.is_empty() { String::new() } else { format!("◂ {}", labels.join(" ")) }
 }
 
-/// A bar in eighths of a character; what is not nothing shows at least one eighth.
+/// A bar in eighths of a character, as long as `n` is beside `most`.
 fn bar(n: u64, most: u64, width: usize) -> String {
-    if n == 0 {
-        return String::new();
+    let eighths = (n as f64 / most.max(1) as f64 * (width * 8) as f64).round() as usize;
+    if eighths == 0 {
+        return if n == 0 { String::new() } else { FEW.to_string() };
     }
-    let share = (n as f64 + 1.0).ln() / (most as f64 + 1.0).ln();
-    let eighths = ((share * (width * 8) as f64).round() as usize).clamp(1, width * 8);
     let mut bar = "█".repeat(eighths / 8);
     if !eighths.is_multiple_of(8) {
         bar.push(EIGHTHS[eighths % 8 - 1]);
@@ -157,6 +163,23 @@ mod tests {
     use crate::fixture;
     use crate::terminal::Style;
 
+    /// 40 looked like half of 4,126.
+    #[test]
+    fn a_bar_is_as_long_as_its_count() {
+        for (n, most) in
+            [(4_126, 4_126), (2_063, 4_126), (1_000, 4_126), (120, 4_126), (59_004, 60_000), (1, 3)]
+        {
+            let eighths: usize = bar(n, most, 40)
+                .chars()
+                .map(|c| EIGHTHS.iter().position(|&part| part == c).map_or(0, |place| place + 1))
+                .sum();
+            let share = n as f64 / most as f64;
+            assert!((eighths as f64 / 320.0 - share).abs() <= 0.5 / 320.0 + 1e-9, "{n} of {most}: {eighths}");
+        }
+        assert_eq!(bar(40, 4_126, 40), "▍");
+        assert_eq!((bar(1, 4_126, 40).as_str(), bar(0, 4_126, 40).as_str()), ("∙", ""));
+    }
+
     #[test]
     fn arrivals_without_an_answer_are_named_by_what_became_of_them() {
         let mut doc = fixture::saturated();
@@ -167,7 +190,7 @@ mod tests {
         draw(&mut screen, &doc);
         let text = screen.finish();
         assert!(text.contains("  no answer in time  ░"), "{text}");
-        assert!(text.contains("    open at the end  ░") && text.trim_end().ends_with("11"), "{text}");
+        assert!(text.contains("    open at the end  ∙") && text.trim_end().ends_with("11"), "{text}");
         assert!(!text.contains('>'), "{text}");
     }
 }

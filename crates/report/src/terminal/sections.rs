@@ -24,7 +24,7 @@ pub(super) fn shape(screen: &mut Screen, doc: &RunDocument) {
     let Some(shape) = facts::shape(doc) else { return };
     screen.heading(shape.name, "");
     screen.paragraph(2, Paint::Bold, &shape.finding);
-    let row = |line: facts::Line| vec![plain(line.what), (Paint::Bold, line.figure), dim(line.meant)];
+    let row = |line: facts::Line| vec![plain(&line.what), (Paint::Bold, line.figure), dim(line.meant)];
     let rows: Vec<Vec<Span>> = shape.lines.into_iter().map(row).collect();
     screen.table(&[Align::Left, Align::Right, Align::Left], &rows);
     if let Some(note) = facts::invalid_note(doc) {
@@ -265,9 +265,10 @@ pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
     }
     screen.heading("Operations", "response time");
     let mut rows = vec![header(&["", "arrivals", "failed", "p50", "p99", "max"])];
-    for operation in doc.operations.iter().take(ROWS_MAX) {
+    let (shown, left_out) = facts::operations(doc, ROWS_MAX);
+    for (name, operation) in shown {
         let d = &operation.response_time;
-        let [name, p50, p99, max] = figures(&operation.name, d).try_into().expect("four figures");
+        let [name, p50, p99, max] = figures(&name, d).try_into().expect("four figures");
         let failed = if operation.failed > 0 { Paint::Failure } else { Paint::Dim };
         rows.push(vec![
             name,
@@ -280,7 +281,7 @@ pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
     }
     let right = Align::Right;
     screen.table(&[Align::Left, right, right, right, right, right], &rows);
-    more(screen, doc.operations.len());
+    more(screen, ROWS_MAX + left_out);
 }
 
 /// Offered, sent, achieved.

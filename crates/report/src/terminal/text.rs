@@ -2,6 +2,7 @@
 
 use super::Style;
 use crate::format;
+use unblink_artifact::harmless;
 
 /// A table's first column is cut where the terminal is narrow, but not below this.
 const NAME_MIN: usize = 12;
@@ -129,6 +130,17 @@ impl Screen {
         }
     }
 
+    /// Names of places, each in a line of its own that is never cut, and a blank line below.
+    pub(crate) fn places(&mut self, places: &[(&str, String)]) {
+        let width = places.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, place) in places {
+            self.out.push_str(&format!("{name:width$}  {}\n", clean(place)));
+        }
+        if !places.is_empty() {
+            self.blank();
+        }
+    }
+
     /// A word that stands out, then a sentence that wraps under itself.
     pub(crate) fn labelled(&mut self, paint: Paint, label: &str, text: &str) {
         let indent = label.chars().count() + 2;
@@ -217,11 +229,7 @@ impl Screen {
 /// Text from a document for a terminal: ordinary spaces, and nothing that could move the cursor, change
 /// colours or turn the reading direction.
 pub(crate) fn clean(text: &str) -> String {
-    let unsafe_in_terminal = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    format::plain(text).chars().map(|c| if unsafe_in_terminal(c) { '\u{fffd}' } else { c }).collect()
+    harmless::replaced(&format::plain(text))
 }
 
 /// How many characters of `text`, `room` at the most, can stand without a figure being cut: `1 2…` would be another one.

@@ -31,6 +31,7 @@ pub(crate) fn run(number: u32) -> IndexedRun {
         simulated: false,
         model: LoadModel::Open,
         load: "open, 100/s".into(),
+        targets_beyond: None,
         targets: vec![Target {
             name: "all".into(),
             method: "GET".into(),

@@ -11,10 +11,12 @@
 
 mod again;
 mod border;
+mod bound;
 mod curve;
 mod hold;
 mod usl;
 
+pub use bound::{Bracket, Reaches};
 pub use curve::{Collapse, Curve, Knees, kneedle};
 pub use usl::{Interval95, Usl, fit as fit_usl};
 
@@ -63,6 +65,10 @@ pub struct Settings {
     pub seed: u64,
     /// Measure latency at 75 % of the last stationary rate when all is done.
     pub then_latency: bool,
+    /// No trial begins that would make the load last longer than this in all.
+    pub within: Option<Nanos>,
+    /// Whether the border lies at or above this rate is all that is asked: the search ends when that is settled.
+    pub at_least: Option<Rate>,
 }
 
 /// Why no answer can be trusted.
@@ -142,6 +148,7 @@ enum Stage {
     Try(Purpose, Rate),
     Doomed(Doom),
     Found(Found),
+    Bracketed,
 }
 
 impl Knee {
@@ -197,6 +204,15 @@ impl Knee {
     }
 
     fn stage(&self) -> Stage {
+        match self.settled().unwrap_or_else(|| self.next_stage()) {
+            Stage::Try(purpose, rate) if self.afforded(self.trial(purpose, rate)).is_none() => {
+                Stage::Bracketed
+            }
+            stage => stage,
+        }
+    }
+
+    fn next_stage(&self) -> Stage {
         let (good, bad) = match self.search() {
             Search::Try(purpose, rate) => return Stage::Try(purpose, rate),
             Search::Border { good, bad } => (Some(good), bad),
@@ -301,13 +317,13 @@ impl Experiment for Knee {
 
     fn next_trial(&self) -> Option<Trial> {
         match self.stage() {
-            Stage::Try(purpose, rate) => Some(self.trial(purpose, rate)),
-            Stage::Doomed(_) => None,
+            Stage::Try(purpose, rate) => self.afforded(self.trial(purpose, rate)),
+            Stage::Doomed(_) | Stage::Bracketed => None,
             Stage::Found(_) => {
                 let is_measured = self.of(&[Purpose::Latency]).next().is_some();
                 let wanted = self.settings.then_latency && !is_measured;
                 let rate = self.curve().latency_rate().filter(|_| wanted)?;
-                Some(self.trial(Purpose::Latency, rate))
+                self.afforded(self.trial(Purpose::Latency, rate))
             }
         }
     }

@@ -3,7 +3,7 @@ use super::super::trial::Outcome;
 use super::hold::CONFIRMATIONS_MAX;
 use super::*;
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         quantile: 0.99,
         limit: Nanos::from_millis(50),
@@ -15,6 +15,8 @@ fn settings() -> Settings {
         measure_max: Nanos::from_secs(160),
         seed: 1,
         then_latency: false,
+        within: None,
+        at_least: None,
     }
 }
 
@@ -42,7 +44,7 @@ pub(super) fn outcome(trial: &Trial, verdict: Verdict) -> Outcome {
 }
 
 /// Lets a target that is a function of the trial answer until the search ends.
-fn search(settings: Settings, verdict: impl Fn(&Trial) -> Verdict) -> Knee {
+pub(super) fn search(settings: Settings, verdict: impl Fn(&Trial) -> Verdict) -> Knee {
     let mut knee = Knee::new(settings);
     while let Some(trial) = knee.next_trial() {
         let outcome = outcome(&trial, verdict(&trial));
@@ -52,7 +54,7 @@ fn search(settings: Settings, verdict: impl Fn(&Trial) -> Verdict) -> Knee {
     knee
 }
 
-fn up_to(border: u64) -> impl Fn(&Trial) -> Verdict {
+pub(super) fn up_to(border: u64) -> impl Fn(&Trial) -> Verdict {
     move |trial| match trial.rate <= Rate::per_second(border) {
         true => Verdict::Met,
         false => Verdict::Missed(Miss::Percentile),

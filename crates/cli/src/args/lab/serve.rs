@@ -23,6 +23,7 @@ SCENARIOS (made for 60 s at 1,000/s)
   errors       what comes in 3 s of every 5 s fails at once with status 500
   trickle      every answer after 50 ms
   fast         every answer after 200 µs
+  one-server   one request at a time, 1 ms each; every 500th takes 200 ms (for 30 s at 450/s)
 
 Every path is answered the same way; /healthy always answers at once.
 
@@ -40,7 +41,7 @@ EXIT STATUS
 pub(crate) struct ServeArgs {
     /// What to do to the requests
     #[arg(long, value_name = "NAME", default_value = "stall",
-          value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::names()))]
+          value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::names().chain([unblink_lab::Scenario::ONE_SERVER])))]
     pub scenario: String,
 
     /// Length of the run that is to meet the events: they move and shrink with it

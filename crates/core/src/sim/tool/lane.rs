@@ -33,6 +33,15 @@ struct CatchUp {
     behind: Option<(Instant, Nanos)>,
 }
 
+/// A rate limiter that saves up permits, up to its burst.
+#[derive(Clone, Debug)]
+struct Limiter {
+    /// A burst ahead of the next entry of the schedule.
+    cursor: Cursor,
+    /// As planned: the last permit that can have been saved when the next one is given.
+    last_saved: Option<Nanos>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     schedule: Arc<Schedule>,
@@ -44,7 +53,7 @@ pub(super) struct Lane {
     /// How far the schedule has moved.
     moved: Nanos,
     late: Late,
-    limiter: bool,
+    limiter: Option<Limiter>,
     catch_up: Option<CatchUp>,
     /// Workers that have nothing to do, longest first, and since when.
     free: VecDeque<(u32, Instant)>,
@@ -52,10 +61,21 @@ pub(super) struct Lane {
     unlimited: Option<u32>,
 }
 
+impl Limiter {
+    fn new(schedule: &Schedule, part: (u64, u64), burst: u32) -> Limiter {
+        let (shard, shards) = part;
+        Limiter { cursor: Cursor::new(schedule, shard + u64::from(burst) * shards, shards), last_saved: None }
+    }
+
+    fn step(&mut self, schedule: &Schedule) {
+        self.last_saved = self.cursor.next(schedule).map(|(_, planned)| planned);
+    }
+}
+
 impl Lane {
     /// Part `shard` of `shards` of the schedule.
     pub(super) fn new(spec: &ToolSpec, schedule: &Arc<Schedule>, zero: Instant, part: (u64, u64)) -> Lane {
-        let limiter = matches!(spec.pacing, Pacing::Dynamic | Pacing::DynamicLocal);
+        let is_limiter = matches!(spec.pacing, Pacing::Dynamic | Pacing::DynamicLocal);
         let mut lane = Lane {
             cursor: Cursor::new(schedule, part.0, part.1),
             schedule: schedule.clone(),
@@ -63,8 +83,8 @@ impl Lane {
             zero,
             end: (!spec.by_count).then(|| zero + schedule.span()),
             moved: Nanos::ZERO,
-            late: if limiter { Late::Shift } else { spec.late },
-            limiter,
+            late: if is_limiter { Late::Shift } else { spec.late },
+            limiter: is_limiter.then(|| Limiter::new(schedule, part, spec.burst)),
             catch_up: spec.catch_up.map(|factor| CatchUp { factor, behind: None }),
             free: VecDeque::new(),
             unlimited: spec.workers.is_none().then_some(0),
@@ -108,11 +128,11 @@ impl Lane {
             }
             let ready = due.max(since);
             if self.late == Late::Shift {
-                self.moved += ready.since(due);
+                self.moved += self.forgotten(due, ready);
             }
             self.note_behind(next, due, now);
             self.step();
-            let intended = if self.limiter { ready } else { due };
+            let intended = if self.limiter.is_some() { ready } else { due };
             return Some(Start { worker, index: next.index, intended, ready });
         }
     }
@@ -148,8 +168,22 @@ impl Lane {
         self.end.is_none_or(|end| due < end).then_some(due)
     }
 
+    /// By how much the schedule moves when what was due at `due` starts at `ready`.
+    fn forgotten(&self, due: Instant, ready: Instant) -> Nanos {
+        match &self.limiter {
+            None => ready.since(due),
+            // Permits that fell due until now are saved; the schedule moves so that this is the last of them.
+            Some(limiter) => limiter
+                .last_saved
+                .map_or(Nanos::ZERO, |planned| ready.since(self.zero + planned + self.moved)),
+        }
+    }
+
     fn step(&mut self) {
         self.next = self.cursor.next(&self.schedule).map(|(index, planned)| Next { index, planned });
+        if let Some(limiter) = &mut self.limiter {
+            limiter.step(&self.schedule);
+        }
     }
 
     /// Until when catching up holds the next request back.

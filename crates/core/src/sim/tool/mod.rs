@@ -17,7 +17,7 @@ use crate::dispatch::{Action, Actions, ConnId, Event};
 use crate::load::Arrival;
 use crate::plan::Plan;
 use crate::record::{Answer, Flight, Gauges, Interval, Recorder};
-use crate::schedule::{PHASE_MAX, Schedule};
+use crate::schedule::{HOLD_LENGTH_MAX, Schedule};
 use crate::time::{Instant, Nanos};
 use correct::Inventing;
 use lane::Start;
@@ -66,9 +66,9 @@ impl<F: FnMut(&Interval)> Tool<F> {
         zero: Instant,
         mut intervals: Intervals<F>,
     ) -> Tool<F> {
-        let load_length = if spec.by_count { PHASE_MAX } else { plan.load_length() };
+        let load_length = if spec.by_count { HOLD_LENGTH_MAX } else { plan.load_length() };
         let recorder = intervals.recorder();
-        recorder.begin(zero, plan.spec().warmup + spec.discard, load_length);
+        recorder.begin(zero, plan.measured_from() + spec.discard, load_length);
         // What it sends is not the plan's process, and nobody says so.
         recorder.sample_arrivals(None);
         note_opened(recorder, u64::from(spec.workers.unwrap_or(0)));
@@ -123,13 +123,14 @@ impl<F: FnMut(&Interval)> Tool<F> {
         let worker = &mut self.workers[place];
         worker.is_busy = true;
         worker.flight = Flight {
-            arrival: Arrival { index: start.index, intended: start.intended },
+            arrival: Arrival::scheduled(start.index, start.intended),
             operation,
             noticed: start.intended,
             ready: start.ready,
             sent: None,
             resent: false,
             pool_full: true,
+            ..Flight::default()
         };
         self.busy += 1;
         self.started += 1;
@@ -210,7 +211,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
         while let Some((index, intended)) = self.source.left_over(now) {
             self.started += 1;
             let flight =
-                Flight { arrival: Arrival { index, intended }, pool_full: true, ..Flight::default() };
+                Flight { arrival: Arrival::scheduled(index, intended), pool_full: true, ..Flight::default() };
             self.intervals.recorder().due(&flight.arrival);
             self.intervals.recorder().cut_off(&flight, 0, now);
         }

@@ -3,12 +3,16 @@
 use super::lane::{Lane, Start};
 use super::spec::{Late, Pacing, ToolSpec};
 use crate::load::{Closed, ClosedShare, Load};
-use crate::plan::{Plan, USER_STAGGER};
-use crate::schedule::{Cursor, PHASE_MAX, Schedule};
+use crate::plan::Plan;
+use crate::schedule::{Cursor, HOLD_LENGTH_MAX, Schedule};
+use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+
+/// Users begin this far apart, and are measured from the first on: tools don't wait until all have begun.
+const USER_STAGGER: Nanos = Nanos::from_millis(1);
 
 #[derive(Debug)]
 pub(super) enum Source {
@@ -136,17 +140,16 @@ impl Lanes {
 impl Population {
     fn new(spec: &ToolSpec, plan: &Plan, zero: Instant) -> Population {
         let users = spec.workers.unwrap_or(1);
-        let end = if spec.by_count { PHASE_MAX } else { plan.load_length() };
+        let end = if spec.by_count { HOLD_LENGTH_MAX } else { plan.load_length() };
         let load = Closed::new(ClosedShare {
             users,
             think: Nanos::ZERO,
-            stagger: USER_STAGGER,
+            ramp_up: Nanos(USER_STAGGER.0 * u64::from(users)),
             start: zero,
             end: zero + end,
-            measured_from: zero + plan.spec().warmup,
+            measured_from: zero + plan.measured_from(),
             limit: plan.spec().limit.unwrap_or(u64::MAX),
-            shard: 0,
-            shards: 1,
+            share: Share::WHOLE,
         });
         Population { load, idle: (0..users).rev().collect() }
     }

@@ -9,7 +9,7 @@ pub enum Pacing {
     Static,
     /// The same schedule, dealt out beforehand: worker i of n takes the arrivals k ≡ i (mod n).
     StaticLocal,
-    /// A rate limiter that all workers share and that owes nothing: after each permit it counts from then on.
+    /// A rate limiter that all workers share and that owes no more than its burst: it goes on from there.
     Dynamic,
     /// A limiter like that for each worker, at its share of the rate.
     DynamicLocal,
@@ -62,6 +62,8 @@ pub struct ToolSpec {
     pub correct: Correct,
     /// Workers, each with one connection that is always open and one request at a time; no limit without it.
     pub workers: Option<u32>,
+    /// Permits that a limiter saves up at the most while its workers wait; what is beyond is forgotten.
+    pub burst: u32,
     /// A worker that is behind its own schedule catches up at this multiple of its rate; at once without it.
     pub catch_up: Option<u32>,
     /// What is intended within this time after the start counts as warm-up.
@@ -79,6 +81,7 @@ impl ToolSpec {
             clock: ClockFrom::Intended,
             correct: Correct::Nothing,
             workers: None,
+            burst: 0,
             catch_up: None,
             discard: Nanos::ZERO,
             by_count: false,

@@ -1,5 +1,14 @@
 //! Secrets in headers, URLs and bodies never reach a report, a log or a store.
 
+mod objective;
+mod url;
+mod wrong_url;
+
+pub(crate) use objective::{mask_name, mask_objective};
+use unblink_artifact::harmless;
+pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by};
+pub(crate) use wrong_url::mask_wrong_url;
+
 /// What stands in a secret's place.
 pub(crate) const MASK: &str = "***";
 
@@ -22,29 +31,22 @@ const HARMLESS_HEADERS: [&str; 14] = [
     "user-agent",
 ];
 
-/// Parts of a query parameter's name that make its value a secret.
-const SECRET_NAMES: [&str; 15] = [
-    "auth", "code", "cred", "jwt", "key", "pass", "pwd", "sas", "secret", "session", "sig", "sid", "state",
-    "ticket", "token",
-];
-
-/// Flags whose values are masked by their own rule.
-const BODY_FLAG: &str = "--body";
-
-/// The command line as it may be kept.
+/// The command line as it may be kept: without secrets, and without what could act on a terminal.
 pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut out = Vec::new();
     let mut flag = String::new();
     for arg in args {
         let masked = match flag.as_str() {
             "--header" => mask_header(&arg),
-            BODY_FLAG => mask_body(&arg),
+            "--body" => mask_body(&arg),
+            "--expect" => mask_expectation(&arg),
+            "--slo" | "--abort-on" => mask_objective(&arg),
             // -H, also at the end of other short flags: the value is the next argument.
             flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
             _ => mask_argument(&arg),
         };
         flag = arg;
-        out.push(masked);
+        out.push(harmless::replaced(&masked));
     }
     out
 }
@@ -56,12 +58,20 @@ fn mask_argument(arg: &str) -> String {
     if let Some(value) = arg.strip_prefix("--body=") {
         return format!("--body={}", mask_body(value));
     }
+    if let Some(value) = arg.strip_prefix("--expect=") {
+        return format!("--expect={}", mask_expectation(value));
+    }
+    for flag in ["--slo=", "--abort-on="] {
+        if let Some(value) = arg.strip_prefix(flag) {
+            return format!("{flag}{}", mask_objective(value));
+        }
+    }
     // -HName: value, also behind other short flags: clap takes all of it as the value.
     let inline = arg.split_once('H').filter(|(flags, value)| is_short_flags(flags) && !value.is_empty());
     if let Some((flags, value)) = inline {
         return format!("{flags}H{}", mask_header(value));
     }
-    if arg.contains("://") { mask_url(arg) } else { arg.to_string() }
+    if arg.contains("://") || arg.starts_with("//") { mask_url(arg) } else { arg.to_string() }
 }
 
 fn is_short_flags(text: &str) -> bool {
@@ -72,9 +82,22 @@ fn mask_body(body: &str) -> String {
     format!("({} bytes)", body.len())
 }
 
+/// The text that an answer is to contain may be a secret that it gives back.
+pub(crate) fn mask_expectation(condition: &str) -> String {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_digit() || ".,xX ".contains(c));
+    match condition.split_once('=') {
+        Some((name, _)) if ["status", "size"].contains(&name) => condition.to_string(),
+        Some((name, text)) => format!("{name}={}", mask_body(text)),
+        None if is_plain(condition) || ["status", "size", "contains"].contains(&condition) => {
+            condition.to_string()
+        }
+        None => MASK.to_string(),
+    }
+}
+
 /// A header line with its value masked unless its name is known to be harmless.
 pub(crate) fn mask_header(line: &str) -> String {
-    match line.split_once(':') {
+    match line.split_once(':').filter(|(name, _)| is_header_name(name)) {
         Some((name, _)) if !HARMLESS_HEADERS.contains(&name.trim().to_ascii_lowercase().as_str()) => {
             format!("{name}: {MASK}")
         }
@@ -84,56 +107,16 @@ pub(crate) fn mask_header(line: &str) -> String {
     }
 }
 
-/// A URL, or its path and query, without user, password and secret parameters.
-pub(crate) fn mask_url(url: &str) -> String {
-    // A fragment is never sent, and tokens stand in it.
-    let url = url.split('#').next().unwrap_or(url);
-    let (before, query) = match url.split_once('?') {
-        Some((before, query)) => (before, Some(query)),
-        None => (url, None),
-    };
-    let mut out = String::new();
-    match before.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = authority.rsplit_once('@').map(|(_, host)| host);
-            out.push_str(scheme);
-            out.push_str("://");
-            out.push_str(&host.map_or(authority.to_string(), |host| format!("{MASK}@{host}")));
-            out.push_str(&mask_path(path));
-        }
-        None => out.push_str(&mask_path(before)),
-    }
-    if let Some(query) = query {
-        out.push('?');
-        let parameters: Vec<String> = query.split('&').map(mask_parameter).collect();
-        out.push_str(&parameters.join("&"));
-    }
-    out
+/// What no header can be called (RFC 9110 §5.6.2) may be a secret that stands in the name's place.
+fn is_header_name(name: &str) -> bool {
+    let name = name.trim();
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// A path without secret parameters of its segments (RFC 3986 §3.3), such as `;jsessionid=…`.
-fn mask_path(path: &str) -> String {
-    let segment = |segment: &str| segment.split(';').map(mask_parameter).collect::<Vec<_>>().join(";");
-    path.split('/').map(segment).collect::<Vec<_>>().join("/")
-}
-
-/// What is no URL, for an error message: whatever stands before an `@` may be a password, and what does
-/// not look like a URL at all may be anything.
-pub(crate) fn mask_wrong_url(text: &str) -> String {
-    if text.contains(char::is_whitespace) && !text.contains("://") {
-        return MASK.to_string();
-    }
-    let Some((before, host)) = text.rsplit_once('@') else { return mask_url(text) };
-    let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://")).unwrap_or_default();
-    format!("{scheme}{MASK}@{}", mask_url(host))
-}
-
-fn mask_parameter(parameter: &str) -> String {
-    let Some((name, _)) = parameter.split_once('=') else { return parameter.to_string() };
-    let lower = name.to_ascii_lowercase();
-    let secret = SECRET_NAMES.iter().any(|part| lower.contains(part));
-    if secret { format!("{name}={MASK}") } else { parameter.to_string() }
+/// A variable by its name, `${NAME}`, and nothing beside it: the name tells nothing.
+pub(crate) fn is_one_variable(text: &str) -> bool {
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 #[cfg(test)]
@@ -145,7 +128,7 @@ mod tests {
         let command = [
             "unblink",
             "run",
-            "https://user:s3cret@h:8443/p?id=7&api_key=s3cret&access_token=s3cret#f",
+            "https://user:s3cret@h:8443/p?limit=7&id=s3cret&access_token=s3cret#f",
             "-H",
             "Authorization: Bearer s3cret",
             "--header=Cookie: s3cret",
@@ -160,12 +143,27 @@ mod tests {
             "--body",
             "password=s3cret",
             "--body=s3cret",
+            "--expect",
+            "contains=s3cret",
+            "--expect=contains=s3cret",
+            "--expect",
+            "contain=s3cret",
+            "--expect=s3cret",
+            "--expect",
+            "status=200",
+            "--slo",
+            "GET /?token=s3cret: p99 < 1s",
+            "--abort-on=GET /?token=s3cret: p99 > 1s for 5s",
+            "-H",
+            "Cookie s3cret; a: b",
+            "-o\u{1b}[2J",
             "-R",
             "50",
         ];
         let masked = mask_command(command.map(String::from)).join(" ");
         assert!(!masked.contains("s3cret"), "{masked}");
-        assert!(masked.contains("https://***@h:8443/p?id=7&api_key=***&access_token=***"), "{masked}");
+        assert!(masked.contains("https://***@h:8443/p?limit=7&id=***&access_token=***"), "{masked}");
         assert!(masked.contains("Accept: text/html") && masked.ends_with("-R 50"), "{masked}");
+        assert!(masked.contains("--expect status=200") && !masked.contains('\u{1b}'), "{masked}");
     }
 }

@@ -1,0 +1,100 @@
+//! What a saturated load piles up before.
+
+use super::*;
+use unblink_core::record::Counters;
+
+/// 500 of 1,000/s are answered, and of those that pile up `in_flight` are sent at each moment.
+fn overflowing(in_flight: u64, change: impl FnOnce(&mut Counters, &mut Evidence<'static>)) -> Finding {
+    let mut world = overloaded(0, SECONDS as usize, 500);
+    for row in &mut world.rows {
+        let level = row.in_flight;
+        row.in_flight = in_flight.min(level);
+        row.backlog = level - row.in_flight;
+    }
+    // Of 10 ms at the least, so that 500/s are 5 at once.
+    (0..1_000).for_each(|_| world.bank.track_mut(Series::Service).record(RESPONSE));
+    change(&mut world.bank.counters, &mut world.evidence);
+    world.finding(Code::Saturated).expect("it is saturated")
+}
+
+fn number(finding: &Finding, name: &str) -> Option<f64> {
+    finding.evidence.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+#[track_caller]
+fn blames(finding: &Finding, begin: &str, generator: f64) {
+    assert!(finding.message.starts_with(begin), "{}", finding.message);
+    assert_eq!(number(finding, crate::moves::GENERATOR_IS_NARROWEST), Some(generator));
+}
+
+#[test]
+fn what_waits_in_the_target_is_the_targets() {
+    blames(&overflowing(u64::MAX, |_, _| {}), "The target", 0.0);
+}
+
+#[test]
+fn what_waits_for_a_connection_in_use_is_the_pools() {
+    let pool = overflowing(5, |counters, _| counters.lag.no_connection_ns = 1 + N * 5_000);
+    blames(&pool, "The client's 1", 0.0);
+    // Those that timed out for want of one never show in the lag.
+    let shed = overflowing(5, |counters, _| {
+        counters.measured.timed_out_never_sent = 100;
+        counters.measured.timed_out_pool_full = 100;
+    });
+    blames(&shed, "The client's 1", 0.0);
+}
+
+#[test]
+fn a_target_that_does_not_accept_is_named() {
+    let silent = overflowing(0, |counters, _| {
+        counters.measured.timed_out_never_sent = N / 2;
+        (counters.connections.attempted, counters.connections.opened) = (128, 0);
+    });
+    blames(&silent, "The target, which accepted 0 of 128 connections", 0.0);
+    let slow = |busy_share_max| {
+        overflowing(5, |counters, evidence| {
+            counters.lag.connecting_ns = N * 1_000_000;
+            evidence.busy_share_max = busy_share_max;
+        })
+    };
+    blames(&slow(BUSY_SHARE_DEGRADES - 0.01), "The target, which accepted 10 of 10", 0.0);
+    // A full loop may be why connections are slow to open.
+    blames(&slow(BUSY_SHARE_DEGRADES), "The generator", 1.0);
+}
+
+#[test]
+fn a_late_generator_is_the_narrowest() {
+    let late = overflowing(5, |counters, _| {
+        counters.lag.generator_ns = N * 2_000_000;
+        counters.lag.connecting_ns = N * 1_000_000;
+    });
+    blames(&late, "The generator", 1.0);
+    // What timed out unsent by its doing never shows in the lag.
+    let unsent = overflowing(5, |counters, _| {
+        counters.measured.timed_out_never_sent = N / 2;
+        counters.measured.timed_out_never_sent_own = N / 2;
+    });
+    blames(&unsent, "The generator", 1.0);
+}
+
+#[test]
+fn a_flooded_target_is_named_with_a_number_of_connections() {
+    // At its best it works on 5 at once; from 20 on more than enough are in flight.
+    let flooded = |in_flight, pool| {
+        overflowing(in_flight, |counters, evidence| {
+            counters.lag.connecting_ns = N * 1_000_000;
+            evidence.busy_share_max = 1.0;
+            evidence.pool = pool;
+        })
+    };
+    let auto = Pool::Auto { max: 20_000 };
+    let finding = flooded((CONNECTIONS_ENOUGH * 5.0) as u64, auto);
+    blames(&finding, "The target", 0.0);
+    assert_eq!(number(&finding, "connections_suggested"), Some(CONNECTIONS_SUGGESTED * 5.0));
+    assert!(finding.remedy.contains("-c 10 "), "{}", finding.remedy);
+    let just_below = flooded((CONNECTIONS_ENOUGH * 5.0) as u64 - 1, auto);
+    blames(&just_below, "The generator", 1.0);
+    assert_eq!(number(&just_below, "connections_suggested"), None);
+    let fixed = flooded(5_000, Pool::Fixed { n: 5_000 });
+    assert_eq!(number(&fixed, "connections_suggested"), None, "their number was asked for");
+}

@@ -1,0 +1,342 @@
+//! What `-h` shows: one screen of 80 columns. `--help` keeps every flag and every word.
+
+use super::Cli;
+use clap::{Command, CommandFactory};
+
+/// A command whose flags don't fit a screen: those that matter most, in the order of the screen.
+struct Short {
+    /// As it is called: `lab serve`.
+    command: &'static str,
+    /// What stands without a dash, by the name that clap has for it, and what it is in a line.
+    arguments: Words,
+    /// Under each heading the flags, in the same way.
+    groups: &'static [(&'static str, Words)],
+}
+
+/// What clap calls it, and what it is in a line.
+type Word = (&'static str, &'static str);
+type Words = &'static [Word];
+
+// What several commands have.
+const RATE: Word = ("rate", "Arrivals a second: 5000, 30/m, 100..5000 (ramp)");
+const CLOSED: Word = ("closed", "Instead: users who each wait for an answer");
+const ARRIVALS: Word = ("arrivals", "How arrivals lie around the rate");
+const CONNECTIONS: Word = ("connections", "auto, auto:MAX, or a fixed number");
+const TIMEOUT: Word = ("timeout", "A later answer has timed out");
+const HEADERS: Word = ("headers", "Add a header; may be given several times");
+const WARMUP: Word = ("warmup", "Load before the measured part");
+const SLO: Word = ("slo", "Asked of the run: 'p99 < 200ms', 'errors < 0.1%'");
+const JSON: Word = ("json", "Print the run document as JSON");
+const URLS: Word = ("urls", "Where to send requests, or a plan (.toml, .yaml, .yml)");
+const VIRTUAL: Word = ("duration", "How long, in virtual time [default: 30s]");
+const SERVER: Word = ("server", "The server in words: 'slots=1 service=exp(1ms)'");
+const NETWORK: Word = ("network", "The way to it: 'latency=1ms jitter=200us'");
+const SCENARIO: Word = ("scenario", "healthy, stall, ramp, pauses, saturation, one-server");
+const METHOD: Word = ("method", "GET, or POST with a body, or this");
+const BODY: Word = ("body", "Send this body");
+
+const LOAD: &str = "Load";
+const REQUEST: &str = "Request";
+const RESULT: &str = "Result";
+
+const RUN: Short = Short {
+    command: "run",
+    arguments: &[URLS],
+    groups: &[
+        (
+            LOAD,
+            &[
+                RATE,
+                CLOSED,
+                ("duration", "How long to measure [default: 30s]"),
+                ("requests", "Stop after this many requests"),
+                WARMUP,
+                ARRIVALS,
+                CONNECTIONS,
+                TIMEOUT,
+            ],
+        ),
+        (REQUEST, &[METHOD, HEADERS, BODY]),
+        (
+            RESULT,
+            &[
+                SLO,
+                ("abort_on", "Stop when it hurts: 'p99 > 2s for 5s'"),
+                ("output", "Folder of the record and the report"),
+                JSON,
+            ],
+        ),
+    ],
+};
+
+const SIM: Short = Short {
+    command: "sim",
+    arguments: &[("plan", "A plan (.toml, .yaml, .yml)")],
+    groups: &[
+        (
+            "World",
+            &[SCENARIO, SERVER, NETWORK, ("client", "The tool: ideal, wrk, wrk2, k6, ycsb, retry, herd, …")],
+        ),
+        (LOAD, &[RATE, CLOSED, VIRTUAL, ARRIVALS, CONNECTIONS, TIMEOUT]),
+        (RESULT, &[SLO, ("output", "Folder of the record"), JSON]),
+    ],
+};
+
+const COMPARE: Short = Short {
+    command: "compare",
+    arguments: &[
+        ("baseline", "URL, folder of a run or of runs, baseline:NAME, latest, or a plan"),
+        ("candidate", "What is held against it: the same"),
+    ],
+    groups: &[
+        (
+            "Comparison",
+            &[
+                ("runs", "Runs of each side, in turn"),
+                ("percentile", "The percentile that decides"),
+                ("min_effect", "A change below this is none"),
+                ("a_a", "The baseline against itself: how much is noise?"),
+            ],
+        ),
+        (
+            LOAD,
+            &[
+                ("rate", "Arrivals a second, in each run"),
+                CLOSED,
+                ("duration", "How long each run lasts [default: 30s]"),
+                WARMUP,
+                ARRIVALS,
+                CONNECTIONS,
+                TIMEOUT,
+            ],
+        ),
+        (REQUEST, &[HEADERS]),
+        (
+            RESULT,
+            &[
+                ("output", "Folder of the runs and the comparison"),
+                ("resume", "Go on with a comparison that was interrupted"),
+                ("json", "Print the comparison as JSON"),
+            ],
+        ),
+    ],
+};
+
+const KNEE: Short = Short {
+    command: "knee",
+    arguments: &[URLS],
+    groups: &[
+        (
+            "Search",
+            &[
+                ("slo", "What every rate is held against: 'p99 < 200ms'"),
+                ("start", "The first rate that is tried"),
+                ("max", "No rate above this is tried"),
+                ("resolution", "How near both sides of the answer are to lie"),
+                ("at_least", "Is this rate reached? (exit 1: no)"),
+                ("within", "For so long; what is known then, counts"),
+                ("resume", "Go on with a search that was interrupted"),
+            ],
+        ),
+        ("Connections", &[CONNECTIONS, TIMEOUT]),
+        (REQUEST, &[METHOD, HEADERS, BODY]),
+        (RESULT, &[("output", "Folder of the search"), ("json", "Print the search as JSON")]),
+    ],
+};
+
+const REPORT: Short = Short {
+    command: "report",
+    arguments: &[("dir", "Folder of a run, its name in the history, or latest")],
+    groups: &[
+        ("Which part", &[("from", "From here on, after the start"), ("to", "Before this, after the start")]),
+        (
+            RESULT,
+            &[
+                ("slo", "Judge anew: 'p99 < 200ms', 'errors < 0.1%'"),
+                JSON,
+                ("html", "Write the page to this file"),
+                ("csv", "Write the figures over time (-: to stdout)"),
+                ("csv_percentiles", "Write the percentiles with their intervals"),
+                ("hgrm", "Write them in HdrHistogram's text form"),
+                ("junit", "Write the objectives for a build server"),
+                ("summary", "Write a summary in Markdown"),
+                ("svg", "Write every picture into this folder"),
+            ],
+        ),
+    ],
+};
+
+const EXPLAIN: Short = Short {
+    command: "explain",
+    arguments: &[],
+    groups: &[
+        ("World", &[SCENARIO, SERVER, NETWORK]),
+        (LOAD, &[RATE, VIRTUAL, ARRIVALS]),
+        (RESULT, &[("output", "Write the page and the picture here"), ("json", "Print everything as JSON")]),
+    ],
+};
+
+const LAB_SERVE: Short = Short {
+    command: "lab serve",
+    arguments: &[],
+    groups: &[(
+        "Server",
+        &[
+            ("scenario", "What to do to the requests"),
+            ("made_for", "Length of the run that is to meet the events"),
+            ("listen", "Where to listen; port 0 takes any free one"),
+            ("max_concurrency", "Requests served at once"),
+            ("truth", "Write what the server did to each request here"),
+            ("tls", "Serve https with a certificate of its own"),
+            ("json", "Say where it listens as JSON"),
+        ],
+    )],
+};
+
+const LAB_AUDIT: Short = Short {
+    command: "lab audit",
+    arguments: &[],
+    groups: &[
+        (
+            "Audit",
+            &[
+                ("known", "A tool by its name (unblink lab tools lists them)"),
+                ("closed", "Its load is closed, by its own claim"),
+                ("scenarios", "Only these scenarios"),
+                ("length", "Length of each run"),
+                ("output", "Keep the cells here"),
+                ("json", "Print the document as JSON"),
+            ],
+        ),
+        (
+            "Its output",
+            &[
+                ("like", "It is that of this tool"),
+                ("percentile", "Lines with a percentile, as a regular expression"),
+                ("csv", "A row for each request, its latency in this column"),
+                ("hlog", "An HdrHistogram log"),
+                ("hgrm", "HdrHistogram's percentile distribution as text"),
+                ("unit", "Unit of its times"),
+                ("file", "The file that it writes into its folder"),
+            ],
+        ),
+    ],
+};
+
+const SHORT: [Short; 8] = [RUN, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+
+/// The command line, with a screen of help at `-h`.
+pub(crate) fn command() -> Command {
+    shortened(Cli::command(), "")
+}
+
+/// `path` is how the command is called; that of the program itself is empty.
+fn shortened(mut command: Command, path: &str) -> Command {
+    if let Some(short) = SHORT.iter().find(|short| short.command == path) {
+        command = flags_that_matter(command, short);
+    }
+    if let Some(long) = command.get_after_help().map(ToString::to_string) {
+        let example = example(&long).map(|example| format!("EXAMPLE\n{example}\n")).unwrap_or_default();
+        command = command.after_long_help(long);
+        command = command.after_help(format!("{example}unblink {path} --help says all of it"));
+    }
+    command.mut_subcommands(|sub| {
+        let path = format!("{path} {}", sub.get_name()).trim_start().to_string();
+        shortened(sub, &path)
+    })
+}
+
+fn flags_that_matter(command: Command, short: &Short) -> Command {
+    let mut command = command.mut_args(|arg| {
+        let is_flag = !arg.is_positional();
+        arg.hide_short_help(is_flag)
+    });
+    let headed =
+        short.groups.iter().flat_map(|(heading, flags)| flags.iter().map(|flag| (Some(*heading), flag)));
+    for (heading, (name, what)) in short.arguments.iter().map(|argument| (None, argument)).chain(headed) {
+        command = command.mut_arg(*name, |arg| {
+            let all = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
+            let arg = arg.hide_short_help(false).help(*what).long_help(all);
+            match heading {
+                Some(heading) => arg.help_heading(heading),
+                None => arg,
+            }
+        });
+    }
+    command
+}
+
+/// The first of the examples, with the lines on which it goes on.
+fn example(help: &str) -> Option<&str> {
+    let examples = help.split_once("EXAMPLES\n")?.1;
+    examples.lines().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (path, text) of the help of every command.
+    fn helps(command: &mut Command, path: &str, is_long: bool, all: &mut Vec<(String, String)>) {
+        let text = if is_long { command.render_long_help() } else { command.render_help() };
+        all.push((path.to_string(), text.to_string()));
+        for sub in command.get_subcommands_mut() {
+            let path = format!("{path} {}", sub.get_name());
+            helps(sub, path.trim_start(), is_long, all);
+        }
+    }
+
+    fn all(is_long: bool) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let mut command = command().term_width(80);
+        command.build();
+        helps(&mut command, "", is_long, &mut all);
+        all
+    }
+
+    #[test]
+    fn short_help_fits_a_screen() {
+        for (path, text) in all(false) {
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(text.lines().count() <= 40 && longest <= 80, "{path}: {}\n{text}", text.lines().count());
+        }
+    }
+
+    /// Fifteen, and the two that every command has.
+    #[test]
+    fn short_help_of_run_shows_what_matters() {
+        let (_, text) = all(false).into_iter().find(|(path, _)| path == "run").expect("run");
+        let flags: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with('-')).collect();
+        assert_eq!(flags.len(), 15 + 2, "{text}");
+        assert!(text.lines().count() >= 24);
+    }
+
+    /// The headings may be others; nothing is lost.
+    #[test]
+    fn long_help_has_every_flag_and_every_word() {
+        let words = |text: &str| {
+            let mut words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+            words.sort();
+            words
+        };
+        let mut plain = Cli::command().term_width(80);
+        plain.build();
+        let mut before = Vec::new();
+        helps(&mut plain, "", true, &mut before);
+        let headings = ["Which", "part", "Result", "Request", "Load", "World", "Server", "Search"];
+        for ((path, with), (_, without)) in all(true).iter().zip(&before) {
+            let mut rest = words(with);
+            for word in words(without) {
+                match rest.iter().position(|one| *one == word) {
+                    Some(place) => drop(rest.remove(place)),
+                    None => {
+                        let bare = word.trim_end_matches(':');
+                        let is_heading =
+                            word.ends_with(':') && bare.chars().next().is_some_and(char::is_uppercase);
+                        assert!(is_heading || headings.contains(&bare), "{path}: {word:?} is missing");
+                    }
+                }
+            }
+        }
+    }
+}

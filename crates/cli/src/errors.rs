@@ -1,0 +1,65 @@
+//! Several errors at once: whoever mends a file wants to know of all that is wrong with it.
+
+use crate::secrets;
+use anyhow::{Error, Result};
+use clap::error::{ContextKind, ContextValue};
+use std::fmt;
+
+/// More than one.
+#[derive(Debug)]
+pub(crate) struct Several(Vec<Error>);
+
+impl fmt::Display for Several {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if i > 0 { "\nerror: " } else { "" }, crate::explain_error(error))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Several {}
+
+/// One error that tells of all of these; there is at least one.
+pub(crate) fn several(mut errors: Vec<Error>) -> Error {
+    match errors.len() {
+        1 => errors.remove(0),
+        _ => Several(errors).into(),
+    }
+}
+
+/// Each of those that it tells of.
+pub(crate) fn each(error: Error) -> Vec<Error> {
+    match error.downcast::<Several>() {
+        Ok(Several(errors)) => errors.into_iter().flat_map(each).collect(),
+        Err(error) => vec![error],
+    }
+}
+
+/// All that went well, or all that did not.
+pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(error) => bad.extend(each(error)),
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(several(bad)) }
+}
+
+/// What is wrong with a command line, without quoting a value that may be a secret.
+pub(crate) fn without_secrets(mut error: clap::Error) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    let masked = match flag.split(' ').next() {
+        Some("--expect") => secrets::mask_expectation(&value),
+        Some("--slo" | "--abort-on") => secrets::mask_objective(&value),
+        _ => return error,
+    };
+    error.insert(ContextKind::InvalidValue, ContextValue::String(masked));
+    error
+}

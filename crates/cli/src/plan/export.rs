@@ -1,0 +1,55 @@
+//! What stands in a plan that is written down again: a plan that reads as the first one, with a variable in the place of
+//! each value that is not to be shown.
+
+use super::file::{CANDIDATE, PlanFile, TARGET, Text};
+use super::write::{self, is_seen_header};
+use crate::secrets;
+
+/// The variables so far.
+#[derive(Default)]
+pub(super) struct Variables {
+    names: Vec<String>,
+    /// What each stands for, in words for whoever sets it.
+    pub(super) notes: Vec<String>,
+}
+
+impl Variables {
+    /// A text as it is written down.
+    pub(super) fn written(&mut self, plan: &PlanFile, name: &str, text: &Text) -> String {
+        let line = plan.source.line(text.at.start);
+        match name {
+            "header" if is_seen_header(&text.raw) => text.raw.clone(),
+            "header" => match text.raw.split_once(':') {
+                Some((header, _)) => {
+                    let what = format!("the value of the header {} in line {line}", header.trim());
+                    format!("{header}: {}", self.variable(header, &what))
+                }
+                None => self.variable("header", &format!("the header in line {line}")),
+            },
+            "body" if secrets::is_one_variable(&text.raw) => text.raw.clone(),
+            "body" => self.variable("body", &format!("the body in line {line}")),
+            TARGET | CANDIDATE | "url" => secrets::mask_url_by(&text.raw, &mut |part, _| {
+                let what = match part {
+                    "userinfo" => format!("user and password of the URL in line {line}"),
+                    part => format!("{part} in the URL in line {line}"),
+                };
+                self.variable(part, &what)
+            }),
+            _ => write::shown(name, text),
+        }
+    }
+
+    /// `${NAME}`, named after `part`; the environment may hold another of this name, so that what it stands for is said.
+    fn variable(&mut self, part: &str, what: &str) -> String {
+        let letters =
+            part.trim().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+        let base = letters.collect::<String>();
+        let base =
+            if base.starts_with(|c: char| c.is_ascii_alphabetic()) { base } else { format!("V{base}") };
+        let of_number = |n: usize| if n == 1 { format!("PLAN_{base}") } else { format!("PLAN_{base}_{n}") };
+        let name = (1..).map(of_number).find(|name| !self.names.contains(name)).unwrap_or(base.clone());
+        self.notes.push(format!("{name} is {what}"));
+        self.names.push(name.clone());
+        format!("${{{name}}}")
+    }
+}

@@ -1,0 +1,89 @@
+//! The request before the run: a target that does not answer it as expected is not measured, and has not passed.
+
+use crate::{clock, output};
+use anyhow::Result;
+use std::path::Path;
+use std::time::Duration;
+use unblink_artifact::document::{RunDocument, RunStatus, Target};
+use unblink_artifact::folder::ReservedFolder;
+use unblink_artifact::header::RunHeader;
+use unblink_artifact::tally::{Ending, Tally};
+use unblink_core::time::Nanos;
+use unblink_engine::job::Job;
+use unblink_engine::preflight::{PreflightError, preflight};
+use unblink_report::format;
+
+/// Requests at the most: a long target file is not gone through twice.
+const REQUESTS_MAX: usize = 32;
+/// A request that takes longer than this is given up, whatever the timeout.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// For so long nothing is said of an answer that does not come.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The target's doing: it was asked once and did not answer as expected.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {request}: {source}"
+)]
+pub(crate) struct Failed {
+    request: String,
+    source: PreflightError,
+}
+
+impl Failed {
+    /// What was asked, and what came of it.
+    pub(crate) fn what(&self) -> String {
+        format!("{}: {}", self.request, self.source)
+    }
+}
+
+/// Asks each target once.
+pub(crate) fn all(job: &Job, targets: &[Target]) -> Result<()> {
+    let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
+    for (number, target) in targets.iter().enumerate().take(REQUESTS_MAX) {
+        let request = format!("{} {}", target.method, target.url);
+        let asked = || preflight(job, number, patience);
+        told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
+            true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
+            false => Failed { request, source }.into(),
+        })?;
+    }
+    Ok(())
+}
+
+/// The record of a run that did not begin, in `folder`: its objectives are missed, and the finding says why.
+pub(crate) fn record(failed: &Failed, mut header: RunHeader, folder: &Path) -> Result<(RunDocument, Tally)> {
+    output::note(format_args!("error: {failed}"));
+    header.started_at = clock::now();
+    let ending = Ending {
+        status: RunStatus::Complete,
+        scheduled: Some(0),
+        preflight: Some(failed.what()),
+        ..Ending::unknown(&header, Nanos::ZERO)
+    };
+    let writer = ReservedFolder::make(folder)?.begin(&header)?;
+    let tally = Tally::new(header);
+    let document = tally.document(&ending);
+    if let Err(error) = writer.finish(&document) {
+        output::note(format_args!("warning: {error}"));
+    }
+    Ok((document, tally))
+}
+
+/// Does `work`, and says what it waits for where that takes a while.
+fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(QUIET) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let patience = format::plain(&format::moment(patience.as_nanos() as u64));
+                output::note(format_args!(
+                    "waiting for the answer to the request before the run, for up to {patience}: {what}"
+                ));
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}

@@ -1,0 +1,180 @@
+//! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
+//! as far as it lists them.
+
+use super::body::BodyFiles;
+use super::request::{RequestSpec, header};
+use super::target_file;
+use super::url::Origin;
+use crate::args::run::RunArgs;
+use crate::secrets;
+use anyhow::{Context, Result, bail};
+use std::collections::HashMap;
+use std::sync::Arc;
+use unblink_artifact::document::{Target, TargetsBeyond};
+use unblink_engine::job::Operation;
+
+/// Targets that a document lists; it counts the others.
+const LISTED_MAX: usize = 1_000;
+
+/// What is sent, in turn.
+pub(crate) struct Requests {
+    /// That they share.
+    pub origin: Origin,
+    pub operations: Vec<Operation>,
+    /// For each whether it may be sent twice.
+    pub idempotent: Vec<bool>,
+    /// The first of them as the report names them, secrets masked.
+    pub targets: Vec<Target>,
+    /// The same by method and path, secrets and all: what they may be called by whoever asks.
+    pub asked: Vec<String>,
+    /// The path or query of one has an @, which may have been meant for the end of a password.
+    pub has_at_sign: bool,
+    pub beyond: Option<TargetsBeyond>,
+}
+
+impl Requests {
+    /// Those that the report keeps apart, by name; none where there is only one.
+    pub(crate) fn operation_names(&self, apart: usize) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.targets.iter().take(apart).map(|target| target.name.clone()).collect();
+        if self.operations.len() > apart {
+            names[apart - 1] = "(others)".to_string();
+        }
+        if apart > 1 { names } else { Vec::new() }
+    }
+}
+
+/// What a flag says for every request that does not say it itself.
+struct Defaults {
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    body: Option<Arc<[u8]>>,
+}
+
+impl Defaults {
+    fn of(args: &RunArgs) -> Result<Defaults> {
+        let body = match (&args.target.body, &args.target.body_file) {
+            (Some(text), _) => Some(text.clone().into_bytes().into()),
+            (None, Some(path)) => Some(BodyFiles::default().read(path)?),
+            (None, None) => None,
+        };
+        Ok(Defaults { method: args.target.method.clone(), headers: headers(&args.target.headers)?, body })
+    }
+
+    fn fill(&self, request: &mut RequestSpec) {
+        request.method = request.method.take().or_else(|| self.method.clone());
+        request.body = request.body.take().or_else(|| self.body.clone());
+        // A target's own header wins over one for all.
+        let mut all: Vec<_> = self
+            .headers
+            .iter()
+            .filter(|(name, _)| !request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)))
+            .cloned()
+            .collect();
+        all.append(&mut request.headers);
+        request.headers = all;
+    }
+}
+
+/// Takes requests one by one.
+struct Gathering {
+    defaults: Defaults,
+    found: Option<Requests>,
+    names: Names,
+}
+
+impl Gathering {
+    fn add(&mut self, mut request: RequestSpec) -> Result<()> {
+        self.defaults.fill(&mut request);
+        let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        let found = self.found.get_or_insert_with(|| Requests {
+            origin: request.url.origin.clone(),
+            operations: Vec::new(),
+            idempotent: Vec::new(),
+            targets: Vec::new(),
+            asked: Vec::new(),
+            has_at_sign: false,
+            beyond: None,
+        });
+        if request.url.origin != found.origin {
+            bail!(
+                "{}{} and {} can't share connections: give the targets of one run the same scheme, host and port",
+                place(),
+                found.origin,
+                request.url.origin
+            );
+        }
+        let mut target = request.target();
+        let operation = request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
+        found.operations.push(operation);
+        found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
+        found.idempotent.push(request.is_idempotent());
+        if found.targets.len() < LISTED_MAX {
+            if request.name.is_none() {
+                target.name = self.names.told_apart(target.name, &request.url.target);
+            }
+            found.targets.push(target);
+            found.asked.push(format!("{} {}", request.method(), request.url.target));
+        } else {
+            found.beyond = Some(TargetsBeyond::add(found.beyond.take(), &target));
+        }
+        Ok(())
+    }
+}
+
+/// Requests that only what is masked tells apart have names that tell them apart, too.
+#[derive(Default)]
+struct Names {
+    /// By name, what was asked for under it.
+    known: HashMap<String, Vec<String>>,
+}
+
+impl Names {
+    fn told_apart(&mut self, name: String, asked: &str) -> String {
+        let known = self.known.entry(name.clone()).or_default();
+        let number = known.iter().position(|other| other == asked).unwrap_or_else(|| {
+            known.push(asked.to_string());
+            known.len() - 1
+        });
+        if number == 0 { name } else { format!("{name} ({})", number + 1) }
+    }
+}
+
+/// Every request of the run, in turn. All share one origin.
+pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
+    let mut gathering = Gathering { defaults: Defaults::of(args)?, found: None, names: Names::default() };
+    match &args.targets {
+        Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
+        None if !args.planned.is_empty() => {
+            args.planned.iter().try_for_each(|planned| gathering.add(RequestSpec::planned(planned)?))?;
+        }
+        None => args.urls.iter().try_for_each(|url| gathering.add(RequestSpec::new(None, url)?))?,
+    }
+    gathering.found.context("nothing to request: give a URL, a plan, or --targets FILE")
+}
+
+fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
+    let parse = |(i, line): (usize, &String)| {
+        let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
+        header(line).with_context(|| format!("-H {:?}{number}", secrets::mask_header(line)))
+    };
+    lines.iter().enumerate().map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_masked_still_tells_names_apart() {
+        let mut names = Names::default();
+        let said: Vec<String> = ["/p?page=1", "/p?page=2", "/p?page=1", "/p?page=3"]
+            .into_iter()
+            .map(|asked| names.told_apart("GET /p?page=***".into(), asked))
+            .collect();
+        assert_eq!(
+            said,
+            ["GET /p?page=***", "GET /p?page=*** (2)", "GET /p?page=***", "GET /p?page=*** (3)"]
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! An arrival on its way.
+
+use crate::load::Arrival;
+use crate::time::{Instant, Nanos};
+
+/// An arrival that has been bound to a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// What and when.
+    pub arrival: Arrival,
+    /// Which operation.
+    pub operation: u32,
+    /// When the dispatcher first looked at the clock after the arrival had fallen due.
+    pub noticed: Instant,
+    /// Since when a usable connection was there.
+    pub ready: Instant,
+    /// First time that it was sent, once it was.
+    pub sent: Option<Instant>,
+    /// It was sent a second time, after a reused connection had died.
+    pub resent: bool,
+    /// The pool was at its limit when the arrival fell due.
+    pub pool_full: bool,
+    /// It was never sent, and neither because of the pool nor because the generator had something left to do: it waited for
+    /// connections that the target did not accept.
+    pub unaccepted: bool,
+}
+
+impl Flight {
+    /// Of its time until it was sent at `sent`, what passed before the arrival was noticed or while a connection was
+    /// usable: the generator's own lateness.
+    pub(super) fn late(&self, sent: Instant) -> Nanos {
+        let intended = self.arrival.intended;
+        // A pool that was busy all the time does not need to be looked at.
+        let wait = self.ready.min(sent).since(intended.max(self.noticed));
+        sent.since(intended) - wait
+    }
+
+    /// Something other than the generator kept it from being sent.
+    pub(super) fn is_kept(&self) -> bool {
+        self.pool_full || self.unaccepted
+    }
+}

@@ -1,0 +1,32 @@
+//! An interval as all workers recorded it.
+
+use super::{Bank, Gauges};
+use crate::time::Nanos;
+
+/// What all workers together recorded in one interval.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Start, after t = 0 of the schedule.
+    pub start: Nanos,
+    /// Length: one second, more when a hand-over came late, less at the end.
+    pub length: Nanos,
+    /// True when a worker's hand-over came late and this interval holds what belongs to two.
+    pub double: bool,
+    /// What was recorded.
+    pub bank: Bank<u64>,
+    /// Levels at its end.
+    pub gauges: Gauges,
+}
+
+impl Interval {
+    /// Nothing yet, at t = 0, for `operations` operations.
+    pub fn empty(operations: usize) -> Interval {
+        Interval {
+            start: Nanos::ZERO,
+            length: Nanos::ZERO,
+            double: false,
+            bank: Bank::new(operations),
+            gauges: Gauges::default(),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! What happened when, in cells of 100 ms: counts, and the highest levels within each.
+//!
+//! A row a second hides what is shorter: a pause of 400 ms lies between two looks at the levels, and failures every
+//! 1.25 s look like a cycle of 5 s. A timeline is bounded: cells double their width when it is full.
+
+use super::Outcome;
+use crate::time::{MILLISECOND_NS, Nanos};
+
+/// Cells at the most; a longer timeline doubles their width. Those of a minute and of what is answered after it fit.
+pub const CELLS_MAX: usize = 720;
+/// Width of a cell, to begin with.
+pub const CELL_WIDTH: Nanos = Nanos(100 * MILLISECOND_NS);
+
+/// One stretch of time. Warm-up is counted too.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Cell {
+    /// Fell due.
+    pub due: u64,
+    /// Sent, for the first time.
+    pub sent: u64,
+    /// Ended as `ok`.
+    pub ok: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Found to take longer than the timeout.
+    pub timed_out: u64,
+    /// Highest number of arrivals that were sent and had not ended.
+    pub in_flight_max: u64,
+    /// Highest number of arrivals that were due and had neither been sent nor ended.
+    pub backlog_max: u64,
+    /// Ended, in any way, after they had been sent.
+    pub ended_sent: u64,
+    /// Ended without having been sent. Levels at the borders of cells follow from these two.
+    pub ended_unsent: u64,
+}
+
+impl Cell {
+    /// The same time, another worker: each may have been highest at another moment, so that the sum is a bound.
+    fn beside(&mut self, other: &Cell) {
+        self.count(other);
+        self.in_flight_max += other.in_flight_max;
+        self.backlog_max += other.backlog_max;
+    }
+
+    /// More time.
+    fn follow(&mut self, next: &Cell) {
+        self.count(next);
+        self.in_flight_max = self.in_flight_max.max(next.in_flight_max);
+        self.backlog_max = self.backlog_max.max(next.backlog_max);
+    }
+
+    fn count(&mut self, other: &Cell) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.ended_sent += other.ended_sent;
+        self.ended_unsent += other.ended_unsent;
+    }
+}
+
+/// Cells from a moment on, one beside the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Timeline {
+    start: Nanos,
+    /// How often the cells have become twice as wide.
+    doublings: u32,
+    used: usize,
+    cells: Vec<Cell>,
+    /// Levels at the start.
+    at_start: Levels,
+    /// Levels now.
+    levels: Levels,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Levels {
+    in_flight: u64,
+    backlog: u64,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        let mut cells = vec![Cell::default(); CELLS_MAX];
+        // Touch every page now, or the process would seem to grow while a run goes on.
+        cells.iter_mut().step_by(32).for_each(|cell| *std::hint::black_box(cell) = Cell::default());
+        let (at_start, levels) = (Levels::default(), Levels::default());
+        Timeline { start: Nanos::ZERO, doublings: 0, used: 0, cells, at_start, levels }
+    }
+}
+
+impl Timeline {
+    /// Where the first cell begins, after t = 0.
+    pub fn start(&self) -> Nanos {
+        self.start
+    }
+
+    /// Width of a cell.
+    pub fn cell_width(&self) -> Nanos {
+        Nanos(CELL_WIDTH.0 << self.doublings)
+    }
+
+    /// The cells up to the last one that is known of.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells[..self.used]
+    }
+
+    /// Forgets everything and begins at `start` after t = 0.
+    pub fn begin(&mut self, start: Nanos) {
+        self.cells[..self.used].fill(Cell::default());
+        (self.start, self.doublings, self.used) = (start, 0, 0);
+        (self.at_start, self.levels) = (Levels::default(), Levels::default());
+    }
+
+    /// Goes on where `before` ends, at `start`, with what was under way then.
+    pub(super) fn go_on(&mut self, start: Nanos, before: &Timeline) {
+        self.begin(start);
+        (self.at_start, self.levels) = (before.levels, before.levels);
+    }
+
+    /// An arrival fell due. Those of a turn are counted one after the other, each at its own time.
+    pub(super) fn due(&mut self, at: Nanos) {
+        self.levels.backlog += 1;
+        let level = self.levels.backlog;
+        let cell = self.cell_at(at);
+        cell.due += 1;
+        cell.backlog_max = cell.backlog_max.max(level);
+    }
+
+    /// One that was due was sent.
+    pub(super) fn sent(&mut self, at: Nanos) {
+        self.levels.backlog = self.levels.backlog.saturating_sub(1);
+        self.levels.in_flight += 1;
+        let level = self.levels.in_flight;
+        let cell = self.cell_at(at);
+        cell.sent += 1;
+        cell.in_flight_max = cell.in_flight_max.max(level);
+    }
+
+    /// One has ended, and was sent before or wasn't.
+    pub(super) fn ended(&mut self, at: Nanos, was_sent: bool, outcome: Outcome) {
+        let level = if was_sent { &mut self.levels.in_flight } else { &mut self.levels.backlog };
+        *level = level.saturating_sub(1);
+        let cell = self.cell_at(at);
+        cell.ended_sent += u64::from(was_sent);
+        cell.ended_unsent += u64::from(!was_sent);
+        match outcome {
+            Outcome::Ok => cell.ok += 1,
+            Outcome::Failed(_) => cell.failed += 1,
+            Outcome::TimedOut => cell.timed_out += 1,
+            Outcome::Unfinished | Outcome::Unsent => {}
+        }
+    }
+
+    /// Ends at `end`: what was counted a little later belongs to the last cell, as to the bank. What is under way
+    /// at a cell's border follows from the counts before it, so that a cell in which nothing happened has its level.
+    pub(super) fn close(&mut self, end: Nanos) {
+        // Every cell up to the end, and wider ones if there must be.
+        self.cell_at(end - Nanos(1));
+        let length = end.0.saturating_sub(self.start.0).div_ceil(self.cell_width().0).max(1) as usize;
+        for late in length..self.used {
+            let cell = std::mem::take(&mut self.cells[late]);
+            self.cells[length - 1].follow(&cell);
+        }
+        self.used = length;
+        let Levels { mut in_flight, mut backlog } = self.at_start;
+        for cell in &mut self.cells[..length] {
+            cell.in_flight_max = cell.in_flight_max.max(in_flight);
+            cell.backlog_max = cell.backlog_max.max(backlog);
+            in_flight = (in_flight + cell.sent).saturating_sub(cell.ended_sent);
+            backlog = (backlog + cell.due).saturating_sub(cell.sent + cell.ended_unsent);
+        }
+    }
+
+    /// Makes the cells of an empty timeline as wide as `width`, which is a doubling of [`CELL_WIDTH`].
+    pub fn widen(&mut self, width: Nanos) {
+        while self.cell_width() < width {
+            self.fold();
+        }
+    }
+
+    /// Puts `cell` at the place that begins at `at`.
+    pub fn put(&mut self, at: Nanos, cell: &Cell) {
+        *self.cell_at(at) = *cell;
+    }
+
+    /// Adds what another worker recorded in the same time. Levels then are the sum of each worker's highest.
+    pub fn beside(&mut self, other: &Timeline) {
+        self.join(other, Cell::beside);
+    }
+
+    /// Adds what was recorded later. Levels then are the highest.
+    pub fn follow(&mut self, next: &Timeline) {
+        self.join(next, Cell::follow);
+    }
+
+    /// Levels that were known just before `end`.
+    pub fn reach(&mut self, end: Nanos, in_flight: u64, backlog: u64) {
+        let cell = self.cell_at(end - Nanos(1));
+        cell.in_flight_max = cell.in_flight_max.max(in_flight);
+        cell.backlog_max = cell.backlog_max.max(backlog);
+    }
+
+    fn join(&mut self, other: &Timeline, join: fn(&mut Cell, &Cell)) {
+        while self.doublings < other.doublings {
+            self.fold();
+        }
+        for (i, cell) in other.cells().iter().enumerate() {
+            join(self.cell_at(other.start + Nanos(i as u64 * other.cell_width().0)), cell);
+        }
+    }
+
+    /// The cell of a moment after t = 0; what lies before the start belongs to the first.
+    fn cell_at(&mut self, at: Nanos) -> &mut Cell {
+        let offset = at.0.saturating_sub(self.start.0);
+        while (offset >> self.doublings) / CELL_WIDTH.0 >= CELLS_MAX as u64 {
+            self.fold();
+        }
+        // Shifted first, so that the division is by a constant.
+        let place = ((offset >> self.doublings) / CELL_WIDTH.0) as usize;
+        self.used = self.used.max(place + 1);
+        &mut self.cells[place]
+    }
+
+    /// Doubles the width of the cells, in place.
+    fn fold(&mut self) {
+        for place in 0..CELLS_MAX {
+            let mut pair = Cell::default();
+            if place < CELLS_MAX / 2 {
+                pair = self.cells[2 * place];
+                pair.follow(&self.cells[2 * place + 1]);
+            }
+            self.cells[place] = pair;
+        }
+        self.doublings += 1;
+        self.used = self.used.div_ceil(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = MILLISECOND_NS;
+
+    fn ms(n: u64) -> Nanos {
+        Nanos(n * MS)
+    }
+
+    fn levels(timeline: &Timeline) -> Vec<(u64, u64)> {
+        timeline.cells().iter().map(|cell| (cell.in_flight_max, cell.backlog_max)).collect()
+    }
+
+    #[test]
+    fn a_stall_between_two_seconds_shows_its_height() {
+        // 100/s for a second; from 250 ms to 650 ms nothing is answered, then all at once.
+        let mut timeline = Timeline::default();
+        let mut open = 0;
+        for i in 0..100 {
+            let at = ms(i * 10);
+            timeline.due(at);
+            timeline.sent(at);
+            open += 1;
+            if !(250..650).contains(&(i * 10)) {
+                for _ in 0..std::mem::take(&mut open) {
+                    timeline.ended(at + ms(1), true, Outcome::Ok);
+                }
+            }
+        }
+        timeline.close(ms(1_000));
+        let in_flight: Vec<u64> = levels(&timeline).iter().map(|of| of.0).collect();
+        // 25 fell due before 250 ms; the 41st after that is sent at 650 ms, before the answers come.
+        assert_eq!(in_flight, [1, 1, 5, 15, 25, 35, 41, 1, 1, 1]);
+        assert_eq!(timeline.cells().iter().map(|cell| cell.ok).sum::<u64>(), 100);
+        assert_eq!(timeline.levels, Levels::default());
+    }
+
+    #[test]
+    fn a_cell_in_which_nothing_happens_has_the_level_at_its_border() {
+        let mut timeline = Timeline::default();
+        (0..7).for_each(|_| timeline.due(ms(20)));
+        (0..5).for_each(|_| timeline.sent(ms(120)));
+        timeline.close(ms(1_000));
+        assert_eq!(levels(&timeline)[..3], [(0, 7), (5, 7), (5, 2)]);
+        assert_eq!(levels(&timeline)[9], (5, 2));
+        let mut next = Timeline::default();
+        next.go_on(ms(1_000), &timeline);
+        next.ended(ms(1_050), true, Outcome::TimedOut);
+        next.ended(ms(1_950), false, Outcome::Unsent);
+        next.close(ms(2_000));
+        assert_eq!((levels(&next)[0], levels(&next)[1], levels(&next)[9]), ((5, 2), (4, 2), (4, 2)));
+        assert_eq!(next.cells()[0].timed_out, 1);
+    }
+
+    #[test]
+    fn arrivals_that_were_noticed_late_stand_where_they_fell_due() {
+        // Nobody looked for 300 ms.
+        let mut timeline = Timeline::default();
+        (0..30).for_each(|i| timeline.due(ms(i * 10)));
+        (0..30).for_each(|_| timeline.sent(ms(300)));
+        timeline.close(ms(400));
+        assert_eq!(levels(&timeline), [(0, 10), (0, 20), (0, 30), (30, 30)]);
+    }
+
+    #[test]
+    fn what_comes_a_little_after_the_end_belongs_to_the_last_cell() {
+        let mut timeline = Timeline::default();
+        timeline.go_on(ms(3_000), &Timeline::default());
+        timeline.due(ms(3_999));
+        timeline.sent(ms(4_000));
+        timeline.close(ms(4_000));
+        assert_eq!(timeline.cells().len(), 10);
+        assert_eq!((timeline.cells()[9].due, timeline.cells()[9].sent), (1, 1));
+        let mut whole = Timeline::default();
+        whole.begin(ms(3_000));
+        whole.follow(&timeline);
+        assert_eq!(whole.cells(), timeline.cells());
+    }
+
+    #[test]
+    fn folding_keeps_every_count_and_the_highest_level() {
+        let (mut whole, mut part) = (Timeline::default(), Timeline::default());
+        for second in 0..3_000u64 {
+            let before = part.clone();
+            part.go_on(ms(second * 1_000), &before);
+            for i in 0..20 {
+                part.due(ms(second * 1_000 + i * 50));
+                part.sent(ms(second * 1_000 + i * 50));
+                if second != 1_700 || i == 19 {
+                    let open = if second == 1_700 { 20 } else { 1 };
+                    (0..open).for_each(|_| part.ended(ms(second * 1_000 + i * 50), true, Outcome::Ok));
+                }
+            }
+            part.close(ms(second * 1_000 + 1_000));
+            whole.follow(&part);
+        }
+        assert_eq!(whole.cell_width(), ms(6_400));
+        assert_eq!(whole.cells().iter().map(|cell| cell.ok).sum::<u64>(), 60_000);
+        let highest: Vec<u64> = whole.cells().iter().map(|cell| cell.in_flight_max).collect();
+        assert_eq!(highest.iter().filter(|&&level| level == 20).count(), 1);
+        assert_eq!(highest[1_700_000 / 6_400], 20);
+    }
+
+    #[test]
+    fn workers_levels_add_up_to_a_bound() {
+        let of = |early: u64, late: u64| {
+            let mut timeline = Timeline::default();
+            for (n, at) in [(early, 10), (late, 90)] {
+                (0..n).for_each(|_| timeline.due(ms(at)));
+                (0..n).for_each(|_| timeline.sent(ms(at)));
+                (0..n).for_each(|_| timeline.ended(ms(at), true, Outcome::Ok));
+            }
+            timeline.close(ms(100));
+            timeline
+        };
+        let mut both = Timeline::default();
+        both.beside(&of(9, 1));
+        both.beside(&of(2, 7));
+        assert_eq!(levels(&both), [(16, 16)], "no less than the 11 that were in flight at 10 ms");
+        assert_eq!(both.cells()[0].sent, 19);
+    }
+}

@@ -1,0 +1,115 @@
+//! When connections are opened, and whose doing it is when there are too few.
+
+use unblink_core::dispatch::{
+    Action, Actions, ConnId, ConnectTimes, Dispatch, Event, OPENS_PER_TICK_MAX, Policy, Pool,
+};
+use unblink_core::load::{Closed, ClosedShare};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::{Answer, Bank, Recorder};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::share::Share;
+use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
+use unblink_core::time::{Instant, Nanos};
+
+const TIMEOUT: Nanos = Nanos::from_secs(10);
+const START: Instant = Instant(1_000_000_000);
+const ANSWER: Answer = Answer { failure: None, status: 200, first_byte: START, reusable: true };
+
+/// A thousand users who all ask at once, and a worker that is told of everything at one moment.
+struct Worker {
+    dispatch: Dispatch<Closed>,
+    recorder: Recorder,
+    actions: Actions,
+}
+
+impl Worker {
+    fn new() -> Worker {
+        let policy = Policy {
+            pool: Pool::Auto { max: 10_000 },
+            timeout: TIMEOUT,
+            drain: TIMEOUT,
+            idempotent: vec![true],
+            grain: None,
+        };
+        let mut dispatch = Dispatch::new(policy);
+        dispatch.start(Closed::new(ClosedShare {
+            users: 1_000,
+            think: Nanos::ZERO,
+            ramp_up: Nanos::ZERO,
+            start: START,
+            end: START + Nanos::from_secs(60),
+            measured_from: START,
+            limit: u64::MAX,
+            share: Share::WHOLE,
+        }));
+        let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
+        recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
+        Worker { dispatch, recorder, actions: Actions::new() }
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.dispatch.handle(START, event, &mut self.actions, &mut self.recorder);
+        for i in 0..self.actions.len() {
+            if let Action::Send { conn, .. } = self.actions[i] {
+                let mut none = Actions::new();
+                self.dispatch.handle(START, Event::Sent(conn), &mut none, &mut self.recorder);
+            }
+        }
+    }
+
+    /// The connections that a tick asks for.
+    fn tick(&mut self) -> Vec<ConnId> {
+        self.actions.clear();
+        self.tell(Event::Tick);
+        let opened = (0..self.actions.len()).filter_map(|i| match self.actions[i] {
+            Action::Open(id) => Some(id),
+            _ => None,
+        });
+        opened.collect()
+    }
+}
+
+#[test]
+fn a_turn_full_of_answers_opens_one_connection() {
+    let mut worker = Worker::new();
+    let mut open = worker.tick();
+    assert_eq!(open.len(), OPENS_PER_TICK_MAX, "at full speed while nothing comes free, as in a stall");
+    open.extend(worker.tick());
+    for &id in &open {
+        worker.tell(Event::Connected(id, ConnectTimes { connect: Nanos(1), tls: None }));
+    }
+    assert_eq!(worker.tick().len(), OPENS_PER_TICK_MAX, "a connection that was opened is no answer");
+    for (answers, opens) in [(1, 15), (10, 6), (15, 1), (32, 1), (0, 16)] {
+        open.iter().take(answers).for_each(|&id| worker.tell(Event::Answered(id, ANSWER)));
+        assert_eq!(worker.tick().len(), opens, "after {answers} answers");
+    }
+}
+
+/// The target accepts nothing for the whole run: no connection of the pool is ever in use.
+#[test]
+fn a_pool_that_is_never_accepted_is_not_too_small() {
+    for max in [1, 64, 20_000] {
+        let phases = vec![Phase::hold(Rate::per_second(1_000), Nanos::from_secs(5))];
+        let plan = Plan::new(PlanSpec {
+            load: LoadSpec::Open { phases, process: Process::Even },
+            warmup: Nanos::ZERO,
+            limit: None,
+            timeout: Nanos::from_secs(1),
+            drain: None,
+            pool: Pool::Auto { max },
+            threads: 1,
+            idempotent: vec![true],
+            rate_cap: None,
+        })
+        .unwrap();
+        let never = Windows::once(Nanos::ZERO, Nanos::from_secs(3600));
+        let server = ServerSpec {
+            accept_stalled: vec![never],
+            ..ServerSpec::new(Service::Constant(Nanos::from_millis(10)))
+        };
+        let mut totals: Bank<u64> = Bank::new(1);
+        simulate(&plan, &WorldSpec::new(server), |interval| totals.add(&interval.bank));
+        let measured = totals.counters.measured;
+        assert_eq!((measured.timed_out_never_sent, measured.timed_out_pool_full), (5_000, 0), "of {max}");
+    }
+}

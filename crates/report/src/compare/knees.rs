@@ -1,0 +1,104 @@
+//! Two sides of searches in a terminal.
+
+use crate::compare::signed;
+use crate::format;
+use crate::terminal::Style;
+use crate::terminal::text::{Align, Paint, Screen, Span};
+use unblink_artifact::compare::{ComparedKnee, KneesDocument, Outcome};
+
+/// The answer, then every search.
+pub fn knees(doc: &KneesDocument, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if doc.simulated {
+        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+        screen.blank();
+    }
+    let (paint, word) = match doc.outcome {
+        Outcome::Regression => (Paint::Bad, "REGRESSION"),
+        Outcome::Improvement => (Paint::Good, "HIGHER"),
+        Outcome::NoRegression => (Paint::Good, "NO REGRESSION"),
+        Outcome::NoVerdict if !doc.same_environment => (Paint::Bold, "RATIO"),
+        Outcome::NoVerdict => (Paint::Finding, "NO VERDICT"),
+    };
+    screen.line(&[(paint, word.into())]);
+    screen.paragraph(0, Paint::Plain, &sentence(doc));
+    if !doc.same_environment {
+        screen.paragraph(
+            0,
+            Paint::Plain,
+            "The searches were made on different machines, so the ratio is that of target and machine together, and no verdict.",
+        );
+    }
+    screen.blank();
+    screen.labelled(Paint::Bold, "objective", &format!("{}, {} arrivals", doc.objective, doc.process));
+    table(&mut screen, doc);
+    screen.blank();
+    screen.marked(0, Paint::Dim, "·", &about(doc));
+    for (side, knee) in sides(doc) {
+        if let Some(why) = &knee.left_out {
+            screen.marked(0, Paint::Finding, "!", &format!("{side}, {}: left out, {why}.", knee.folder));
+        }
+    }
+    screen.finish()
+}
+
+fn sentence(doc: &KneesDocument) -> String {
+    let share = |ratio: f64| signed(ratio - 1.0);
+    let interval = match (doc.ratio_low, doc.ratio_high) {
+        (Some(low), Some(high)) => format!("{} to {}", share(low), share(high)),
+        (Some(low), None) => format!("{} or more", share(low)),
+        (None, Some(high)) => format!("{} or less", share(high)),
+        (None, None) => return "Nothing is known of how the two borders lie to each other.".into(),
+    };
+    match doc.ratio {
+        Some(ratio) => format!("The highest rate changed by {} ({interval}).", share(ratio)),
+        None => format!("The highest rate changed by {interval}."),
+    }
+}
+
+fn about(doc: &KneesDocument) -> String {
+    let least = format::percent(doc.effect_min);
+    match doc.p_value {
+        Some(p) => format!(
+            "Dealt out by chance, the searches would differ this much in {} of cases; above 1\u{a0}% that is no finding. \
+             The interval is Student's, of 95\u{a0}%. Less than {least} counts as none.",
+            format::percent(p)
+        ),
+        None => {
+            let is_five = doc.baseline.len().min(doc.candidate.len()) >= 5;
+            let hint = match is_five {
+                true => {
+                    "Were no search without a rate (--within, --at-least), the rates themselves would be compared."
+                }
+                false => "Five searches of each side know how much searches differ, and find less.",
+            };
+            format!(
+                "Decided by brackets, from the highest rate shown to be good to the lowest shown not to be (of three \
+                 searches or more, the middle ones): they must not meet. Less than {least} counts as none. {hint}"
+            )
+        }
+    }
+}
+
+fn sides(doc: &KneesDocument) -> impl Iterator<Item = (&'static str, &ComparedKnee)> {
+    let baseline = doc.baseline.iter().map(|knee| ("baseline", knee));
+    baseline.chain(doc.candidate.iter().map(|knee| ("candidate", knee)))
+}
+
+fn table(screen: &mut Screen, doc: &KneesDocument) {
+    screen.blank();
+    let header = ["", "highest rate", "good", "missed from", "begun (UTC)"];
+    let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
+    for (side, knee) in sides(doc) {
+        let rate = |per_s: Option<f64>| per_s.map_or("–".into(), format::rate);
+        rows.push(vec![
+            (Paint::Bold, side.into()),
+            (Paint::Response, rate(knee.rate_per_s)),
+            (Paint::Plain, rate(knee.good_per_s)),
+            (Paint::Plain, rate(knee.missed_from_per_s)),
+            (Paint::Dim, knee.started_at.get(..16).unwrap_or(&knee.started_at).replace('T', " ")),
+        ]);
+    }
+    let right = Align::Right;
+    screen.table(&[Align::Left, right, right, right, Align::Left], &rows);
+}

@@ -1,0 +1,94 @@
+//! What the cells of an interval must say: counts by time, and the highest levels, from the log.
+
+use super::hold;
+use super::recording::Snapshot;
+use unblink_core::record::{CELL_WIDTH, Cell, Outcome};
+use unblink_core::sim::ZERO;
+use unblink_core::time::Instant;
+
+/// What changes a level or a count.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    Due,
+    Sent,
+    Ended(bool, Outcome),
+}
+
+/// An interval's moments in the order of the log, and what was under way when it began.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Moments {
+    log: Vec<(Instant, Moment)>,
+    in_flight: i64,
+    backlog: i64,
+}
+
+impl Moments {
+    pub(super) fn due(&mut self, at: Instant) {
+        self.log.push((at, Moment::Due));
+    }
+
+    pub(super) fn sent(&mut self, at: Instant) {
+        self.log.push((at, Moment::Sent));
+    }
+
+    pub(super) fn ended(&mut self, at: Instant, was_sent: bool, outcome: Outcome) {
+        self.log.push((at, Moment::Ended(was_sent, outcome)));
+    }
+
+    /// Holds the cells of `snapshot` against the log. Returns the next interval's beginning.
+    pub(super) fn check(&self, snapshot: &Snapshot) -> Result<Moments, String> {
+        let cells = &snapshot.cells;
+        let length = snapshot.length.0.div_ceil(CELL_WIDTH.0).max(1) as usize;
+        hold!(cells.len() == length, "{} cells of an interval of {:?}", cells.len(), snapshot.length);
+        // What a turn did after the interval's end belongs to its last cell.
+        let place = |at: Instant| {
+            let offset = at.since(ZERO + snapshot.start).0;
+            ((offset / CELL_WIDTH.0) as usize).min(length - 1)
+        };
+        let mut expected = vec![Cell::default(); length];
+        let mut changes = vec![(0i64, 0i64); length];
+        let (mut in_flight, mut backlog) = (self.in_flight, self.backlog);
+        for &(at, moment) in &self.log {
+            let (cell, change) = (&mut expected[place(at)], &mut changes[place(at)]);
+            let (flight, waiting) = match moment {
+                Moment::Due => (0, 1),
+                Moment::Sent => (1, -1),
+                Moment::Ended(was_sent, _) => (-i64::from(was_sent), -i64::from(!was_sent)),
+            };
+            in_flight += flight;
+            backlog += waiting;
+            change.0 += flight;
+            change.1 += waiting;
+            // Where a level falls it was higher before.
+            if flight > 0 {
+                cell.in_flight_max = cell.in_flight_max.max(in_flight as u64);
+            }
+            if waiting > 0 {
+                cell.backlog_max = cell.backlog_max.max(backlog as u64);
+            }
+            match moment {
+                Moment::Due => cell.due += 1,
+                Moment::Sent => cell.sent += 1,
+                Moment::Ended(was_sent, _) if was_sent => cell.ended_sent += 1,
+                Moment::Ended(..) => cell.ended_unsent += 1,
+            }
+            match moment {
+                Moment::Due | Moment::Sent => {}
+                Moment::Ended(_, Outcome::Ok) => cell.ok += 1,
+                Moment::Ended(_, Outcome::Failed(_)) => cell.failed += 1,
+                Moment::Ended(_, Outcome::TimedOut) => cell.timed_out += 1,
+                Moment::Ended(_, Outcome::Unfinished | Outcome::Unsent) => {}
+            }
+        }
+        let mut levels = (self.in_flight, self.backlog);
+        for (i, (cell, change)) in expected.iter_mut().zip(changes).enumerate() {
+            cell.in_flight_max = cell.in_flight_max.max(levels.0 as u64);
+            cell.backlog_max = cell.backlog_max.max(levels.1 as u64);
+            hold!(*cell == cells[i], "cell {i} should be {cell:?} and is {:?}", cells[i]);
+            levels.0 += change.0;
+            levels.1 += change.1;
+        }
+        hold!(levels == (in_flight, backlog), "levels end at {levels:?}, not at {in_flight} and {backlog}");
+        Ok(Moments { log: Vec::new(), in_flight, backlog })
+    }
+}
