@@ -64,7 +64,7 @@ test: lint ## everything that CI runs
 	@tools/setup test
 	cargo build --workspace --all-targets --locked
 	UNBLINK_BIN=$(TARGET)/debug/unblink $(TARGET)/debug/xtask check
-	UNBLINK_BIN=$(TARGET)/debug/unblink cargo test --workspace --locked --no-fail-fast
+	UNBLINK_BIN=$(TARGET)/debug/unblink tools/test
 	@echo 'make test: everything passed'
 
 check-oracle: build ## measured percentiles beside the exact ones, 18 minutes (ORACLE='--runs 1 stall': less)

@@ -140,14 +140,3 @@ fn a_client_that_was_stopped_fails_nobody() {
         said.assert_accounts();
     }
 }
-
-/// A million a second for a second is more than any client of one thread sends.
-#[test]
-fn load_that_was_never_sent_counts_against_the_generator() {
-    let (place, server) = (Place::new(), Hostile::start(|_| Act::Answer(ok())));
-    let flags =
-        ["-R", "1000000", "-d", "1s", "--timeout", "1s", "-t", "1", "-c", "auto:200", "--slo", "errors < 1%"];
-    let said = place.measure(&[&[server.url().as_str()], &flags[..]].concat());
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert_eq!(said.at("/validity/status"), "invalid", "{said:?}");
-}
