@@ -1,6 +1,7 @@
 //! The test of the process of arrivals, over simulated runs: how often it accuses a good one, and that it
 //! finds a bad one.
 
+use std::sync::Arc;
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase};
 use unblink_core::record::{ArrivalSample, SampleBlocks, SampledArrival};
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
@@ -9,12 +10,11 @@ use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
 /// A run of `phases` whose arrivals are sent `late` after they were due.
 fn run(phases: &[Phase], process: Process, mut late: impl FnMut(Nanos) -> Nanos) -> ArrivalSample {
-    let schedule = Schedule::new(phases, process, u64::MAX);
-    let per_s = schedule.expected_before(schedule.end()) as f64 / schedule.end().as_secs_f64();
-    let blocks = SampleBlocks::new(0, per_s);
+    let schedule = Arc::new(Schedule::new(phases, process, u64::MAX));
+    let mut blocks = SampleBlocks::new(schedule.clone(), Nanos::ZERO, schedule.end());
     let (mut cursor, mut recorded) = (Cursor::new(&schedule, 0, 1), ArrivalSample::default());
     while let Some((index, intended)) = cursor.next(&schedule) {
-        if let Some(block) = blocks.block_of(index) {
+        if let Some(block) = blocks.block_of(intended) {
             let sent = Instant((intended + late(intended)).0);
             recorded.push(SampledArrival { block, index, intended: Instant(intended.0), sent });
         }

@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::time::Instant as WallClock;
-use unblink_core::load::Arrival;
+use unblink_core::arrival::Arrival;
 use unblink_core::record::{Answer, Bank, Flight, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
@@ -28,7 +28,7 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
         let intended = Instant(index * GAP_NS % SECOND_NS);
         let sent = intended + Nanos(late[place]);
         let now = sent + Nanos(service[place]);
-        let arrival = Arrival::scheduled(index, intended);
+        let arrival = Arrival::single(index, 0, intended);
         let flight = black_box(Flight { arrival, noticed: intended, sent: Some(sent), ..Flight::default() });
         let answer = black_box(Answer { failure: None, status: 200, first_byte: now, reusable: true });
         if record {

@@ -4,11 +4,14 @@
 //! The real engine and any simulator drive the same [`dispatch::Dispatch`] and the same
 //! [`record::Recorder`].
 
+pub mod arrival;
 pub mod dispatch;
 pub mod failure;
 pub mod heat;
 pub mod load;
+pub mod outcome;
 pub mod plan;
+mod random;
 pub mod rate;
 pub mod record;
 pub mod schedule;

@@ -262,7 +262,7 @@ impl Plan {
 
     /// Arrivals of an open load before `from`, and from there until just before `to`.
     pub fn scheduled(&self, from: Nanos, to: Nanos) -> Option<Scheduled> {
-        let [warmup, all] = self.schedule()?.counts_before([from.min(to), to]);
+        let [warmup, all] = self.schedule()?.counts_before(Share::WHOLE, [from.min(to), to]);
         Some(Scheduled { warmup, measured: all - warmup })
     }
 
@@ -304,10 +304,7 @@ impl Plan {
     /// Which arrivals are kept to test the process of an open load by.
     pub fn sample_blocks(&self) -> Option<SampleBlocks> {
         let schedule = self.schedule.as_ref()?;
-        let first = schedule.expected_before(self.measured_from());
-        let measured = schedule.expected_before(self.load_length) - first;
-        let seconds = (self.load_length - self.measured_from()).as_secs_f64();
-        Some(SampleBlocks::new(first, measured as f64 / seconds.max(1.0)))
+        Some(SampleBlocks::new(schedule.clone(), self.measured_from(), self.load_length))
     }
 
     fn share_of(&self, shard: u32) -> Share {
@@ -317,7 +314,7 @@ impl Plan {
     /// Worker `shard`'s open load, if the load is open.
     pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
         let schedule = self.schedule.as_ref()?;
-        Some(Open::new(schedule.clone(), start, self.share_of(shard)))
+        Some(Open::new(schedule.clone(), start, self.share_of(shard), self.spec.idempotent.len()))
     }
 
     /// Worker `shard`'s users, if the load is closed.
@@ -332,6 +329,7 @@ impl Plan {
             measured_from: start + self.measured_from(),
             limit: self.spec.limit.unwrap_or(u64::MAX),
             share: self.share_of(shard),
+            operations: self.spec.idempotent.len(),
         }))
     }
 

@@ -1,6 +1,8 @@
 //! Which arrivals of a load are whose, when several workers offer it together.
 
-/// A worker's share of a load: of each group of `of` consecutive arrivals one.
+use crate::random::mixed;
+
+/// A worker's share of a load: of Poisson arrivals whole streams, of even ones one in each group of `of` consecutive ones.
 ///
 /// Which one is drawn anew for each group. Were it always the same, whatever repeats itself in the load (the requests of
 /// a run are sent in turn) could fall in step with the workers: with two of each, every worker would send one request only.
@@ -18,7 +20,7 @@ impl Share {
     /// All of it.
     pub const WHOLE: Share = Share { first: 0, of: 1 };
 
-    /// The number in the load of this share's arrival in group `group`.
+    /// Of even arrivals, the number in the load of this share's arrival in group `group`.
     pub fn in_group(self, group: u64) -> u64 {
         let of = u64::from(self.of);
         if of == 1 {
@@ -26,19 +28,17 @@ impl Share {
         }
         group * of + (u64::from(self.first) + turn(group, of)) % of
     }
+
+    /// How many even arrivals of this share have a number below `end`.
+    pub(crate) fn count_before(self, end: u64) -> u64 {
+        let group = end / u64::from(self.of);
+        group + u64::from(self.in_group(group) < end)
+    }
 }
 
 /// 0 to `of` − 1, each as likely: the upper half of a product takes the place of a division.
 fn turn(group: u64, of: u64) -> u64 {
     ((u128::from(mixed(group)) * u128::from(of)) >> 64) as u64
-}
-
-/// A number's place in the sequence of SplitMix64 (Steele, Lea and Flood, 2014).
-fn mixed(n: u64) -> u64 {
-    let z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -54,12 +54,6 @@ mod tests {
             all.sort_unstable();
             assert!(all.iter().enumerate().all(|(k, &index)| k as u64 == index), "of {of}");
         }
-    }
-
-    /// The first outputs of SplitMix64 from the state 0, as published with it.
-    #[test]
-    fn the_authors_own_test_vectors() {
-        assert_eq!([mixed(0), mixed(1)], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
     }
 
     /// Requests in turn fall to each worker in their own shares: within 4σ, for every number of both.

@@ -14,7 +14,7 @@ fn whoever_waited_for_the_pool_until_little_time_was_left_was_shed() {
     let shed = |pool_full: bool, sent_after: Option<u64>| {
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), timeout);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(10));
-        let arrival = unblink_core::load::Arrival::scheduled(0, START);
+        let arrival = unblink_core::arrival::Arrival::single(0, 0, START);
         let sent = sent_after.map(|ms| START + Nanos::from_millis(ms));
         let flight = Flight { arrival, sent, pool_full, ..Flight::default() };
         recorder.timed_out(&flight, 0, 0, START + timeout + Nanos(1));

@@ -41,6 +41,7 @@ impl Worker {
             measured_from: START,
             limit: u64::MAX,
             share: Share::WHOLE,
+            operations: 1,
         }));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));

@@ -10,7 +10,6 @@ mod conn;
 pub mod expect;
 pub mod job;
 pub mod limits;
-mod merge;
 mod pace;
 pub mod pacing;
 pub mod preflight;

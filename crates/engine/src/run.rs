@@ -4,10 +4,9 @@ use crate::addresses::AddressCounts;
 use crate::awake::Awake;
 use crate::clock::{Clock, WallTime};
 use crate::job::Job;
-use crate::merge::Merger;
 use crate::pacing::Pacing;
 use crate::priority::{Background, Priority};
-use crate::worker::{Channels, Handed, Worker, WorkerEnd};
+use crate::worker::{Channels, Worker, WorkerEnd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -18,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::Load;
-use unblink_core::record::{Bank, Interval};
+use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
 
 /// From "all workers are ready" to the schedule's zero.

@@ -20,7 +20,7 @@ use unblink_core::dispatch::{
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
-use unblink_core::record::{Bank, Gauges, Recorder};
+use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
 /// How often recorders are handed over.
@@ -37,19 +37,6 @@ const UNREAD_PER_TURN: usize = 4;
 
 /// An attempt to connect that was under way for so long when the run ended had no answer.
 const SILENT_FROM: Nanos = Nanos(SECOND_NS);
-
-/// A filled bank on its way to the control thread.
-pub(crate) struct Handed {
-    pub(crate) worker: usize,
-    /// Where it ends, after the schedule's zero.
-    pub(crate) to: Nanos,
-    pub(crate) bank: Box<Bank<u32>>,
-    pub(crate) gauges: Gauges,
-    /// It covers more than one interval: no empty bank was there at the boundary.
-    pub(crate) double: bool,
-    /// The worker has finished.
-    pub(crate) last: bool,
-}
 
 /// What a worker says when it is done.
 #[derive(Debug, Default)]

@@ -1,9 +1,9 @@
 //! When arrivals should start, from the definition of the schedule and from the rules of a closed population.
 
 use super::hold;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::{Cursor, Phase, Process, Schedule};
+use unblink_core::schedule::{Cursor, Phase, Process, STREAMS, Schedule};
 use unblink_core::share::Share;
 use unblink_core::sim::{Part, ZERO};
 use unblink_core::time::{Instant, Nanos};
@@ -11,9 +11,20 @@ use unblink_core::time::{Instant, Nanos};
 /// Λ is compared in halves of a millionth of a millionth of a request, times the phase's length.
 const UNITS_PER_REQUEST: i128 = 2_000_000_000_000;
 
+/// An arrival that falls due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    pub(super) index: u64,
+    pub(super) operation: u32,
+    pub(super) intended: Instant,
+    /// It is its user's first.
+    pub(super) begins: bool,
+}
+
 /// The arrivals of one worker, in order.
 pub(super) struct Arrivals {
     source: Source,
+    operations: u64,
     /// Nothing falls due then or later.
     pub(super) end: Instant,
     /// What is intended before is warm-up.
@@ -24,13 +35,14 @@ enum Source {
     Open {
         left: std::vec::IntoIter<(u64, Instant)>,
         next: Option<(u64, Instant)>,
+        process: Process,
     },
     Closed {
-        beginners: BTreeMap<Instant, u64>,
-        thinking: BTreeMap<Instant, u64>,
+        /// By when they begin, and come again: (user, number of the request).
+        beginners: BTreeMap<Instant, VecDeque<(u64, u64)>>,
+        thinking: BTreeMap<Instant, VecDeque<(u64, u64)>>,
         think: Nanos,
-        share: Share,
-        begun: u64,
+        users: u64,
         measured_left: u64,
     },
 }
@@ -39,15 +51,19 @@ impl Arrivals {
     pub(super) fn new(plan: &Plan, part: Part) -> Result<Arrivals, String> {
         let mut measured_from = ZERO + plan.spec().warmup;
         let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
-        let share = Share { first: part.worker, of: plan.threads() };
         let (source, end) = match (&plan.spec().load, plan.schedule()) {
             (LoadSpec::Open { .. }, Some(schedule)) => {
                 let all = intended_times(plan, schedule)?;
-                let is_mine = |index: u64| share.in_group(index / workers) == index;
+                let process = schedule.process();
+                let share = Share { first: part.worker, of: plan.threads() };
+                let is_mine = |index: u64| match process {
+                    Process::Even => share.in_group(index / workers) == index,
+                    Process::Poisson { .. } => index % STREAMS % workers == worker,
+                };
                 let mine = all.into_iter().filter(|(index, _)| is_mine(*index));
                 let mut left = mine.map(|(index, d)| (index, ZERO + d)).collect::<Vec<_>>().into_iter();
                 let next = left.next();
-                (Source::Open { left, next }, ZERO + schedule.end())
+                (Source::Open { left, next, process }, ZERO + schedule.end())
             }
             (LoadSpec::Closed { users, think, ramp_up, duration }, _) => {
                 measured_from = measured_from + *ramp_up;
@@ -57,14 +73,13 @@ impl Arrivals {
                     ZERO + Nanos(at as u64)
                 };
                 let limit = plan.spec().limit.unwrap_or(u64::MAX);
-                let mut beginners = BTreeMap::new();
-                mine.for_each(|user| *beginners.entry(begin(user)).or_default() += 1);
+                let mut beginners = BTreeMap::<_, VecDeque<_>>::new();
+                mine.for_each(|user| beginners.entry(begin(user)).or_default().push_back((user, 0)));
                 let source = Source::Closed {
                     beginners,
                     thinking: BTreeMap::new(),
                     think: *think,
-                    share,
-                    begun: 0,
+                    users: u64::from(*users),
                     measured_left: limit / workers + u64::from(worker < limit % workers),
                 };
                 (source, measured_from + *duration)
@@ -72,46 +87,52 @@ impl Arrivals {
             _ => return Err("an open load has no schedule".to_string()),
         };
         let end = part.stop.map_or(end, |stop| end.min(ZERO + stop));
-        Ok(Arrivals { source, end, measured_from })
+        let operations = plan.spec().idempotent.len() as u64;
+        Ok(Arrivals { source, operations, end, measured_from })
     }
 
     pub(super) fn is_measured(&self, intended: Instant) -> bool {
         intended >= self.measured_from
     }
 
-    /// The next arrival if it falls due at `until` or before: its index, its intended time, and whether it is its
-    /// user's first.
-    pub(super) fn next_due(&mut self, until: Instant) -> Option<(u64, Instant, bool)> {
+    /// The next arrival if it falls due at `until` or before.
+    pub(super) fn next_due(&mut self, until: Instant) -> Option<Due> {
+        let operations = self.operations;
+        let in_turn = |n: u64| (n % operations) as u32;
         match &mut self.source {
-            Source::Open { left, next } => {
-                let due = next.filter(|&(_, d)| d <= until && d < self.end)?;
+            Source::Open { left, next, process } => {
+                let (index, intended) = next.filter(|&(_, d)| d <= until && d < self.end)?;
                 *next = left.next();
-                Some((due.0, due.1, false))
+                let operation = in_turn(match process {
+                    Process::Even => index,
+                    Process::Poisson { .. } => index % STREAMS + index / STREAMS,
+                });
+                Some(Due { index, operation, intended, begins: false })
             }
-            Source::Closed { beginners, thinking, share, begun, measured_left, .. } => {
+            Source::Closed { beginners, thinking, users, measured_left, .. } => {
                 let earliest =
-                    |users: &BTreeMap<Instant, u64>| users.keys().next().map_or(Instant(u64::MAX), |&at| at);
+                    |users: &BTreeMap<Instant, _>| users.keys().next().map_or(Instant(u64::MAX), |&at| at);
                 let begins = earliest(beginners) <= earliest(thinking);
                 let mut first = if begins { beginners } else { thinking }.first_entry()?;
                 let intended = *first.key();
                 if *measured_left == 0 || intended > until || intended >= self.end {
                     return None;
                 }
-                *first.get_mut() -= 1;
-                if *first.get() == 0 {
+                let (user, step) = first.get_mut().pop_front()?;
+                if first.get().is_empty() {
                     first.remove();
                 }
                 *measured_left -= u64::from(intended >= self.measured_from);
-                *begun += 1;
-                Some((share.in_group(*begun - 1), intended, begins))
+                Some(Due { index: step * *users + user, operation: in_turn(user + step), intended, begins })
             }
         }
     }
 
     /// The user of an arrival has its answer, or has given up.
-    pub(super) fn ended(&mut self, now: Instant) {
-        if let Source::Closed { thinking, think, .. } = &mut self.source {
-            *thinking.entry(now + *think).or_default() += 1;
+    pub(super) fn ended(&mut self, index: u64, now: Instant) {
+        if let Source::Closed { thinking, think, users, .. } = &mut self.source {
+            let next = (index % *users, index / *users + 1);
+            thinking.entry(now + *think).or_default().push_back(next);
         }
     }
 }
@@ -120,7 +141,14 @@ impl Arrivals {
 fn intended_times(plan: &Plan, schedule: &Schedule) -> Result<Vec<(u64, Nanos)>, String> {
     let mut cursor = Cursor::new(schedule, 0, 1);
     let all: Vec<(u64, Nanos)> = std::iter::from_fn(|| cursor.next(schedule)).collect();
-    hold!(all.iter().enumerate().all(|(k, (index, _))| k as u64 == *index), "an index is left out");
+    // Even arrivals are one stream, and Poisson's 1,024; the arrivals of each have their numbers in order.
+    let streams = if schedule.process() == Process::Even { 1 } else { STREAMS };
+    let mut ordinals = vec![0; streams as usize];
+    for (index, _) in &all {
+        let ordinal = &mut ordinals[(index % streams) as usize];
+        hold!(index / streams == *ordinal, "{index} comes as number {ordinal} of its stream");
+        *ordinal += 1;
+    }
     hold!(all.is_sorted_by_key(|(_, d)| *d), "intended times go back");
     let spec = plan.spec();
     let warm = all.partition_point(|(_, d)| *d < spec.warmup) as u64;

@@ -2,7 +2,7 @@
 //! dispatcher must never do: two requests on one connection, more connections than the pool has, a request
 //! before its time or out of turn, one left waiting beside a usable connection.
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, Due};
 use super::hold;
 use super::interval::Tally;
 use super::timeline::Moments;
@@ -12,8 +12,9 @@ use unblink_core::dispatch::{
     SENDS_PER_CALL_MAX,
 };
 use unblink_core::failure::FailureKind;
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::record::{Answer, Outcome};
+use unblink_core::record::Answer;
 use unblink_core::sim::{Part, Sight, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
@@ -79,6 +80,8 @@ struct Turn {
     opens: usize,
     actions: usize,
     looked: bool,
+    /// Waiting arrivals expire in this turn, after the flights, of which the client speaks first.
+    expires: bool,
     over: bool,
     /// A request was given up before its timeout, as it may be in the last turn alone.
     gave_up: bool,
@@ -165,7 +168,7 @@ impl<'a> Books<'a> {
         self.turn = Turn { now, at: now, ..Turn::default() };
         self.turns.push(now);
         match *event {
-            Event::Tick => self.expire_waiting(),
+            Event::Tick => self.turn.expires = true,
             Event::Connected(id, times) => {
                 if let Some(State::Opening(since)) = self.state_of(id) {
                     hold!(times.connect <= now.since(since), "connected in {:?}, too soon", times.connect);
@@ -187,20 +190,22 @@ impl<'a> Books<'a> {
     /// Once in a turn, after the ends that come of the event itself, the client looks for what has fallen due.
     fn look(&mut self) {
         if !std::mem::replace(&mut self.turn.looked, true) {
+            if self.turn.expires {
+                self.expire_waiting();
+            }
             self.take_note_of_due(self.turn.now);
         }
     }
 
     /// Arrivals that fall due at `until` or before are waiting from now on.
     pub(super) fn take_note_of_due(&mut self, until: Instant) {
-        while let Some((index, intended, begins)) = self.arrivals.next_due(until) {
-            let operations = self.plan.spec().idempotent.len() as u64;
+        while let Some(Due { index, operation, intended, begins }) = self.arrivals.next_due(until) {
             let measured = self.arrivals.is_measured(intended);
             self.waiting.push_back(self.entries.len());
             let entry = Entry {
                 index,
                 intended,
-                operation: (index % operations) as u32,
+                operation,
                 measured,
                 begins,
                 sent: None,
@@ -446,7 +451,7 @@ impl<'a> Books<'a> {
         let entry = &mut self.entries[place];
         entry.end = Some(End { at: self.turn.now, outcome, status, slot });
         self.tally.ended(place, entry);
-        self.arrivals.ended(self.turn.now);
+        self.arrivals.ended(entry.index, self.turn.now);
     }
 
     /// When the client last looked at the clock.

@@ -8,8 +8,9 @@ use super::percentiles;
 use super::recording::Recording;
 use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::LoadSpec;
-use unblink_core::record::{Bank, Outcome, RECORDABLE_MAX, Series, Track};
+use unblink_core::record::{Bank, RECORDABLE_MAX, Series, Track};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 

@@ -4,8 +4,9 @@ use super::books::{Books, Entry};
 use super::hold;
 use super::recording::Snapshot;
 use super::timeline::Moments;
+use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcome, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
+    Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
 };
 use unblink_core::sim::ZERO;
 use unblink_core::time::{Instant, Nanos};

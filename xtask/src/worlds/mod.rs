@@ -24,8 +24,8 @@ use books::Books;
 use generate::Case;
 use recording::{Entry, Recording, record};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::record::Outcome;
 use unblink_core::sim::{GeneratorSpec, Part, ZERO};
 use unblink_core::time::{Instant, Nanos};
 

@@ -2,7 +2,8 @@
 
 use super::hold;
 use super::recording::Snapshot;
-use unblink_core::record::{CELL_WIDTH, Cell, Outcome};
+use unblink_core::outcome::Outcome;
+use unblink_core::record::{CELL_WIDTH, Cell};
 use unblink_core::sim::ZERO;
 use unblink_core::time::Instant;
 

@@ -18,7 +18,7 @@ use crate::thresholds::{
     ARRIVAL_CORRELATION_MIN, ARRIVAL_CORRELATION_SIGMAS, ARRIVAL_DISTANCE_MIN, ARRIVAL_GAPS_MIN,
     ARRIVAL_OFF_THE_LINE_MAX, ARRIVAL_P_VALUE_MAX, ARRIVAL_SEND_TOLERANCE,
 };
-use unblink_core::record::{ArrivalSample, SampledArrival};
+use unblink_core::record::{ArrivalSample, BLOCK_ARRIVALS, SampledArrival};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
 /// How arrivals are said to lie around the shape.
@@ -76,7 +76,10 @@ impl ArrivalProcess {
         if arrivals.len() < 2 {
             return None;
         }
-        let runs: Vec<&[SampledArrival]> = arrivals.chunk_by(|a, b| b.index == a.index + 1).collect();
+        // A window that ends with a gap has a longer one than most; so each block is tested up to an arrival, not to a time.
+        let blocks = arrivals.chunk_by(|a, b| a.block == b.block);
+        let whole = blocks.filter(|block| block.len() >= BLOCK_ARRIVALS as usize);
+        let runs: Vec<&[SampledArrival]> = whole.map(|block| &block[..BLOCK_ARRIVALS as usize]).collect();
         let test = |at: fn(&SampledArrival) -> Instant, tolerance| match claimed {
             ClaimedProcess::Even => None,
             ClaimedProcess::Poisson => test_gaps(&runs, at, tolerance, shape),

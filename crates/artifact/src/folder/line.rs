@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{COLUMNS_MAX, HeatGrid, ROWS};
+use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcome, Outcomes,
-    STATUS_COUNT, STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
+    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcomes, STATUS_COUNT,
+    STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -63,6 +64,9 @@ pub(super) struct IntervalLine {
     /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     arrivals: Vec<(u64, u64, u64, u64)>,
+    /// Of every how many blocks of them one is kept; 0 where nothing was left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    arrivals_spacing: u64,
 }
 
 /// What a histogram does not hold exactly.
@@ -237,6 +241,7 @@ impl IntervalLine {
             timeline: MomentsLine::of(&bank.timeline),
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
             arrivals: bank.sample.as_slice().iter().map(arrival_fields).collect(),
+            arrivals_spacing: Some(bank.sample.spacing()).filter(|&spacing| spacing > 1).unwrap_or(0),
         }
     }
 
@@ -309,6 +314,7 @@ impl IntervalLine {
             let sent = intended + Nanos(lag_ns);
             interval.bank.sample.push(SampledArrival { block, index, intended, sent });
         }
+        interval.bank.sample.thin_to(self.arrivals_spacing);
         Ok(())
     }
 }

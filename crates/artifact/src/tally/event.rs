@@ -2,7 +2,8 @@
 
 use super::Tally;
 use unblink_core::heat::{BINS, CENSORED_ROW, bin_edge_ns};
-use unblink_core::record::{Outcome, Series};
+use unblink_core::outcome::Outcome;
+use unblink_core::record::Series;
 use unblink_core::time::{Nanos, SECOND_NS};
 
 /// From when to when the answers of an event were recorded.

@@ -41,8 +41,9 @@ use soak::Watches;
 use std::collections::BTreeMap;
 use timeline::Moments;
 use transient::Settled;
+use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    Bank, Interval, OperationTracks, Outcome, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
+    Bank, Interval, OperationTracks, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
 };
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 

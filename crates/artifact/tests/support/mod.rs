@@ -1,6 +1,7 @@
 //! Runs that never happened: intervals from a seed.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
+use std::sync::Arc;
 use unblink_artifact::document::{
     Environment, FailedAttempts, Load, LoadModel, LoadPhase, RunStatus, Target, Tool, WorkerPriority,
 };
@@ -9,12 +10,13 @@ use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
+use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, CELL_WIDTH, Cell, Gauges, Interval, Outcome, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival,
-    Series, SlowArrival,
+    Bank, CELL_WIDTH, Cell, Gauges, Interval, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival, Series,
+    SlowArrival,
 };
-use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos, SECOND_NS};
 
@@ -212,6 +214,9 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             gauges: Gauges { connections: 4, connections_peak: 4 + i.min(3), ..Gauges::default() },
         })
         .collect();
+    let hold = [Phase::hold(Rate::per_second(RATE), Nanos::from_secs(all))];
+    let schedule = Arc::new(Schedule::new(&hold, Process::Even, u64::MAX));
+    let mut blocks = SampleBlocks::new(schedule, Nanos::from_secs(warmup_s), Nanos::from_secs(all));
     for k in 0..all * RATE {
         let second = k / RATE;
         let intended = Nanos(k * SECOND_NS / RATE);
@@ -233,8 +238,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.track_mut(Series::SendLag).record(Nanos(lag));
             bank.track_mut(Series::GeneratorLate).record(Nanos(lag));
             bank.counters.lag.generator_ns += lag;
-            let blocks = SampleBlocks::new(warmup_s * RATE, RATE as f64);
-            if let Some(block) = blocks.block_of(k) {
+            if let Some(block) = blocks.block_of(intended) {
                 let intended = Instant(intended.0);
                 bank.sample.push(SampledArrival { block, index: k, intended, sent: intended + Nanos(lag) });
             }

@@ -5,8 +5,9 @@ use super::{
     Action, Actions, CloseKind, Dispatch, EXPIRIES_PER_CALL_MAX, IDLE_CLOSED_PER_TICK_MAX, IDLE_MAX, Pool,
     TIMEOUTS_PER_CALL_MAX,
 };
+use crate::arrival::Arrival;
 use crate::failure::FailureKind;
-use crate::load::{Arrival, Load};
+use crate::load::Load;
 use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 
@@ -18,18 +19,19 @@ impl<L: Load> Dispatch<L> {
     /// `flight` ended without an answer: it failed, or (without a kind) the run ended first. If it had taken too
     /// long already it is timed out, whatever else befell it before anyone looked.
     pub(super) fn end_unanswered(
-        &self,
+        &mut self,
         flight: &Flight,
         slot: u32,
         failed: Option<FailureKind>,
         now: Instant,
         rec: &mut Recorder,
     ) {
-        match failed {
+        let outcome = match failed {
             _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, slot, 0, now),
             Some(kind) => rec.failed(flight, slot, kind, 0, now),
             None => rec.cut_off(flight, slot, now),
-        }
+        };
+        self.ended(flight, outcome, now);
     }
 
     pub(super) fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
@@ -38,8 +40,9 @@ impl<L: Load> Dispatch<L> {
             if slot == NONE || now.since(self.slab.at(slot).flight.arrival.intended) <= self.policy.timeout {
                 return;
             }
-            let flight = self.end_flight(slot, now);
-            rec.timed_out(&flight, slot, 0, now);
+            let flight = self.end_flight(slot);
+            let outcome = rec.timed_out(&flight, slot, 0, now);
+            self.ended(&flight, outcome, now);
             rec.counters().connections.closed_on_timeout += 1;
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
             self.slab.release(slot);
@@ -102,9 +105,9 @@ impl<L: Load> Dispatch<L> {
 
     /// A waiting arrival has timed out.
     pub(super) fn give_up_waiting(&mut self, flight: Flight, now: Instant, rec: &mut Recorder) {
-        self.user_ended(now);
         let flight = self.with_cause(flight, now);
-        rec.timed_out(&flight, 0, 0, now);
+        let outcome = rec.timed_out(&flight, 0, 0, now);
+        self.ended(&flight, outcome, now);
     }
 
     /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,

@@ -17,8 +17,10 @@ pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, 
 pub use opening::OPENS_PER_TICK_MAX;
 pub use slab::ConnId;
 
+use crate::arrival::Arrival;
 use crate::failure::FailureKind;
-use crate::load::{Arrival, Load};
+use crate::load::Load;
+use crate::outcome::Outcome;
 use crate::record::{Answer, Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
 use opening::OPENING_MIN;
@@ -43,11 +45,11 @@ pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
 /// Idle connections that one tick closes.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 
-/// Arrivals that were noticed late together: from number `first` to number `last`.
+/// Arrivals that were noticed late together: those intended from `first` to `last`.
 #[derive(Clone, Copy, Debug)]
 struct Overslept {
-    first: u64,
-    last: u64,
+    first: Instant,
+    last: Instant,
     noticed: Instant,
 }
 
@@ -231,7 +233,7 @@ impl<L: Load> Dispatch<L> {
     pub fn finish(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         while self.flights.head != NONE {
             let slot = self.flights.head;
-            let flight = self.end_flight(slot, now);
+            let flight = self.end_flight(slot);
             rec.counters().connections.closed_on_timeout += u64::from(self.is_late(&flight.arrival, now));
             self.end_unanswered(&flight, slot, None, now, rec);
             out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
@@ -243,7 +245,6 @@ impl<L: Load> Dispatch<L> {
             load.stop(Instant(0));
         }
         while let Some(flight) = self.take_waiting() {
-            self.user_ended(now);
             let flight = self.with_cause(flight, now);
             self.end_unanswered(&flight, 0, None, now, rec);
         }
@@ -286,8 +287,9 @@ impl<L: Load> Dispatch<L> {
             return;
         };
         self.answers += 1;
-        let flight = self.end_flight(slot, now);
-        rec.answered(&flight, slot, answer, now);
+        let flight = self.end_flight(slot);
+        let outcome = rec.answered(&flight, slot, answer, now);
+        self.ended(&flight, outcome, now);
         if answer.reusable {
             self.slab.at_mut(slot).reused = true;
             self.make_idle(slot, now);
@@ -309,16 +311,15 @@ impl<L: Load> Dispatch<L> {
             }
             State::Busy => {
                 let reused = self.slab.at(slot).reused;
-                let flight = self.end_flight_keeping_user(slot);
+                let flight = self.end_flight(slot);
                 self.slab.release(slot);
                 let idempotent =
-                    self.policy.idempotent.get(flight.operation as usize).copied().unwrap_or(false);
+                    self.policy.idempotent.get(flight.arrival.operation as usize).copied().unwrap_or(false);
                 let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
                 let again = reused && idempotent && died && !closing.answered && !flight.resent;
                 if again && !self.is_late(&flight.arrival, now) {
                     self.resend.push_back(Flight { resent: true, ..flight });
                 } else {
-                    self.user_ended(now);
                     self.end_unanswered(&flight, id.slot, Some(closing.kind), now, rec);
                 }
             }
@@ -359,14 +360,13 @@ impl<L: Load> Dispatch<L> {
     fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Some(load) = &mut self.load else { return };
         let mut stretch: Option<Overslept> = None;
-        let mut first_due = now;
         load.advance(until, |arrival| {
-            first_due = first_due.min(arrival.intended);
-            let first = stretch.map_or(arrival.index, |stretch| stretch.first);
-            stretch = Some(Overslept { first, last: arrival.index, noticed: now });
+            let first = stretch.map_or(arrival.intended, |stretch| stretch.first);
+            stretch = Some(Overslept { first, last: arrival.intended, noticed: now });
             rec.due(&arrival);
         });
         // Without room the rest is booked as waiting for a connection, which it may be.
+        let first_due = stretch.map_or(now, |stretch| stretch.first);
         let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
         if overslept && self.overslept.len() < OVERSLEPT_MAX {
             self.overslept.extend(stretch);
@@ -376,10 +376,10 @@ impl<L: Load> Dispatch<L> {
     /// When an arrival was first seen. Asked for in order.
     fn noticed(&mut self, arrival: &Arrival) -> Instant {
         while let Some(stretch) = self.overslept.front() {
-            if arrival.index < stretch.first {
+            if arrival.intended < stretch.first {
                 return arrival.intended;
             }
-            if arrival.index <= stretch.last {
+            if arrival.intended <= stretch.last {
                 return stretch.noticed;
             }
             self.overslept.pop_front();
@@ -396,8 +396,8 @@ impl<L: Load> Dispatch<L> {
         conn.state = State::Busy;
         conn.flight = flight;
         self.slab.insert_by_intended(&mut self.flights, slot);
-        let (operation, arrival) = (flight.operation, flight.arrival.index);
-        out.push(Action::Send { conn: self.slab.id(slot), operation, arrival });
+        let Arrival { operation, index, .. } = flight.arrival;
+        out.push(Action::Send { conn: self.slab.id(slot), operation, arrival: index });
     }
 
     fn total(&self) -> u32 {
@@ -443,30 +443,24 @@ impl<L: Load> Dispatch<L> {
         let load = self.load.as_mut()?;
         let arrival = load.head()?;
         load.pop();
-        let operations = self.policy.idempotent.len().max(1) as u64;
         let noticed = self.noticed(&arrival);
         Some(Flight {
             arrival,
             noticed,
-            operation: (arrival.index % operations) as u32,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
             pool_full: self.was_full_at(noticed) || self.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         })
     }
 
-    fn user_ended(&mut self, now: Instant) {
+    /// The load learns who ended and how: a user comes again.
+    fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
         if let Some(load) = &mut self.load {
-            load.ended(now);
+            load.ended(&flight.arrival, outcome, now);
         }
     }
 
-    fn end_flight(&mut self, slot: u32, now: Instant) -> Flight {
-        self.user_ended(now);
-        self.end_flight_keeping_user(slot)
-    }
-
-    fn end_flight_keeping_user(&mut self, slot: u32) -> Flight {
+    fn end_flight(&mut self, slot: u32) -> Flight {
         self.slab.unlink(&mut self.flights, slot);
         std::mem::take(&mut self.slab.at_mut(slot).flight)
     }

@@ -53,7 +53,6 @@ impl<L: Load> Dispatch<L> {
         // The attempt costs an arrival that still had time.
         self.expire_waiting(now, rec);
         if let Some(flight) = self.take_waiting() {
-            self.user_ended(now);
             let flight = Flight { unaccepted: !local, ..flight };
             self.end_unanswered(&flight, 0, Some(kind), now, rec);
         }

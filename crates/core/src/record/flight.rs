@@ -1,6 +1,6 @@
 //! An arrival on its way.
 
-use crate::load::Arrival;
+use crate::arrival::Arrival;
 use crate::time::{Instant, Nanos};
 
 /// An arrival that has been bound to a connection.
@@ -8,8 +8,6 @@ use crate::time::{Instant, Nanos};
 pub struct Flight {
     /// What and when.
     pub arrival: Arrival,
-    /// Which operation.
-    pub operation: u32,
     /// When the dispatcher first looked at the clock after the arrival had fallen due.
     pub noticed: Instant,
     /// Since when a usable connection was there.

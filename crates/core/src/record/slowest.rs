@@ -1,26 +1,11 @@
 //! The few slowest arrivals of an interval, so that a tail can be traced.
 
-use crate::failure::FailureKind;
+use crate::outcome::Outcome;
 use crate::time::{Instant, Nanos};
+use std::cmp::Reverse;
 
 /// How many are kept for each interval.
 pub const SLOWEST_KEPT: usize = 5;
-
-/// How an arrival ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Outcome {
-    /// A whole answer, as expected.
-    #[default]
-    Ok,
-    /// Failed, and why.
-    Failed(FailureKind),
-    /// Longer than the timeout.
-    TimedOut,
-    /// In flight when the run ended.
-    Unfinished,
-    /// Still waiting when the run ended.
-    Unsent,
-}
 
 /// One slow arrival. Its times count from the schedule's zero, as those of its interval do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,6 +33,11 @@ impl SlowArrival {
     pub fn response(&self) -> Nanos {
         self.ended.since(self.intended)
     }
+
+    /// Which of two is kept: the slower one, and of equals the earlier one, whichever was offered first.
+    fn rank(&self) -> (Reverse<Nanos>, Instant, u64) {
+        (Reverse(self.response()), self.intended, self.index)
+    }
 }
 
 /// The slowest arrivals seen, slowest first.
@@ -65,12 +55,12 @@ impl Slowest {
 
     /// True when `response` would be kept: a cheap test before a [`SlowArrival`] is put together.
     pub fn would_keep(&self, response: Nanos) -> bool {
-        self.len < SLOWEST_KEPT || response > self.kept[SLOWEST_KEPT - 1].response()
+        self.len < SLOWEST_KEPT || response >= self.kept[SLOWEST_KEPT - 1].response()
     }
 
     /// Keeps `arrival` if it is among the slowest.
     pub fn offer(&mut self, arrival: SlowArrival) {
-        let place = self.as_slice().partition_point(|kept| kept.response() >= arrival.response());
+        let place = self.as_slice().partition_point(|kept| kept.rank() <= arrival.rank());
         if place == SLOWEST_KEPT {
             return;
         }
@@ -90,6 +80,31 @@ impl Slowest {
 mod tests {
     use super::*;
 
+    /// Lists that are merged hold the same, in whatever order.
+    #[test]
+    fn the_order_of_merging_does_not_matter() {
+        let all: Vec<_> = (0..20u64)
+            .map(|index| SlowArrival {
+                index,
+                intended: Instant(index / 2),
+                ended: Instant(index / 2 + index % 3),
+                ..SlowArrival::default()
+            })
+            .collect();
+        let list = |arrivals: &[SlowArrival]| {
+            let mut slowest = Slowest::default();
+            arrivals.iter().for_each(|&arrival| slowest.offer(arrival));
+            slowest
+        };
+        let whole = list(&all);
+        for cut in 1..19 {
+            let (mut forth, mut back) = (list(&all[..cut]), list(&all[cut..]));
+            forth.merge(&list(&all[cut..]));
+            back.merge(&list(&all[..cut]));
+            assert!(forth == whole && back == whole, "{cut}");
+        }
+    }
+
     #[test]
     fn keeps_the_five_slowest_in_order() {
         let mut slowest = Slowest::default();
@@ -98,6 +113,6 @@ mod tests {
         }
         let kept: Vec<u64> = slowest.as_slice().iter().map(|a| a.response().0).collect();
         assert_eq!(kept, [9, 9, 8, 7, 5]);
-        assert!(slowest.would_keep(Nanos(6)) && !slowest.would_keep(Nanos(5)));
+        assert!(slowest.would_keep(Nanos(5)) && !slowest.would_keep(Nanos(4)));
     }
 }

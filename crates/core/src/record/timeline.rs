@@ -3,7 +3,7 @@
 //! A row a second hides what is shorter: a pause of 400 ms lies between two looks at the levels, and failures every
 //! 1.25 s look like a cycle of 5 s. A timeline is bounded: cells double their width when it is full.
 
-use super::Outcome;
+use crate::outcome::Outcome;
 use crate::time::{MILLISECOND_NS, Nanos};
 
 /// Cells at the most; a longer timeline doubles their width. Those of a minute and of what is answered after it fit.

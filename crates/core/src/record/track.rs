@@ -15,7 +15,7 @@ pub fn histogram<C: Counter>() -> Histogram<C> {
 }
 
 /// A distribution of durations: bins from the histogram, sum and maximum exact.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Track<C: Counter> {
     /// Counts by value in nanoseconds.
     pub histogram: Histogram<C>,

@@ -1,6 +1,6 @@
 //! Seeded draws. `libm` rather than the platform's functions: the same on every machine.
 
-use crate::schedule::uniform;
+use crate::random::uniform;
 use crate::time::Nanos;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

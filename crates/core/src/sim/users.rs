@@ -6,8 +6,9 @@
 
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
+use crate::arrival::Arrival;
 use crate::dispatch::{Action, Actions, ConnId, Event};
-use crate::load::{Arrival, Load, Open};
+use crate::load::{Load, Open};
 use crate::plan::Plan;
 use crate::record::{Answer, Flight, Gauges, Interval};
 use crate::time::{Instant, Nanos};
@@ -74,7 +75,6 @@ pub(super) struct Users<F> {
     /// Further attempts that were allowed.
     repeated: u64,
     timeout: Nanos,
-    operations: u64,
     end: Instant,
     has_ended: bool,
     pub(super) intervals: Intervals<F>,
@@ -96,7 +96,6 @@ impl<F: FnMut(&Interval)> Users<F> {
             arrivals: 0,
             repeated: 0,
             timeout: plan.spec().timeout,
-            operations: plan.spec().idempotent.len() as u64,
             end,
             has_ended: false,
             intervals,
@@ -119,12 +118,10 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.arrivals += 1;
         self.here += 1;
         self.peak = self.peak.max(self.here);
-        let operation = (arrival.index % self.operations.max(1)) as u32;
         let user = &mut self.users[place as usize];
         user.is_here = true;
         user.attempts = 0;
-        user.flight =
-            Flight { arrival, operation, noticed: now, ready: arrival.intended, ..Flight::default() };
+        user.flight = Flight { arrival, noticed: now, ready: arrival.intended, ..Flight::default() };
         self.intervals.recorder().due(&arrival);
         place
     }
@@ -139,8 +136,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         user.attempts += 1;
         user.is_waiting = true;
         let conn = ConnId { slot: place, generation: user.generation };
-        let Flight { arrival, operation, .. } = user.flight;
-        out.push(Action::Send { conn, operation, arrival: arrival.index });
+        let Arrival { operation, index, .. } = user.flight.arrival;
+        out.push(Action::Send { conn, operation, arrival: index });
     }
 
     /// When the user has waited for as long as the timeout.

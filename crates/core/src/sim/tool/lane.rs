@@ -1,6 +1,7 @@
 //! A schedule and the workers that keep it: one lane for all of them, or one for each.
 
 use super::spec::{Late, Pacing, ToolSpec};
+use crate::arrival::Arrival;
 use crate::schedule::{Cursor, Schedule};
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -10,9 +11,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Start {
     pub(super) worker: u32,
-    pub(super) index: u64,
-    /// From when a tool counts that counts from its schedule.
-    pub(super) intended: Instant,
+    /// Intended for when a tool counts from that counts from its schedule.
+    pub(super) arrival: Arrival,
     /// Since when both the request was due and its worker free.
     pub(super) ready: Instant,
 }
@@ -48,6 +48,7 @@ pub(super) struct Lane {
     cursor: Cursor,
     next: Option<Next>,
     zero: Instant,
+    operations: u64,
     /// Nothing starts at this time or later, after the schedule moved.
     end: Option<Instant>,
     /// How far the schedule has moved.
@@ -74,13 +75,20 @@ impl Limiter {
 
 impl Lane {
     /// Part `shard` of `shards` of the schedule.
-    pub(super) fn new(spec: &ToolSpec, schedule: &Arc<Schedule>, zero: Instant, part: (u64, u64)) -> Lane {
+    pub(super) fn new(
+        spec: &ToolSpec,
+        schedule: &Arc<Schedule>,
+        operations: usize,
+        zero: Instant,
+        part: (u64, u64),
+    ) -> Lane {
         let is_limiter = matches!(spec.pacing, Pacing::Dynamic | Pacing::DynamicLocal);
         let mut lane = Lane {
             cursor: Cursor::new(schedule, part.0, part.1),
             schedule: schedule.clone(),
             next: None,
             zero,
+            operations: operations.max(1) as u64,
             end: (!spec.by_count).then(|| zero + schedule.span()),
             moved: Nanos::ZERO,
             late: if is_limiter { Late::Shift } else { spec.late },
@@ -133,7 +141,7 @@ impl Lane {
             self.note_behind(next, due, now);
             self.step();
             let intended = if self.limiter.is_some() { ready } else { due };
-            return Some(Start { worker, index: next.index, intended, ready });
+            return Some(Start { worker, arrival: self.arrival(next.index, intended), ready });
         }
     }
 
@@ -149,12 +157,16 @@ impl Lane {
         }
     }
 
-    /// What has fallen due by `now` and was not sent, each with its number and time: only where it is queued.
-    pub(super) fn left_over(&mut self, now: Instant) -> Option<(u64, Instant)> {
+    fn arrival(&self, index: u64, intended: Instant) -> Arrival {
+        Arrival::single(index, (self.schedule.turn(index) % self.operations) as u32, intended)
+    }
+
+    /// What has fallen due by `now` and was not sent: only where it is queued.
+    pub(super) fn left_over(&mut self, now: Instant) -> Option<Arrival> {
         let due = self.due().filter(|&due| due <= now)?;
         let index = self.next?.index;
         self.step();
-        Some((index, due))
+        Some(self.arrival(index, due))
     }
 
     /// Everything that is left will never be sent.

@@ -13,8 +13,8 @@ pub use spec::{ClockFrom, Correct, Late, Pacing, ToolSpec};
 
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
+use crate::arrival::Arrival;
 use crate::dispatch::{Action, Actions, ConnId, Event};
-use crate::load::Arrival;
 use crate::plan::Plan;
 use crate::record::{Answer, Flight, Gauges, Interval, Recorder};
 use crate::schedule::{HOLD_LENGTH_MAX, Schedule};
@@ -47,7 +47,6 @@ pub(super) struct Tool<F> {
     /// When each request in flight is given up; some may have ended.
     deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
     timeout: Nanos,
-    operations: u64,
     zero: Instant,
     /// Then everything that is left is cut off.
     end: Instant,
@@ -87,7 +86,6 @@ impl<F: FnMut(&Interval)> Tool<F> {
             backlog: Backlog::new(&spec, schedule),
             deadlines: BinaryHeap::new(),
             timeout: plan.spec().timeout,
-            operations: plan.spec().idempotent.len() as u64,
             zero,
             end: zero + load_length + plan.drain(),
             now: zero,
@@ -119,13 +117,11 @@ impl<F: FnMut(&Interval)> Tool<F> {
             self.workers.resize(place + 1, Worker::default());
             self.peak = self.peak.max(self.workers.len() as u64);
         }
-        let operation = (start.index % self.operations.max(1)) as u32;
         let worker = &mut self.workers[place];
         worker.is_busy = true;
         worker.flight = Flight {
-            arrival: Arrival::scheduled(start.index, start.intended),
-            operation,
-            noticed: start.intended,
+            arrival: start.arrival,
+            noticed: start.arrival.intended,
             ready: start.ready,
             sent: None,
             resent: false,
@@ -136,7 +132,8 @@ impl<F: FnMut(&Interval)> Tool<F> {
         self.started += 1;
         self.now = now;
         let conn = ConnId { slot: start.worker, generation: worker.generation };
-        out.push(Action::Send { conn, operation, arrival: start.index });
+        let Arrival { operation, index, .. } = start.arrival;
+        out.push(Action::Send { conn, operation, arrival: index });
     }
 
     fn sent(&mut self, conn: ConnId, now: Instant) {
@@ -152,20 +149,21 @@ impl<F: FnMut(&Interval)> Tool<F> {
     }
 
     fn answered_at(&mut self, conn: ConnId, answer: &Answer, now: Instant) {
-        let Some(flight) = self.release(conn, now) else { return };
+        let Some(flight) = self.release(conn) else { return };
         self.answered += 1;
         let recorder = self.intervals.recorder();
-        recorder.answered(&flight, conn.slot, answer, now);
+        let outcome = recorder.answered(&flight, conn.slot, answer, now);
+        self.source.free(conn.slot, &flight.arrival, outcome, now);
         let response = now.since(flight.arrival.intended);
         if answer.failure.is_none() && response <= self.timeout {
             for value in self.inventing.beside(response) {
-                recorder.invented(&flight, value, now);
+                self.intervals.recorder().invented(&flight, value, now);
             }
         }
     }
 
-    /// The worker of a request that ends is free again. Nothing, if the request was given up before.
-    fn release(&mut self, conn: ConnId, now: Instant) -> Option<Flight> {
+    /// A request ends. Nothing, if it was given up before.
+    fn release(&mut self, conn: ConnId) -> Option<Flight> {
         let worker = &mut self.workers[conn.slot as usize];
         if !worker.is_busy || worker.generation != conn.generation {
             return None;
@@ -174,7 +172,6 @@ impl<F: FnMut(&Interval)> Tool<F> {
         worker.generation += 1;
         let flight = worker.flight;
         self.busy -= 1;
-        self.source.free(conn.slot, now);
         while self.deadlines.peek().is_some_and(|&Reverse(entry)| !self.is_live(entry)) {
             self.deadlines.pop();
         }
@@ -192,8 +189,9 @@ impl<F: FnMut(&Interval)> Tool<F> {
                 return;
             }
             self.deadlines.pop();
-            if let Some(flight) = self.release(ConnId { slot, generation }, now) {
-                self.intervals.recorder().timed_out(&flight, slot, 0, now);
+            if let Some(flight) = self.release(ConnId { slot, generation }) {
+                let outcome = self.intervals.recorder().timed_out(&flight, slot, 0, now);
+                self.source.free(slot, &flight.arrival, outcome, now);
             }
         }
     }
@@ -208,10 +206,9 @@ impl<F: FnMut(&Interval)> Tool<F> {
         if self.spec.clock == ClockFrom::Sent || self.spec.late != Late::Queue {
             return;
         }
-        while let Some((index, intended)) = self.source.left_over(now) {
+        while let Some(arrival) = self.source.left_over(now) {
             self.started += 1;
-            let flight =
-                Flight { arrival: Arrival::scheduled(index, intended), pool_full: true, ..Flight::default() };
+            let flight = Flight { arrival, pool_full: true, ..Flight::default() };
             self.intervals.recorder().due(&flight.arrival);
             self.intervals.recorder().cut_off(&flight, 0, now);
         }
@@ -238,8 +235,9 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             Event::Sent(conn) => return self.sent(conn, now),
             Event::Answered(conn, answer) => self.answered_at(conn, &answer, now),
             Event::Closed(conn, closing) => {
-                if let Some(flight) = self.release(conn, now) {
-                    self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
+                if let Some(flight) = self.release(conn) {
+                    let outcome = self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
+                    self.source.free(conn.slot, &flight.arrival, outcome, now);
                 }
             }
             // Answers of the same moment come first.

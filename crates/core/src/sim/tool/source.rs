@@ -2,7 +2,9 @@
 
 use super::lane::{Lane, Start};
 use super::spec::{Late, Pacing, ToolSpec};
+use crate::arrival::Arrival;
 use crate::load::{Closed, ClosedShare, Load};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::schedule::{Cursor, HOLD_LENGTH_MAX, Schedule};
 use crate::share::Share;
@@ -40,16 +42,17 @@ pub(super) struct Population {
 impl Source {
     pub(super) fn new(spec: &ToolSpec, plan: &Plan, schedule: &Arc<Schedule>, zero: Instant) -> Source {
         let workers = spec.workers.unwrap_or(0);
+        let operations = plan.spec().idempotent.len();
         match spec.pacing {
             Pacing::Closed => Source::Population(Population::new(spec, plan, zero)),
             Pacing::Static | Pacing::Dynamic => {
-                let mut lane = Lane::new(spec, schedule, zero, (0, 1));
+                let mut lane = Lane::new(spec, schedule, operations, zero, (0, 1));
                 (0..workers).for_each(|worker| lane.free(worker, zero));
                 Source::Shared(lane)
             }
             Pacing::StaticLocal | Pacing::DynamicLocal => {
                 let all = u64::from(workers);
-                let lane = |worker| Lane::new(spec, schedule, zero, (worker, all));
+                let lane = |worker| Lane::new(spec, schedule, operations, zero, (worker, all));
                 let mut lanes = Lanes {
                     lanes: (0..all).map(lane).collect(),
                     wakes: BinaryHeap::with_capacity(workers as usize),
@@ -60,13 +63,13 @@ impl Source {
         }
     }
 
-    /// A worker has nothing to do from `now` on.
-    pub(super) fn free(&mut self, worker: u32, now: Instant) {
+    /// The request of a worker has ended, which has nothing to do from `now` on.
+    pub(super) fn free(&mut self, worker: u32, arrival: &Arrival, outcome: Outcome, now: Instant) {
         match self {
             Source::Shared(lane) => lane.free(worker, now),
             Source::Local(lanes) => lanes.free(worker, now),
             Source::Population(users) => {
-                users.load.ended(now);
+                users.load.ended(arrival, outcome, now);
                 users.idle.push(worker);
             }
         }
@@ -90,8 +93,8 @@ impl Source {
         }
     }
 
-    /// A request that fell due and was never sent; every one is told once.
-    pub(super) fn left_over(&mut self, now: Instant) -> Option<(u64, Instant)> {
+    /// A request that fell due and was never sent; each is told once.
+    pub(super) fn left_over(&mut self, now: Instant) -> Option<Arrival> {
         match self {
             Source::Shared(lane) => lane.left_over(now),
             Source::Local(lanes) => lanes.lanes.iter_mut().find_map(|lane| lane.left_over(now)),
@@ -150,6 +153,7 @@ impl Population {
             measured_from: zero + plan.measured_from(),
             limit: plan.spec().limit.unwrap_or(u64::MAX),
             share: Share::WHOLE,
+            operations: plan.spec().idempotent.len(),
         });
         Population { load, idle: (0..users).rev().collect() }
     }
@@ -159,7 +163,7 @@ impl Population {
         let arrival = self.load.head()?;
         let worker = self.idle.pop()?;
         self.load.pop();
-        Some(Start { worker, index: arrival.index, intended: arrival.intended, ready: arrival.intended })
+        Some(Start { worker, arrival, ready: arrival.intended })
     }
 }
 

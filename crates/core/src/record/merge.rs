@@ -1,10 +1,28 @@
 //! Banks of several workers, put together interval by interval.
 
-use crate::worker::Handed;
+use super::{Bank, Gauges, Interval};
+use crate::time::Nanos;
 use std::collections::VecDeque;
-use unblink_core::record::{Bank, Gauges, Interval};
-use unblink_core::time::Nanos;
 
+/// A filled bank of one worker.
+#[derive(Debug)]
+pub struct Handed {
+    /// The worker's number, from 0.
+    pub worker: usize,
+    /// Where it ends, after the schedule's zero.
+    pub to: Nanos,
+    /// What was recorded.
+    pub bank: Box<Bank<u32>>,
+    /// Levels at its end.
+    pub gauges: Gauges,
+    /// It covers more than one interval: no empty bank was there at the boundary.
+    pub double: bool,
+    /// The worker has finished.
+    pub last: bool,
+}
+
+/// What has come of one worker.
+#[derive(Debug)]
 struct Source {
     waiting: VecDeque<Handed>,
     finished: bool,
@@ -12,34 +30,37 @@ struct Source {
 }
 
 /// Collects banks and completes intervals once every worker has handed over its part.
-pub(crate) struct Merger {
+#[derive(Debug)]
+pub struct Merger {
     sources: Vec<Source>,
     interval: Interval,
 }
 
 impl Merger {
-    pub(crate) fn new(workers: usize, operations: usize) -> Merger {
+    /// Of so many workers, with operations as [`Bank::new`] has them.
+    pub fn new(workers: usize, operations: usize) -> Merger {
         let source =
             || Source { waiting: VecDeque::with_capacity(4), finished: false, gauges: Gauges::default() };
         Merger { sources: (0..workers).map(|_| source()).collect(), interval: Interval::empty(operations) }
     }
 
     /// The last completed interval.
-    pub(crate) fn interval(&self) -> &Interval {
+    pub fn interval(&self) -> &Interval {
         &self.interval
     }
 
-    pub(crate) fn push(&mut self, handed: Handed) {
+    /// Takes what a worker has handed over; a worker's banks come in order.
+    pub fn push(&mut self, handed: Handed) {
         self.sources[handed.worker].waiting.push_back(handed);
     }
 
     /// Nothing more will come: a worker that has not said its last was lost.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.sources.iter_mut().filter(|s| s.waiting.is_empty()).for_each(|s| s.finished = true);
     }
 
     /// Completes the next interval if every worker's part is there. `recycle` takes the emptied banks.
-    pub(crate) fn complete(&mut self, mut recycle: impl FnMut(usize, Box<Bank<u32>>)) -> bool {
+    pub fn complete(&mut self, mut recycle: impl FnMut(usize, Box<Bank<u32>>)) -> bool {
         let begin = self.interval.start + self.interval.length;
         // A worker that has finished has no more part in it; one that is late holds everything up.
         let Some(end) = self.end_of_next() else { return false };
@@ -67,7 +88,7 @@ impl Merger {
     }
 
     /// Anything that was handed over and is not part of an interval yet.
-    pub(crate) fn is_holding(&self) -> bool {
+    pub fn is_holding(&self) -> bool {
         self.sources.iter().any(|s| !s.waiting.is_empty())
     }
 

@@ -1,0 +1,173 @@
+//! A closed population of users.
+
+use super::Load;
+use crate::arrival::{Arrival, Key};
+use crate::outcome::Outcome;
+use crate::share::Share;
+use crate::time::{Instant, Nanos};
+use std::collections::VecDeque;
+
+/// A finite population: each user waits for its answer, thinks, and comes again.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    beginners: Beginners,
+    /// Who comes again and when, in order: all think for the same time, so that whoever ended first is first.
+    thinking: VecDeque<Thinking>,
+    ready: VecDeque<Arrival>,
+    think: Nanos,
+    stop: Instant,
+    operations: u64,
+    measured_from: Instant,
+    left: u64,
+    in_flight: u64,
+}
+
+/// A user between two requests.
+#[derive(Clone, Copy, Debug)]
+struct Thinking {
+    until: Instant,
+    user: u32,
+    /// The number of the next request.
+    step: u32,
+}
+
+/// The users of a worker who have not begun: those from `next` on, in steps.
+#[derive(Clone, Debug)]
+struct Beginners {
+    next: u64,
+    step: u64,
+    users: u64,
+    start: Instant,
+    ramp_up: Nanos,
+}
+
+impl Beginners {
+    /// User u of n begins at u/n of the ramp-up.
+    fn next_start(&self) -> Option<Instant> {
+        let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users.max(1));
+        (self.next < self.users).then(|| self.start + Nanos(share as u64))
+    }
+
+    /// The next one begins.
+    fn begin(&mut self) -> u64 {
+        let user = self.next;
+        self.next += self.step;
+        user
+    }
+}
+
+/// What a worker's share of a closed population is.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedShare {
+    /// Users over all workers.
+    pub users: u32,
+    /// From the end of an answer to the next request.
+    pub think: Nanos,
+    /// Their first requests are spread evenly over this time, so that they don't march in step.
+    pub ramp_up: Nanos,
+    /// When the first user starts.
+    pub start: Instant,
+    /// Nothing starts at this time or later.
+    pub end: Instant,
+    /// Requests that start at this time or later are measured; those before are warm-up.
+    pub measured_from: Instant,
+    /// Measured requests over all workers at the most.
+    pub limit: u64,
+    /// Which users are this worker's: those whose number is `first` (mod `of`).
+    pub share: Share,
+    /// Each user asks for so many operations in turn, user u from operation u on.
+    pub operations: usize,
+}
+
+impl Closed {
+    /// One worker's users.
+    pub fn new(spec: ClosedShare) -> Closed {
+        let mine = spec.users.div_ceil(spec.share.of) as usize;
+        let (first, of) = (u64::from(spec.share.first), u64::from(spec.share.of));
+        Closed {
+            beginners: Beginners {
+                next: first,
+                step: of,
+                users: u64::from(spec.users),
+                start: spec.start,
+                ramp_up: spec.ramp_up,
+            },
+            ready: VecDeque::with_capacity(mine),
+            thinking: VecDeque::with_capacity(mine),
+            think: spec.think,
+            stop: spec.end,
+            operations: spec.operations.max(1) as u64,
+            measured_from: spec.measured_from,
+            left: spec.limit / of + u64::from(first < spec.limit % of),
+            in_flight: 0,
+        }
+    }
+}
+
+impl Load for Closed {
+    fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
+        while let Some(intended) = self.next_due().filter(|&next| next <= now) {
+            let begins = self.beginners.next_start() == Some(intended);
+            let (user, step) = if begins {
+                (self.beginners.begin(), 0)
+            } else {
+                let Some(next) = self.thinking.pop_front() else { return };
+                (u64::from(next.user), next.step)
+            };
+            let arrival = Arrival {
+                index: u64::from(step) * self.beginners.users + user,
+                key: Key { load: 0, unit: user, step },
+                operation: ((user + u64::from(step)) % self.operations) as u32,
+                intended,
+                begins,
+            };
+            self.left -= u64::from(intended >= self.measured_from);
+            self.ready.push_back(arrival);
+            due(arrival);
+        }
+    }
+
+    fn head(&self) -> Option<Arrival> {
+        self.ready.front().copied()
+    }
+
+    fn pop(&mut self) {
+        self.ready.pop_front();
+        self.in_flight += 1;
+    }
+
+    fn waiting(&self) -> u64 {
+        self.ready.len() as u64
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let next =
+            self.thinking.front().map(|user| user.until).into_iter().chain(self.beginners.next_start()).min();
+        next.filter(|&t| self.left > 0 && t < self.stop)
+    }
+
+    fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant) {
+        self.in_flight -= 1;
+        let Key { unit, step, .. } = arrival.key;
+        // Both fit: there are a million users at the most, and nobody asks four thousand million times.
+        self.thinking.push_back(Thinking {
+            until: now + self.think,
+            user: unit as u32,
+            step: step.wrapping_add(1),
+        });
+    }
+
+    fn stop(&mut self, at: Instant) {
+        self.stop = self.stop.min(at);
+    }
+
+    fn end(&self) -> Instant {
+        self.stop
+    }
+
+    fn is_exhausted(&self, now: Instant) -> bool {
+        // A user in flight comes again when its answer is there, unless the run is over by then.
+        let nobody_returns = self.left == 0 || now >= self.stop || self.in_flight + self.waiting() == 0;
+        nobody_returns && self.next_due().is_none()
+    }
+}

@@ -1,0 +1,34 @@
+//! Where arrivals come from: an open schedule, or a closed population of users.
+
+mod closed;
+mod open;
+
+pub use closed::{Closed, ClosedShare};
+pub use open::Open;
+
+use crate::arrival::Arrival;
+use crate::outcome::Outcome;
+use crate::time::Instant;
+
+/// A source of arrivals for one worker. `now` never goes back.
+pub trait Load {
+    /// Takes note of what has fallen due up to and including `now`, in order of intended time; calls
+    /// `due` for each.
+    fn advance(&mut self, now: Instant, due: impl FnMut(Arrival));
+    /// The oldest arrival that is due and not yet taken.
+    fn head(&self) -> Option<Arrival>;
+    /// Takes the head away: it is being sent, or it has ended unsent.
+    fn pop(&mut self);
+    /// How many are due and not yet taken.
+    fn waiting(&self) -> u64;
+    /// When the next one falls due, if it is known already.
+    fn next_due(&self) -> Option<Instant>;
+    /// An arrival that was popped has ended, and how.
+    fn ended(&mut self, arrival: &Arrival, outcome: Outcome, now: Instant);
+    /// Nothing falls due at `at` or later any more.
+    fn stop(&mut self, at: Instant);
+    /// Nothing falls due at this time or later.
+    fn end(&self) -> Instant;
+    /// Nothing will ever fall due again (some may still wait or be in flight).
+    fn is_exhausted(&self, now: Instant) -> bool;
+}

@@ -1,0 +1,135 @@
+//! Everything that is recorded in a stretch of time.
+
+use super::counts::Counts;
+use super::{ArrivalSample, Counters, Series, Slowest, Timeline, Track};
+use crate::heat::HeatGrid;
+use crate::time::Nanos;
+use hdrhistogram::Counter;
+
+/// Response times of one operation: completed and censored.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OperationTracks<C: Counter> {
+    /// Completed.
+    pub response: Track<C>,
+    /// Known only to take longer.
+    pub censored: Track<C>,
+    /// Failed arrivals.
+    pub failed: u64,
+}
+
+/// What most arrivals have in common is counted once and quickly, and put where it belongs when the bank is full.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared {
+    /// Intended start to last byte.
+    pub(super) response: Counts,
+    /// Send to an answer that came in one piece: service time and first byte, with no transfer after it.
+    pub(super) at_once: Counts,
+    /// Intended start to send, with no wait for a connection: send lag, all of it the generator's own.
+    pub(super) unwaited: Counts,
+}
+
+/// Everything recorded in one interval, by one worker or by all.
+#[derive(Clone, Debug)]
+pub struct Bank<C: Counter> {
+    tracks: [Track<C>; Series::COUNT],
+    /// While it is being filled: what belongs to several series at once, and the response times.
+    pub(super) shared: Shared,
+    /// By operation; empty when the run has only one.
+    pub operations: Vec<OperationTracks<C>>,
+    /// Counts.
+    pub counters: Counters,
+    /// Response times by intended time.
+    pub heat: HeatGrid,
+    /// The slowest of the interval.
+    pub slowest: Slowest,
+    /// Arrivals that were sent in it, a bounded part of them.
+    pub sample: ArrivalSample,
+    /// What happened when. Whoever joins banks knows whether they are of the same time: [`Bank::add`] leaves it as it is.
+    pub timeline: Timeline,
+}
+
+impl<C: Counter> Bank<C> {
+    /// An empty bank for `operations` operations (none are kept apart when there is only one).
+    pub fn new(operations: usize) -> Bank<C> {
+        let kept_apart = if operations > 1 { operations } else { 0 };
+        Bank {
+            tracks: std::array::from_fn(|_| Track::default()),
+            shared: Shared::default(),
+            operations: (0..kept_apart)
+                .map(|_| OperationTracks {
+                    response: Track::default(),
+                    censored: Track::default(),
+                    failed: 0,
+                })
+                .collect(),
+            counters: Counters::default(),
+            heat: HeatGrid::default(),
+            slowest: Slowest::default(),
+            sample: ArrivalSample::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// One distribution.
+    pub fn track(&self, series: Series) -> &Track<C> {
+        &self.tracks[series as usize]
+    }
+
+    /// One distribution, to write.
+    pub fn track_mut(&mut self, series: Series) -> &mut Track<C> {
+        &mut self.tracks[series as usize]
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.tracks.iter_mut().for_each(Track::clear);
+        self.shared.response.clear();
+        self.shared.at_once.clear();
+        self.shared.unwaited.clear();
+        for operation in &mut self.operations {
+            operation.response.clear();
+            operation.censored.clear();
+            operation.failed = 0;
+        }
+        self.counters = Counters::default();
+        self.heat.clear();
+        self.slowest = Slowest::default();
+        self.sample.clear();
+        self.timeline.begin(Nanos::ZERO);
+    }
+
+    /// Puts what was counted once into every series that it belongs to.
+    pub(super) fn settle(&mut self) {
+        let shared = std::mem::take(&mut self.shared);
+        self.add_shared(&shared);
+    }
+
+    fn add_shared(&mut self, shared: &Shared) {
+        let Shared { response, at_once, unwaited } = shared;
+        response.add_to(self.track_mut(Series::Response));
+        for series in [Series::Service, Series::FirstByte] {
+            at_once.add_to(self.track_mut(series));
+        }
+        for series in [Series::SendLag, Series::GeneratorLate] {
+            unwaited.add_to(self.track_mut(series));
+        }
+        self.track_mut(Series::Transfer).add_zeros(at_once.count());
+    }
+}
+
+impl Bank<u64> {
+    /// Adds another worker's or another interval's bank.
+    pub fn add<D: Counter>(&mut self, other: &Bank<D>) {
+        self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
+        self.add_shared(&other.shared);
+        for (a, b) in self.operations.iter_mut().zip(&other.operations) {
+            a.response.add(&b.response);
+            a.censored.add(&b.censored);
+            a.failed += b.failed;
+        }
+        self.counters.add(&other.counters);
+        self.heat.merge(&other.heat);
+        self.slowest.merge(&other.slowest);
+        self.sample.add(&other.sample);
+    }
+}

@@ -1,0 +1,378 @@
+//! What happens to each arrival, written into a bank.
+
+use super::absence::Absences;
+use super::{
+    Bank, Counters, Flight, OperationTracks, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series,
+    SlowArrival,
+};
+use crate::arrival::Arrival;
+use crate::failure::FailureKind;
+use crate::heat::{CENSORED_ROW, FAILED_ROW};
+use crate::outcome::Outcome;
+use crate::time::{Instant, Nanos};
+
+/// An arrival that timed out is the generator's own when that took one part in so many of its time: what is less is
+/// found in any run, and a target that hangs is not excused by it.
+const OWN_PART_MIN: u64 = 10;
+
+/// A user who begins by so much later than measuring does is no later than an ordinary machine makes it.
+pub const BEGUN_GRACE: Nanos = Nanos::from_millis(10);
+
+/// An answer as the dispatcher and the recorder need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Why it does not count as `ok`, if it doesn't.
+    pub failure: Option<FailureKind>,
+    /// HTTP status or the like; 0 without one.
+    pub status: u16,
+    /// When the first byte was read.
+    pub first_byte: Instant,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// Writes one worker's bank.
+#[derive(Debug)]
+pub struct Recorder {
+    pub(super) bank: Box<Bank<u32>>,
+    start: Instant,
+    measured_from: Instant,
+    load_end: Instant,
+    timeout: Nanos,
+    last_ok: Option<Instant>,
+    blocks: Option<SampleBlocks>,
+    pub(super) absences: Absences,
+}
+
+impl Recorder {
+    /// A recorder into `bank`; nothing is measured until [`Recorder::begin`].
+    pub fn new(bank: Box<Bank<u32>>, timeout: Nanos) -> Recorder {
+        Recorder {
+            bank,
+            start: Instant(u64::MAX),
+            measured_from: Instant(u64::MAX),
+            load_end: Instant(u64::MAX),
+            timeout,
+            last_ok: None,
+            blocks: None,
+            absences: Absences::default(),
+        }
+    }
+
+    /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up, and the
+    /// load lasts for `load_length`.
+    pub fn begin(&mut self, start: Instant, warmup: Nanos, load_length: Nanos) {
+        self.start = start;
+        self.measured_from = start + warmup;
+        self.load_end = start + load_length;
+    }
+
+    /// Keeps the measured arrivals of `blocks`; without blocks (a closed load has no process) none.
+    pub fn sample_arrivals(&mut self, blocks: Option<SampleBlocks>) {
+        self.blocks = blocks;
+    }
+
+    /// The load ends early.
+    pub fn end_load(&mut self, at: Instant) {
+        self.load_end = self.load_end.min(at);
+    }
+
+    /// When the last `ok` arrival of the measured part ended.
+    pub fn last_ok(&self) -> Option<Instant> {
+        self.last_ok
+    }
+
+    /// The bank being filled. What is counted once for all is in no series yet.
+    pub fn bank(&self) -> &Bank<u32> {
+        &self.bank
+    }
+
+    /// Counts about the loop and the connections, which belong to no arrival.
+    pub fn counters(&mut self) -> &mut Counters {
+        &mut self.bank.counters
+    }
+
+    /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
+    pub fn swap(&mut self, mut empty: Box<Bank<u32>>, until: Instant) -> Box<Bank<u32>> {
+        let until = until.since(self.start);
+        self.bank.timeline.close(until);
+        empty.timeline.go_on(until, &self.bank.timeline);
+        std::mem::replace(&mut self.bank, empty)
+    }
+
+    /// Ends recording at `now` and hands the last bank over.
+    pub fn into_bank(mut self, now: Instant) -> Box<Bank<u32>> {
+        self.bank.settle();
+        self.bank.timeline.close(now.since(self.start));
+        self.bank
+    }
+
+    /// Where response times of the flight's operation go; those beyond the last place share it.
+    fn operation_mut(&mut self, flight: &Flight) -> Option<&mut OperationTracks<u32>> {
+        let last = self.bank.operations.len().checked_sub(1)?;
+        self.bank.operations.get_mut(last.min(flight.arrival.operation as usize))
+    }
+
+    fn is_measured(&self, arrival: &Arrival) -> bool {
+        arrival.intended >= self.measured_from
+    }
+
+    fn outcomes(&mut self, arrival: &Arrival) -> &mut Outcomes {
+        if self.is_measured(arrival) {
+            &mut self.bank.counters.measured
+        } else {
+            &mut self.bank.counters.warmup
+        }
+    }
+
+    /// An arrival fell due.
+    pub fn due(&mut self, arrival: &Arrival) {
+        self.outcomes(arrival).due += 1;
+        if self.absences.is_catching_up() {
+            self.absences.due(arrival.intended);
+        }
+        self.bank.timeline.due(arrival.intended.since(self.start));
+    }
+
+    /// The first byte of `flight` goes to the kernel now, at `flight.sent`.
+    pub fn sent(&mut self, flight: &Flight) {
+        let in_load = flight.sent.is_some_and(|sent| sent < self.load_end);
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.sent += 1;
+        outcomes.sent_in_load += u64::from(in_load);
+        if flight.arrival.begins {
+            self.user_begins(flight.sent);
+        }
+        let Some(sent) = flight.sent else { return };
+        self.bank.timeline.sent(sent.since(self.start));
+        if !self.is_measured(&flight.arrival) {
+            return;
+        }
+        if let Some(blocks) = &mut self.blocks {
+            self.bank.sample.note(blocks, &flight.arrival, sent, self.start);
+        }
+        let intended = flight.arrival.intended;
+        let lag_total = sent.since(intended);
+        let late = flight.late(sent);
+        let wait = lag_total - late;
+        self.bank.counters.lag.generator_ns += late.0;
+        if wait == Nanos::ZERO {
+            self.bank.shared.unwaited.record(lag_total);
+            return;
+        }
+        self.bank.track_mut(Series::SendLag).record(lag_total);
+        self.bank.track_mut(Series::GeneratorLate).record(late);
+        let lag = &mut self.bank.counters.lag;
+        if flight.pool_full {
+            lag.no_connection += 1;
+            lag.no_connection_ns += wait.0;
+        } else {
+            lag.connecting += 1;
+            lag.connecting_ns += wait.0;
+        }
+    }
+
+    /// A user of a closed population has asked for the first time, or has failed to, at `at`.
+    fn user_begins(&mut self, at: Option<Instant>) {
+        let in_time = at.is_some_and(|at| at < self.measured_from + BEGUN_GRACE);
+        self.bank.counters.users_begun += u64::from(in_time);
+    }
+
+    /// A whole answer was read at `now`: `ok`, failed, or too late.
+    pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
+        let measured = self.is_measured(&flight.arrival);
+        if measured && (100..600).contains(&answer.status) {
+            self.bank.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += 1;
+        }
+        let response = now.since(flight.arrival.intended);
+        self.note_ended(flight, true);
+        if response > self.timeout {
+            return self.too_late(flight, connection, answer.status, now, now);
+        }
+        if let Some(kind) = answer.failure {
+            return self.note_failed(flight, connection, kind, answer.status, now);
+        }
+        self.outcomes(&flight.arrival).ok += 1;
+        self.ended(flight, Outcome::Ok, now);
+        if !measured {
+            return Outcome::Ok;
+        }
+        self.last_ok = Some(now);
+        let sent = flight.sent.unwrap_or(now);
+        self.bank.shared.response.record(response);
+        if answer.first_byte == now {
+            self.bank.shared.at_once.record(now.since(sent));
+        } else {
+            self.bank.track_mut(Series::Service).record(now.since(sent));
+            self.bank.track_mut(Series::FirstByte).record(answer.first_byte.since(sent));
+            self.bank.track_mut(Series::Transfer).record(now.since(answer.first_byte));
+        }
+        if sent.since(flight.arrival.intended) >= PAUSE_FROM
+            || !self.absences.none_since(flight.arrival.intended)
+        {
+            self.note_hindered(self.own_part(flight, now), response, response);
+        }
+        if let Some(operation) = self.operation_mut(flight) {
+            operation.response.record(response);
+        }
+        let row = self.bank.heat.bin_of(response);
+        self.bank.heat.record(flight.arrival.intended.since(self.start), row);
+        self.note_slow(flight, connection, answer.status, Outcome::Ok, now);
+        Outcome::Ok
+    }
+
+    /// The arrival failed at `now`, without an answer.
+    pub fn failed(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        kind: FailureKind,
+        status: u16,
+        now: Instant,
+    ) -> Outcome {
+        self.note_ended(flight, false);
+        self.note_failed(flight, connection, kind, status, now)
+    }
+
+    fn note_failed(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        kind: FailureKind,
+        status: u16,
+        now: Instant,
+    ) -> Outcome {
+        let failed = Outcome::Failed(kind);
+        // A late request is answered like any other; a burst after a pause may not be.
+        let away = self.absences.within(flight.arrival.intended, now);
+        let is_own = kind.is_local() || away >= PAUSE_FROM;
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.failed[kind.index()] += 1;
+        outcomes.failed_hindered += u64::from(is_own);
+        if flight.arrival.begins && flight.sent.is_none() {
+            self.user_begins(Some(now));
+        }
+        self.ended(flight, failed, now);
+        if !self.is_measured(&flight.arrival) {
+            return failed;
+        }
+        self.bank.track_mut(Series::Failed).record(now.since(flight.arrival.intended));
+        if let Some(operation) = self.operation_mut(flight) {
+            operation.failed += 1;
+        }
+        self.bank.heat.record(flight.arrival.intended.since(self.start), FAILED_ROW);
+        self.note_slow(flight, connection, status, failed, now);
+        failed
+    }
+
+    /// The arrival took longer than the timeout, sent or not, and has no answer; noticed at `now`.
+    pub fn timed_out(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant) -> Outcome {
+        // An answer that came later would have come too late.
+        let deadline = flight.arrival.intended + self.timeout;
+        self.note_ended(flight, false);
+        self.too_late(flight, connection, status, now, deadline.min(now))
+    }
+
+    /// The same; what passed after `until` made no difference.
+    fn too_late(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        status: u16,
+        now: Instant,
+        until: Instant,
+    ) -> Outcome {
+        let intended = flight.arrival.intended;
+        // One that was sent at last with little of its time left was shed no less.
+        let waited = flight.sent.unwrap_or(now).since(intended);
+        let is_shed = flight.pool_full && waited.0 > self.timeout.0 / 2;
+        let own = self.own_part(flight, until);
+        let is_own = own.0 >= self.timeout.0 / OWN_PART_MIN;
+        let outcomes = self.outcomes(&flight.arrival);
+        outcomes.timed_out += 1;
+        outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
+        outcomes.timed_out_pool_full += u64::from(is_shed);
+        outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
+        outcomes.timed_out_hindered += u64::from(is_own);
+        self.ended(flight, Outcome::TimedOut, now);
+        if !self.is_measured(&flight.arrival) {
+            return Outcome::TimedOut;
+        }
+        self.note_hindered(own, until.since(intended), self.timeout);
+        let deadline = intended + self.timeout;
+        self.censor(flight, self.timeout, flight.sent.map(|sent| deadline.since(sent)));
+        self.note_slow(flight, connection, status, Outcome::TimedOut, now);
+        Outcome::TimedOut
+    }
+
+    /// The run ended at `now` while `flight` was in flight, or waiting when it was never sent.
+    pub fn cut_off(&mut self, flight: &Flight, connection: u32, now: Instant) -> Outcome {
+        self.note_ended(flight, false);
+        let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
+        let outcomes = self.outcomes(&flight.arrival);
+        match flight.sent {
+            Some(_) => outcomes.unfinished += 1,
+            None => outcomes.unsent += 1,
+        }
+        self.ended(flight, outcome, now);
+        if self.is_measured(&flight.arrival) {
+            let age = now.since(flight.arrival.intended);
+            self.note_hindered(self.own_part(flight, now), age, age);
+            self.censor(flight, age, flight.sent.map(|sent| now.since(sent)));
+            self.note_slow(flight, connection, 0, outcome, now);
+        }
+        outcome
+    }
+
+    fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+        self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
+    }
+
+    /// A simulated tool adds a value for a request that it never sent, beside the answer of `flight` at `now`: as if
+    /// that request had been intended so much later.
+    pub fn invented(&mut self, flight: &Flight, response: Nanos, now: Instant) {
+        if self.is_measured(&flight.arrival) {
+            self.bank.track_mut(Series::Response).record(response);
+            let row = self.bank.heat.bin_of(response);
+            self.bank.heat.record((now - response).since(self.start), row);
+        }
+    }
+
+    /// A connection is usable.
+    pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>) {
+        self.bank.counters.connections.opened += 1;
+        self.bank.track_mut(Series::Connect).record(connect);
+        if let Some(tls) = tls {
+            self.bank.track_mut(Series::Tls).record(tls);
+        }
+    }
+
+    fn censor(&mut self, flight: &Flight, response_age: Nanos, service_age: Option<Nanos>) {
+        self.bank.track_mut(Series::ResponseCensored).record(response_age);
+        if let Some(age) = service_age {
+            self.bank.track_mut(Series::ServiceCensored).record(age);
+        }
+        if let Some(operation) = self.operation_mut(flight) {
+            operation.censored.record(response_age);
+        }
+        self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
+    }
+
+    fn note_slow(&mut self, flight: &Flight, connection: u32, status: u16, outcome: Outcome, now: Instant) {
+        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended)) {
+            return;
+        }
+        let Arrival { index, operation, intended, .. } = flight.arrival;
+        let since_start = |at: Instant| Instant(at.since(self.start).0);
+        self.bank.slowest.offer(SlowArrival {
+            index,
+            operation,
+            intended: since_start(intended),
+            sent: flight.sent.map(since_start),
+            ended: since_start(now),
+            connection,
+            status,
+            outcome,
+        });
+    }
+}

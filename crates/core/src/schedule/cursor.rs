@@ -1,0 +1,111 @@
+//! A place in a schedule.
+
+use super::{Process, Schedule, Superposed};
+use crate::share::Share;
+use crate::time::Nanos;
+
+/// A place in a part of the schedule, whose arrivals it yields in order of time.
+///
+/// Cloning is exact, so that "what is due" and "what is not yet sent" are two cursors over one schedule and a backlog of a
+/// million arrivals takes no memory.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    points: Points,
+    phase: usize,
+}
+
+/// Where the process's next point is.
+#[derive(Clone, Debug)]
+enum Points {
+    Even { index: u64, steps: Steps },
+    Poisson(Box<Superposed>, Skip),
+}
+
+/// Which even arrivals a cursor yields.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// Each so many'th.
+    Every(u64),
+    /// A share's; `group` is that of the arrival that comes next.
+    Dealt { share: Share, group: u64 },
+}
+
+/// Poisson arrivals that are left out: before the next one, and after each.
+#[derive(Clone, Copy, Debug)]
+struct Skip {
+    next: u64,
+    each: u64,
+}
+
+impl Steps {
+    /// The number of the arrival after `index`.
+    fn after(&mut self, index: u64) -> u64 {
+        match self {
+            Steps::Every(step) => index + *step,
+            Steps::Dealt { share, group } => {
+                *group += 1;
+                share.in_group(*group)
+            }
+        }
+    }
+}
+
+impl Cursor {
+    /// Of all arrivals in order of time, the one with `first` before it and each `step`th from there.
+    pub fn new(schedule: &Schedule, first: u64, step: u64) -> Cursor {
+        let points = match schedule.process {
+            Process::Even => Points::Even { index: first, steps: Steps::Every(step) },
+            Process::Poisson { seed } => Points::Poisson(
+                Box::new(Superposed::new(schedule, seed, Share::WHOLE)),
+                Skip { next: first, each: step - 1 },
+            ),
+        };
+        Cursor { points, phase: 0 }
+    }
+
+    /// The arrivals of a share.
+    pub fn of_share(schedule: &Schedule, share: Share) -> Cursor {
+        let points = match schedule.process {
+            Process::Even if share.of == 1 => Points::Even { index: 0, steps: Steps::Every(1) },
+            Process::Even => {
+                Points::Even { index: share.in_group(0), steps: Steps::Dealt { share, group: 0 } }
+            }
+            Process::Poisson { seed } => {
+                Points::Poisson(Box::new(Superposed::new(schedule, seed, share)), Skip { next: 0, each: 0 })
+            }
+        };
+        Cursor { points, phase: 0 }
+    }
+
+    /// The next arrival: its number and its intended time after the start. `None` at the end, for good.
+    pub fn next(&mut self, schedule: &Schedule) -> Option<(u64, Nanos)> {
+        let (index, units) = self.points.next(schedule)?;
+        while units >= schedule.phases[self.phase].units_after {
+            self.phase += 1;
+        }
+        Some((index, schedule.phases[self.phase].due(units)))
+    }
+}
+
+impl Points {
+    /// The next arrival's number and its Λ, which lies before the schedule's end.
+    fn next(&mut self, schedule: &Schedule) -> Option<(u64, u128)> {
+        match self {
+            Points::Even { index, steps } => {
+                let units = u128::from(*index) * schedule.units_per_request;
+                if units >= schedule.end_units {
+                    return None;
+                }
+                let this = *index;
+                *index = steps.after(this);
+                Some((this, units))
+            }
+            Points::Poisson(streams, skip) => {
+                for _ in 0..std::mem::replace(&mut skip.next, skip.each) {
+                    streams.next(schedule)?;
+                }
+                streams.next(schedule)
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Schedule = shape × process, as absolute intended times.
+//!
+//! A shape is Λ(t), the cumulative number of expected arrivals. A process gives unit-rate points u(k):
+//! `even` is u(k) = k, `poisson` superposes 1,024 independent streams of exponential gaps. An arrival is due at
+//! d = Λ⁻¹(u), the largest whole nanosecond t with Λ(t) ≤ u. All sums are integers, so nothing
+//! drifts however long the run is, and nothing that the target does can move an arrival.
+//!
+//! Rates are fractions; D is a number of seconds in which every rate of the schedule is a whole number r of requests
+//! (1,000 s for rates in thousandths). Λ is counted in units of 1/(2·10⁹·D) request: with times in ns, a hold is
+//! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
+
+mod cursor;
+mod placed;
+mod streams;
+
+pub use crate::rate::Rate;
+pub use cursor::Cursor;
+pub use streams::STREAMS;
+
+use crate::rate::gcd;
+use crate::share::Share;
+use crate::time::{Nanos, SECOND_NS};
+use placed::PlacedPhase;
+use streams::{Stream, Superposed};
+
+/// Highest rate a phase may have, so that the ramp's inequality fits 128 bits.
+pub const RATE_MAX_PER_S: u64 = 1_000_000;
+/// Longest ramp, for the same reason.
+pub const RAMP_LENGTH_MAX: Nanos = Nanos(24 * 3600 * SECOND_NS);
+/// Longest stretch at one rate. Its units, 2·r·t, stay below 2·10¹⁵·6.048·10¹⁴ < 2¹⁰¹.
+pub const HOLD_LENGTH_MAX: Nanos = Nanos(7 * 24 * 3600 * SECOND_NS);
+
+/// D is a multiple of this, so that rates in thousandths give the same Poisson arrivals whatever stands beside them.
+const SECONDS_MIN: u64 = 1_000;
+/// The largest D.
+const SECONDS_MAX: u64 = 1_000_000_000;
+/// The highest rate of a ramp in requests per D, for the ramp's inequality to fit 128 bits.
+const RAMP_MAX: u64 = 10_000_000_000;
+
+/// The seconds in which every rate of `phases` is a whole number; `None` where the schedule's integers can't hold them.
+pub fn common_seconds(phases: &[Phase]) -> Option<u64> {
+    let rates = || phases.iter().flat_map(|phase| [phase.from, phase.to]);
+    let common = |all: u64, rate: Rate| {
+        let next = all.checked_mul(rate.seconds() / gcd(all, rate.seconds()))?;
+        Some(next).filter(|&seconds| seconds <= SECONDS_MAX)
+    };
+    let seconds = rates().try_fold(SECONDS_MIN, common)?;
+    let fits = |phase: &Phase| {
+        let highest = phase.from.max(phase.to).in_seconds(seconds)?;
+        let max = if phase.from == phase.to { RATE_MAX_PER_S * SECONDS_MAX } else { RAMP_MAX };
+        (highest <= max).then_some(())
+    };
+    phases.iter().try_for_each(fits).map(|()| seconds)
+}
+
+/// A stretch of the shape: the rate goes linearly from `from` to `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Phase {
+    /// Rate at the start.
+    pub from: Rate,
+    /// Rate at the end.
+    pub to: Rate,
+    /// Length, at most [`Phase::length_max`].
+    pub duration: Nanos,
+}
+
+impl Phase {
+    /// A constant rate.
+    pub fn hold(rate: Rate, duration: Nanos) -> Phase {
+        Phase { from: rate, to: rate, duration }
+    }
+
+    /// The longest that a phase like this may be.
+    pub fn length_max(&self) -> Nanos {
+        if self.from == self.to { HOLD_LENGTH_MAX } else { RAMP_LENGTH_MAX }
+    }
+}
+
+/// How arrivals lie around the shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// Evenly spaced in Λ.
+    Even,
+    /// Independent arrivals: exponential gaps in Λ. Arrival m of stream j has the number 1,024·m + j, so that numbers
+    /// are not in order of time.
+    Poisson {
+        /// The same seed gives the same arrivals, for any number of shares.
+        seed: u64,
+    },
+}
+
+/// The whole schedule of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    phases: Vec<PlacedPhase>,
+    process: Process,
+    units_per_request: u128,
+    end_ns: u64,
+    /// Nothing falls due from this Λ on: that of the shape's end, or of the arrival that the limit leaves out.
+    end_units: u128,
+}
+
+impl Schedule {
+    /// Joins `phases` end to end. At most `limit` arrivals come out. The rates must have [`common_seconds`], which a
+    /// plan checks.
+    pub fn new(phases: &[Phase], process: Process, limit: u64) -> Schedule {
+        let seconds = common_seconds(phases).expect("the rates of the phases have a common denominator");
+        let whole = |rate: Rate| rate.in_seconds(seconds).expect("a multiple of the rate's own seconds");
+        let (mut placed, mut start_ns, mut units) = (Vec::with_capacity(phases.len()), 0, 0u128);
+        for &phase in phases {
+            let (from, to) = (whole(phase.from), whole(phase.to));
+            let units_after = units + u128::from(from + to) * u128::from(phase.duration.0);
+            placed.push(PlacedPhase { phase, from, to, start_ns, units_before: units, units_after });
+            start_ns += phase.duration.0;
+            units = units_after;
+        }
+        let units_per_request = 2 * u128::from(SECOND_NS) * u128::from(seconds);
+        let schedule =
+            Schedule { phases: placed, process, units_per_request, end_ns: start_ns, end_units: units };
+        schedule.with_limit(limit)
+    }
+
+    /// The same schedule, ended before the arrival that has `limit` before it.
+    pub fn with_limit(mut self, limit: u64) -> Schedule {
+        let next = match self.process {
+            Process::Even => u128::from(limit) * self.units_per_request,
+            Process::Poisson { seed } if limit <= self.expected_most() => {
+                streams::units_after(&self, seed, limit).unwrap_or(self.end_units)
+            }
+            Process::Poisson { .. } => self.end_units,
+        };
+        self.end_units = self.end_units.min(next);
+        self
+    }
+
+    /// More arrivals than any Poisson schedule of this shape has: ten standard deviations above the mean, and some.
+    fn expected_most(&self) -> u64 {
+        let mean = (self.end_units / self.units_per_request) as f64;
+        (mean + 10.0 * mean.sqrt() + 100.0) as u64
+    }
+
+    /// When the shape ends.
+    pub fn end(&self) -> Nanos {
+        Nanos(self.end_ns)
+    }
+
+    /// How arrivals lie around the shape.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
+    /// The phases in order.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + '_ {
+        self.phases.iter().map(|p| p.phase)
+    }
+
+    /// How long the schedule offers load: to the end of the shape, or to the arrival that the limit leaves out.
+    pub fn span(&self) -> Nanos {
+        self.at_units(self.end_units).unwrap_or(self.end())
+    }
+
+    /// Arrivals with an intended time before `end`, counted from the schedule alone.
+    pub fn count_before(&self, end: Nanos) -> u64 {
+        self.counts_before(Share::WHOLE, [end])[0]
+    }
+
+    /// The same of a share, for several ends in ascending order. A share of Poisson arrivals walks its own streams only.
+    pub fn counts_before<const N: usize>(&self, share: Share, ends: [Nanos; N]) -> [u64; N] {
+        let ends = ends.map(|end| self.units_before(end).min(self.end_units));
+        match self.process {
+            Process::Even => ends.map(|end| share.count_before(end.div_ceil(self.units_per_request) as u64)),
+            Process::Poisson { seed } => {
+                let mut counts = [0; N];
+                for number in streams::of_share(share) {
+                    let mut stream = Stream::new(self, seed, number);
+                    for (count, end) in counts.iter_mut().zip(ends) {
+                        stream.go_to(end, self);
+                        *count += stream.ordinal();
+                    }
+                }
+                counts
+            }
+        }
+    }
+
+    /// Which of the operations in turn arrival `index` asks for is this number, modulo theirs: a function of the number
+    /// alone. Poisson's streams each take their turn, from another place on.
+    pub fn turn(&self, index: u64) -> u64 {
+        match self.process {
+            Process::Even => index,
+            Process::Poisson { .. } => index % STREAMS + index / STREAMS,
+        }
+    }
+
+    /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the process and the limit.
+    pub fn expected_before(&self, end: Nanos) -> u64 {
+        (self.units_before(end) / self.units_per_request) as u64
+    }
+
+    /// The offered rate at `at`, in requests per second.
+    pub fn rate_at(&self, at: Nanos) -> f64 {
+        let Some(p) = self.phases.iter().find(|p| at.0 < p.start_ns + p.phase.duration.0) else { return 0.0 };
+        let share = (at.0 - p.start_ns) as f64 / p.phase.duration.0 as f64;
+        p.phase.from.as_per_s() + share * (p.phase.to.as_per_s() - p.phase.from.as_per_s())
+    }
+
+    /// The highest rate that the shape reaches.
+    pub fn rate_max(&self) -> Rate {
+        self.phases().map(|p| p.from.max(p.to)).max().unwrap_or_default()
+    }
+
+    /// ⌈Λ(end)⌉ in units, so that "how many k have Λ⁻¹(k) < end" is a division.
+    fn units_before(&self, end: Nanos) -> u128 {
+        let Some(p) = self.phases.iter().find(|p| end.0 < p.start_ns + p.phase.duration.0) else {
+            return self.phases.last().map_or(0, |p| p.units_after);
+        };
+        let t = u128::from(end.0.saturating_sub(p.start_ns));
+        let (r0, r1) = (i128::from(p.from), i128::from(p.to));
+        let span = i128::from(p.phase.duration.0);
+        let bend = (r1 - r0) * (t * t) as i128;
+        // ⌈bend / span⌉ for either sign.
+        let bend = bend.div_euclid(span) + i128::from(bend.rem_euclid(span) != 0);
+        (p.units_before as i128 + 2 * r0 * t as i128 + bend) as u128
+    }
+
+    /// How many even arrivals of this shape fall due at `at` or before, whatever the process and the limit.
+    pub fn even_until(&self, at: Nanos) -> u64 {
+        self.units_before(at + Nanos(1)).div_ceil(self.units_per_request) as u64
+    }
+
+    /// When `n` arrivals are expected to have fallen due; the end of the shape where that is never.
+    pub fn expected_at(&self, n: u64) -> Nanos {
+        self.at_units(u128::from(n) * self.units_per_request).unwrap_or(self.end())
+    }
+
+    fn at_units(&self, units: u128) -> Option<Nanos> {
+        self.phases.iter().find(|p| units < p.units_after).map(|p| p.due(units))
+    }
+}
