@@ -1,5 +1,6 @@
 //! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
 
+mod handover;
 mod opening;
 
 use crate::addresses::{AddressCounts, Addresses};
@@ -398,27 +399,6 @@ impl<L: Load> Worker<L> {
         }
     }
 
-    /// Gives the filled bank to the control thread at an interval's end. Never waits: without an empty
-    /// bank the interval goes on and says that it is double.
-    fn hand_over(&mut self, now: Instant) {
-        let Ok(empty) = self.channels.empty.try_recv() else {
-            self.double = true;
-            self.handed_until = self.handed_until + INTERVAL;
-            return;
-        };
-        let began = self.pacer.watch().clock().now();
-        let passed = now.since(self.handed_until).0 / INTERVAL.0;
-        let until = self.handed_until + Nanos(passed * INTERVAL.0);
-        self.heed_stop();
-        self.with_recorder(|dispatch, _, recorder| dispatch.count_due_before(until, now, recorder));
-        let full = self.prepare(now, until, empty, false);
-        let _ = self.channels.full.try_send(full);
-        let took = self.pacer.watch().clock().now().since(began);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.counters().own.handover_max = took;
-        }
-    }
-
     fn finish(mut self, now: Instant) -> WorkerEnd {
         let silent = |conn: &&Conn| conn.is_connecting() && now.since(conn.attempt.began) >= SILENT_FROM;
         for conn in self.conns.iter().flatten().filter(silent) {
@@ -435,28 +415,6 @@ impl<L: Load> Worker<L> {
             involuntary_switches: involuntary_switches(),
             priority: self.pacer.priority(),
         }
-    }
-
-    fn prepare(&mut self, now: Instant, until: Instant, empty: Box<Bank<u32>>, last: bool) -> Handed {
-        let (pauses, waited) = self.pacer.take_figures();
-        let total = now.since(self.handed_at);
-        let from = self.bank_from.since(self.start);
-        let mut bank = empty;
-        if let Some(recorder) = &mut self.recorder {
-            let own = &mut recorder.counters().own;
-            own.busy = total - waited;
-            own.total = total;
-            own.pause_max = pauses.longest;
-            own.paused = pauses.sum;
-            (own.run_delay, own.run_slices) = self.starvation.take();
-            bank = recorder.swap(bank, until);
-        }
-        self.handed_at = now;
-        self.handed_until = until;
-        self.bank_from = until;
-        let gauges = self.dispatch.gauges();
-        let double = std::mem::take(&mut self.double) || until.since(self.start) > from + INTERVAL;
-        Handed { worker: self.number, to: until.since(self.start), bank, gauges, double, last }
     }
 }
 

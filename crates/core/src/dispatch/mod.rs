@@ -10,6 +10,7 @@
 
 mod event;
 mod expiry;
+mod notice;
 mod opening;
 mod slab;
 
@@ -23,6 +24,7 @@ use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::record::{Answer, Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
+use notice::{OVERSLEPT_FROM, OVERSLEPT_MAX, Overslept};
 use opening::OPENING_MIN;
 use slab::{List, NONE, Slab, State};
 use std::collections::VecDeque;
@@ -36,22 +38,10 @@ pub const LOOK_EVERY: Nanos = Nanos::from_millis(10);
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
-/// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
-const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
-/// Overslept stretches with arrivals still waiting that are remembered.
-const OVERSLEPT_MAX: usize = 256;
 /// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
 /// Idle connections that one tick closes.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
-
-/// Arrivals that were noticed late together: those intended from `first` to `last`.
-#[derive(Clone, Copy, Debug)]
-struct Overslept {
-    first: Instant,
-    last: Instant,
-    noticed: Instant,
-}
 
 /// The state machine of one worker.
 #[derive(Debug)]
@@ -189,12 +179,6 @@ impl<L: Load> Dispatch<L> {
             self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
             rec.look_at_absences(now);
         }
-    }
-
-    /// Counts what has fallen due before `end`, which has just passed, and no more: at the boundary of an
-    /// interval, so that each counts where it belongs.
-    pub fn count_due_before(&mut self, end: Instant, now: Instant, rec: &mut Recorder) {
-        self.take_note_of_due(end - Nanos(1), now, rec);
     }
 
     /// When a [`Event::Tick`] is due at the latest. A time that has passed means: at once.
@@ -355,36 +339,6 @@ impl<L: Load> Dispatch<L> {
             // The next tick sets the end of the drain.
             self.more_to_do = true;
         }
-    }
-
-    fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
-        let Some(load) = &mut self.load else { return };
-        let mut stretch: Option<Overslept> = None;
-        load.advance(until, |arrival| {
-            let first = stretch.map_or(arrival.intended, |stretch| stretch.first);
-            stretch = Some(Overslept { first, last: arrival.intended, noticed: now });
-            rec.due(&arrival);
-        });
-        // Without room the rest is booked as waiting for a connection, which it may be.
-        let first_due = stretch.map_or(now, |stretch| stretch.first);
-        let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
-        if overslept && self.overslept.len() < OVERSLEPT_MAX {
-            self.overslept.extend(stretch);
-        }
-    }
-
-    /// When an arrival was first seen. Asked for in order.
-    fn noticed(&mut self, arrival: &Arrival) -> Instant {
-        while let Some(stretch) = self.overslept.front() {
-            if arrival.intended < stretch.first {
-                return arrival.intended;
-            }
-            if arrival.intended <= stretch.last {
-                return stretch.noticed;
-            }
-            self.overslept.pop_front();
-        }
-        arrival.intended
     }
 
     fn bind(&mut self, mut flight: Flight, out: &mut Actions) {

@@ -1,13 +1,20 @@
 //! One connection: connecting, TLS, writing a request, reading its answer.
 
+mod buffers;
+mod socket;
+
+pub(crate) use buffers::Buffers;
+
 use crate::clock::Watch;
 use crate::job::{Job, kind_of_violation};
 use crate::target::{Target, begin_connect};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use buffers::{last_head, upto};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sockopt};
+use rustix::net::{RecvFlags, sockopt};
 use rustls::ClientConnection;
-use std::io::{self, IoSlice, Read, Write};
+use socket::{flush, kind_of_connect_error, kind_of_socket_error, send_both};
+use std::io::{self, Read, Write};
 use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
@@ -21,31 +28,6 @@ const READS_PER_TURN: u32 = 8;
 const SKIP_FROM: u64 = 64 * 1024;
 /// Of such a body the end is read like any other: with it comes what a server sends unasked.
 const SKIP_UP_TO: u64 = 16 * 1024;
-
-/// Operations whose last heads are remembered apart.
-const LAST_HEADS_MAX: usize = 32;
-
-/// Read buffers of a worker, shared by its connections.
-pub(crate) struct Buffers {
-    socket: Box<[u8]>,
-    plain: Box<[u8]>,
-    /// Stands for bytes that are dropped by the kernel; nothing is written to it.
-    dropped: Box<[u8]>,
-    /// By operation, modulo their number.
-    last_heads: Vec<LastHead>,
-}
-
-impl Buffers {
-    /// For a run of `operations` operations.
-    pub(crate) fn new(operations: usize) -> Buffers {
-        Buffers {
-            socket: vec![0; 64 * 1024].into(),
-            plain: vec![0; 16 * 1024].into(),
-            dropped: vec![0; 1024 * 1024].into(),
-            last_heads: (0..operations.clamp(1, LAST_HEADS_MAX)).map(|_| LastHead::new()).collect(),
-        }
-    }
-}
 
 /// What reading led to.
 #[derive(Clone, Copy, Debug)]
@@ -447,76 +429,5 @@ impl Conn {
             // Whatever went wrong between TCP and the first request is a matter of TLS.
             Stage::Handshaking => Reading::Unusable(FailureKind::TLS),
         }
-    }
-}
-
-/// The first `n` bytes of a buffer, or all.
-fn upto(buffer: &mut [u8], n: u64) -> &mut [u8] {
-    let n = usize::try_from(n).map_or(buffer.len(), |n| n.min(buffer.len()));
-    &mut buffer[..n]
-}
-
-fn last_head(last_heads: &mut [LastHead], operation: u32) -> &mut LastHead {
-    let n = last_heads.len();
-    &mut last_heads[operation as usize % n]
-}
-
-/// Writes what the session has ready, as far as the socket takes it.
-fn flush(tls: &mut ClientConnection, fd: &OwnedFd) -> Result<(), FailureKind> {
-    while tls.wants_write() {
-        match tls.write_tls(&mut Socket(fd)) {
-            Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => {
-                let reset = matches!(e.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
-                return Err(if reset { FailureKind::RESET } else { FailureKind::SOCKET });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// One call, so that head and body leave together.
-fn send_both(fd: BorrowedFd<'_>, (head, body): (&[u8], &[u8])) -> Result<usize, Errno> {
-    if body.is_empty() {
-        return rustix::net::send(fd, head, SendFlags::NOSIGNAL);
-    }
-    let parts = [IoSlice::new(head), IoSlice::new(body)];
-    rustix::net::sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
-}
-
-struct Socket<'a>(&'a OwnedFd);
-
-impl Write for Socket<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(self.0.as_fd(), bytes, SendFlags::NOSIGNAL)?)
-    }
-
-    /// Records leave together: those of a head and of its body, too.
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let (fd, mut nothing) = (self.0.as_fd(), SendAncillaryBuffer::default());
-        Ok(rustix::net::sendmsg(fd, parts, &mut nothing, SendFlags::NOSIGNAL)?)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn kind_of_connect_error(error: Errno) -> FailureKind {
-    match error {
-        Errno::CONNREFUSED => FailureKind::CONNECT_REFUSED,
-        Errno::TIMEDOUT => FailureKind::CONNECT_TIMEOUT,
-        Errno::MFILE | Errno::NFILE => FailureKind::NO_FILE_DESCRIPTOR,
-        Errno::ADDRNOTAVAIL => FailureKind::NO_LOCAL_PORT,
-        _ => FailureKind::CONNECT_FAILED,
-    }
-}
-
-fn kind_of_socket_error(error: Errno) -> FailureKind {
-    match error {
-        Errno::CONNRESET | Errno::PIPE => FailureKind::RESET,
-        _ => FailureKind::SOCKET,
     }
 }

@@ -1,0 +1,58 @@
+//! When an arrival was first seen: what falls due while nobody looks at the clock is the generator's own lateness.
+
+use super::Dispatch;
+use crate::arrival::Arrival;
+use crate::load::Load;
+use crate::record::Recorder;
+use crate::time::{Instant, Nanos};
+
+/// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
+pub(super) const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
+/// Overslept stretches with arrivals still waiting that are remembered.
+pub(super) const OVERSLEPT_MAX: usize = 256;
+
+/// Arrivals that were noticed late together: those intended from `first` to `last`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overslept {
+    first: Instant,
+    last: Instant,
+    noticed: Instant,
+}
+
+impl<L: Load> Dispatch<L> {
+    /// Counts what has fallen due before `end`, which has just passed, and no more: at the boundary of an
+    /// interval, so that each counts where it belongs.
+    pub fn count_due_before(&mut self, end: Instant, now: Instant, rec: &mut Recorder) {
+        self.take_note_of_due(end - Nanos(1), now, rec);
+    }
+
+    pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
+        let Some(load) = &mut self.load else { return };
+        let mut stretch: Option<Overslept> = None;
+        load.advance(until, |arrival| {
+            let first = stretch.map_or(arrival.intended, |stretch| stretch.first);
+            stretch = Some(Overslept { first, last: arrival.intended, noticed: now });
+            rec.due(&arrival);
+        });
+        // Without room the rest is booked as waiting for a connection, which it may be.
+        let first_due = stretch.map_or(now, |stretch| stretch.first);
+        let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
+        if overslept && self.overslept.len() < OVERSLEPT_MAX {
+            self.overslept.extend(stretch);
+        }
+    }
+
+    /// When an arrival was first seen. Asked for in order.
+    pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
+        while let Some(stretch) = self.overslept.front() {
+            if arrival.intended < stretch.first {
+                return arrival.intended;
+            }
+            if arrival.intended <= stretch.last {
+                return stretch.noticed;
+            }
+            self.overslept.pop_front();
+        }
+        arrival.intended
+    }
+}

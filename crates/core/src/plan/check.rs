@@ -1,0 +1,96 @@
+//! What a plan must be like.
+
+use super::{PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
+use crate::dispatch::Pool;
+use crate::record::RECORDABLE_MAX;
+use crate::schedule::{Phase, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds};
+use crate::time::Nanos;
+
+/// Longest part before the measured one.
+const WARMUP_MAX: Nanos = RAMP_LENGTH_MAX;
+
+pub(super) fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
+    let threads = spec.threads;
+    if threads == 0 {
+        return Err(PlanError::NoThreads);
+    }
+    if threads > THREADS_MAX {
+        return Err(PlanError::TooManyThreads(threads));
+    }
+    if spec.idempotent.is_empty() {
+        return Err(PlanError::NoOperations);
+    }
+    if spec.limit == Some(0) {
+        return Err(PlanError::LimitZero);
+    }
+    if spec.timeout == Nanos::ZERO {
+        return Err(PlanError::TimeoutZero);
+    }
+    if spec.timeout > RECORDABLE_MAX {
+        return Err(PlanError::TimeoutTooLong(spec.timeout));
+    }
+    if spec.warmup > WARMUP_MAX {
+        return Err(PlanError::TooLong { what: "a warm-up", length: spec.warmup, max: WARMUP_MAX });
+    }
+    let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = spec.pool;
+    if connections < threads {
+        return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
+    }
+    Ok(())
+}
+
+pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(), PlanError> {
+    if users == 0 {
+        return Err(PlanError::NoUsers);
+    }
+    if users > USERS_MAX {
+        return Err(PlanError::TooManyUsers(users));
+    }
+    if users < spec.threads {
+        return Err(PlanError::FewerUsersThanThreads { users, threads: spec.threads });
+    }
+    // Each user sends at most once in a think time, however fast the target answers.
+    match spec.rate_cap.filter(|cap| f64::from(users) > cap.as_per_s() * think.as_secs_f64()) {
+        Some(cap) => {
+            Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap.as_per_s() })
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
+    if phases.is_empty() {
+        return Err(PlanError::DurationZero);
+    }
+    for phase in phases {
+        let what = if phase.from == phase.to { "a load at one rate" } else { "a ramp" };
+        check_length(what, phase.duration, phase.length_max())?;
+        let rate = phase.from.max(phase.to);
+        if rate > Rate::per_second(RATE_MAX_PER_S) {
+            return Err(PlanError::RateTooHigh(rate));
+        }
+        if let Some(cap) = spec.rate_cap.filter(|&cap| rate > cap) {
+            return Err(PlanError::AboveCap { rate, cap });
+        }
+    }
+    if phases.iter().all(|p| p.from.is_zero() && p.to.is_zero()) {
+        return Err(PlanError::RateZero);
+    }
+    if common_seconds(phases).is_none() {
+        return Err(PlanError::RatesTooFine);
+    }
+    if spec.warmup > Nanos::ZERO && phases[0].from.is_zero() {
+        return Err(PlanError::WarmupWithoutRate);
+    }
+    Ok(())
+}
+
+pub(super) fn check_length(what: &'static str, length: Nanos, max: Nanos) -> Result<(), PlanError> {
+    if length == Nanos::ZERO {
+        return Err(PlanError::DurationZero);
+    }
+    if length > max {
+        return Err(PlanError::TooLong { what, length, max });
+    }
+    Ok(())
+}

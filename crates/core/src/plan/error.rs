@@ -1,0 +1,134 @@
+//! Why a plan can't be.
+
+use super::{THREADS_MAX, USERS_MAX};
+use crate::schedule::{RATE_MAX_PER_S, Rate};
+use crate::time::Nanos;
+
+/// Why a plan can't be.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A rate of nothing.
+    #[error("the rate is 0 throughout: nothing would be sent")]
+    RateZero,
+    /// A rate above what the schedule's integers hold.
+    #[error("a rate of {0} is above the highest possible, {RATE_MAX_PER_S}/s")]
+    RateTooHigh(Rate),
+    /// Rates that no schedule of integers holds exactly.
+    #[error(
+        "these rates can't be offered exactly together: give them with fewer digits, or in one unit (such as 100..500/m)"
+    )]
+    RatesTooFine,
+    /// Above the user's own cap.
+    #[error("a rate of {rate} is above the cap of {cap} (--max-rate, or max-rate in the config file)")]
+    AboveCap {
+        /// What the plan asked for.
+        rate: Rate,
+        /// What is allowed.
+        cap: Rate,
+    },
+    /// No time at all.
+    #[error("the duration is 0: nothing would be measured (give one above 0, such as -d 30s)")]
+    DurationZero,
+    /// Longer than the schedule's integers hold it.
+    #[error("{} is too long: {what} lasts {} at the most", in_words(*.length), in_words(*.max))]
+    TooLong {
+        /// Whose length it is.
+        what: &'static str,
+        /// What was asked for.
+        length: Nanos,
+        /// What is possible.
+        max: Nanos,
+    },
+    /// A timeout that no answer could meet.
+    #[error("the timeout is 0: every request would be late (give one above 0, such as --timeout 30s)")]
+    TimeoutZero,
+    /// A timeout that can't be recorded.
+    #[error("a timeout of {} is longer than the longest that is recorded, 1 h", in_words(*.0))]
+    TimeoutTooLong(Nanos),
+    /// No user.
+    #[error("0 users send nothing")]
+    NoUsers,
+    /// No arrival asked for.
+    #[error("0 requests: nothing would be sent")]
+    LimitZero,
+    /// No worker.
+    #[error("0 threads can't send anything")]
+    NoThreads,
+    /// No operation.
+    #[error("there is nothing to request: give a URL or a target file")]
+    NoOperations,
+    /// More users than can be kept.
+    #[error("{0} users are more than the highest possible, {USERS_MAX}")]
+    TooManyUsers(u32),
+    /// More workers than make sense.
+    #[error("{0} threads are more than the highest possible, {THREADS_MAX}")]
+    TooManyThreads(u32),
+    /// Nothing holds closed users below the cap.
+    #[error(
+        "{users} users may send more than the cap of {cap} (--max-rate, or max-rate in the config file), since a closed load has no rate: \
+         give a think time of at least users/cap, {think_s} s, or a rate (-R)"
+    )]
+    ClosedAboveCap {
+        /// How many.
+        users: u32,
+        /// What is allowed.
+        cap: Rate,
+        /// The think time that would keep them below it.
+        think_s: f64,
+    },
+    /// A shape that begins with nothing has no rate to warm up with.
+    #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]
+    WarmupWithoutRate,
+    /// A worker without a connection.
+    #[error(
+        "{} can't be shared by {}: each needs one (raise -c or lower -t)",
+        plural(*connections, "connection"),
+        plural(*threads, "thread")
+    )]
+    FewerConnectionsThanThreads {
+        /// Connections asked for.
+        connections: u32,
+        /// Threads asked for.
+        threads: u32,
+    },
+    /// A worker without a user.
+    #[error(
+        "{} can't be shared by {}: each needs one (lower -t)", plural(*users, "user"), plural(*threads, "thread")
+    )]
+    FewerUsersThanThreads {
+        /// Users asked for.
+        users: u32,
+        /// Threads asked for.
+        threads: u32,
+    },
+}
+
+fn plural(n: u32, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A long time as people say it: `25 h`, `24 h 1 s`, `7 d`.
+fn in_words(time: Nanos) -> String {
+    const DAY_S: f64 = 86_400.0;
+    let seconds = time.as_secs_f64();
+    if seconds >= 2.0 * DAY_S && seconds % DAY_S == 0.0 {
+        return format!("{} d", seconds / DAY_S);
+    }
+    let (hours, minutes) = ((seconds / 3600.0).floor(), (seconds / 60.0).floor() % 60.0);
+    let parts = [(hours, "h"), (minutes, "min"), (seconds - hours * 3600.0 - minutes * 60.0, "s")];
+    let said = parts.into_iter().filter(|(n, _)| *n > 0.0).map(|(n, unit)| format!("{n} {unit}"));
+    said.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_times_are_said_in_hours() {
+        assert_eq!(in_words(Nanos::from_secs(90_000)), "25 h");
+        assert_eq!(in_words(Nanos::from_secs(86_401)), "24 h 1 s");
+        assert_eq!(in_words(Nanos::from_secs(7 * 86_400)), "7 d");
+        assert_eq!(in_words(Nanos::from_secs(5_400)), "1 h 30 min");
+    }
+}
