@@ -3,14 +3,17 @@
 //! Each check is a function from a [`Repo`] to [`Complaint`]s, so that it can be tried on good and bad
 //! snippets in memory. `tests/repository.rs` runs them on this repository; `cargo xtask check` prints them.
 
+pub mod circles;
 pub mod clock;
 pub mod complaint;
+pub mod exceptions;
 pub mod flags;
 pub mod help;
 pub mod layering;
 pub mod length;
 pub mod links;
 pub mod markdown;
+pub mod modules;
 pub mod names;
 pub mod paths;
 pub mod printing;
@@ -33,6 +36,7 @@ pub const CHECKS: &[Check] = &[
     ("layering", layering::check),
     ("purity", purity::check),
     ("length", length::check),
+    ("circles", circles::check),
     ("names", names::check),
     ("clock", clock::check),
     ("printing", printing::check),

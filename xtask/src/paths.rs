@@ -7,6 +7,8 @@ use crate::source::Token;
 pub struct Named {
     /// Segments; a glob ends in `*`.
     pub segments: Vec<String>,
+    /// What `as` calls it here.
+    pub renamed: Option<String>,
     /// Counted from 1.
     pub line: usize,
 }
@@ -22,6 +24,25 @@ pub fn rooted(tokens: &[&Token], root: &str) -> Vec<Named> {
         }
     }
     found
+}
+
+/// Every path that a `use` brings in, and every other one of two segments or more.
+pub fn all(tokens: &[&Token]) -> (Vec<Named>, Vec<Named>) {
+    let (mut imported, mut inline) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < tokens.len() {
+        let inside = at > 0 && tokens[at - 1].text == "::";
+        if tokens[at].text == "use" {
+            at = tree(tokens, at + 1, &mut Vec::new(), &mut imported);
+            continue;
+        }
+        if is_name(&tokens[at].text) && !inside {
+            tree(tokens, at, &mut Vec::new(), &mut inline);
+        }
+        at += 1;
+    }
+    inline.retain(|path| path.segments.len() > 1);
+    (imported, inline)
 }
 
 /// Whether naming `path` makes `banned` (as `a::b::c`) reachable: it or a part of it, its module, its glob.
@@ -59,12 +80,14 @@ fn tree(tokens: &[&Token], mut at: usize, prefix: &mut Vec<String>, found: &mut 
         }
         at += 1;
     }
+    // `as name` renames: the name is not a path.
+    let is_renamed = tokens.get(at).is_some_and(|token| token.text == "as");
+    let renamed = tokens.get(at + 1).filter(|_| is_renamed).map(|token| token.text.clone());
     if line > 0 {
-        found.push(Named { segments: prefix.clone(), line });
+        found.push(Named { segments: prefix.clone(), renamed, line });
     }
     prefix.truncate(depth);
-    // `as name` renames: the name is not a path.
-    if tokens.get(at).is_some_and(|token| token.text == "as") { at + 2 } else { at }
+    if is_renamed { at + 2 } else { at }
 }
 
 fn is_name(text: &str) -> bool {
@@ -94,7 +117,11 @@ mod tests {
 
     #[test]
     fn a_module_or_a_glob_reaches_what_it_holds() {
-        let path = |text: &str| Named { segments: text.split("::").map(str::to_string).collect(), line: 1 };
+        let path = |text: &str| Named {
+            segments: text.split("::").map(str::to_string).collect(),
+            renamed: None,
+            line: 1,
+        };
         for bad in ["std::time::Instant", "std::time::Instant::now", "std::time", "std::time::*"] {
             assert!(reaches(&path(bad), "std::time::Instant"), "{bad}");
         }

@@ -2,7 +2,6 @@
 //! it, and only there.
 
 use crate::finding::{Finding, FindingCode, Severity};
-use crate::slo::{Figure, Unit};
 use crate::thresholds::{BUSY_SHARE_INVALIDATES, BUSY_TIME_MIN};
 use unblink_core::record::LoopCounts;
 
@@ -99,15 +98,6 @@ impl Moves {
             // What was under way counts as slow and as an error or none; when it would have ended is not known.
             Killed => Moves { times: Moved::Better, errors: Moved::Better, achieved: Moved::Either },
             _ => Moves::NOTHING,
-        }
-    }
-
-    /// How `figure` may have moved.
-    pub fn of_figure(&self, figure: Figure) -> Moved {
-        match figure.unit() {
-            Unit::Time => self.times,
-            Unit::Share if figure == Figure::Errors => self.errors,
-            Unit::Share | Unit::Rate => self.achieved,
         }
     }
 }

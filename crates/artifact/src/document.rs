@@ -2,7 +2,9 @@
 
 mod arrivals;
 mod connections;
+mod distribution;
 mod interval;
+mod load;
 mod series;
 mod shape;
 mod soak;
@@ -13,7 +15,9 @@ mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{Connections, FailedAttempts, MachineLimit};
+pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
+pub use load::{Load, LoadModel, LoadPhase};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
 pub use shape::*;
 pub use soak::*;
@@ -25,6 +29,7 @@ pub use verdict::{
     WindowResult,
 };
 
+use crate::fingerprint::fingerprint_of;
 use crate::simulated::{Fanout, Simulated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,6 +143,17 @@ impl RunDocument {
         let operation = self.operations.iter().find(|operation| Some(operation.name.as_str()) == request);
         operation.map_or(&self.response_time, |operation| &operation.response_time)
     }
+
+    /// Where the measured part begins, after t = 0.
+    pub fn measured_from_ns(&self) -> u64 {
+        let left_out = self.transient.as_ref().map_or(0, |transient| transient.to_ns);
+        self.load.warmup_ns.max(left_out)
+    }
+
+    /// The name of a run in the history: a hash of when it started, where and as what.
+    pub fn id(&self) -> String {
+        fingerprint_of(&(&self.started_at, &self.command, &self.environment, &self.targets))
+    }
 }
 
 /// Did the run come to its end?
@@ -181,74 +197,6 @@ pub struct Environment {
     pub local_ports: u32,
 }
 
-/// What was offered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Load {
-    /// `open` or `closed`.
-    pub model: LoadModel,
-    /// One plain line, such as `open, 1,000/s, even, for 60 s`.
-    pub summary: String,
-    /// Arrival process of an open load: `even` or `poisson`.
-    pub process: Option<String>,
-    /// Seed of a Poisson process.
-    pub seed: Option<u64>,
-    /// The name of its shape, if it was given one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shape: Option<LoadShape>,
-    /// Shape of an open load, warm-up left out.
-    pub phases: Vec<LoadPhase>,
-    /// Users of a closed load.
-    pub users: Option<u32>,
-    /// Think time of a closed load.
-    pub think_ns: Option<u64>,
-    /// Over how long the users of a closed load began; a part of `warmup_ns`. Absent where a simulated tool had users
-    /// of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ramp_up_ns: Option<u64>,
-    /// What lies before the measured part: warm-up, and the ramp-up of a closed load.
-    pub warmup_ns: u64,
-    /// The transient was to be found and left out (`--warmup auto`).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub warmup_auto: bool,
-    /// The load ends when a percentile is known well enough (`--precision`); `duration_ns` is then the most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub precision: Option<PrecisionGoal>,
-    /// Length of the measured part as planned.
-    pub duration_ns: u64,
-    /// From the intended time.
-    pub timeout_ns: u64,
-    /// How long the run goes on after the last arrival due.
-    pub drain_ns: u64,
-    /// Worker threads.
-    pub threads: u32,
-    /// What punctuality may cost: `precise`, `balanced` or `frugal`. Absent for a simulated load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<String>,
-    /// Measured arrivals at the most (`-n`).
-    pub requests_max: Option<u64>,
-}
-
-/// Who decides when a request starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LoadModel {
-    /// A schedule that the target can't move.
-    Open,
-    /// Users who each wait for their answer.
-    Closed,
-}
-
-/// A stretch of the shape.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LoadPhase {
-    /// Rate at its start.
-    pub from_per_s: f64,
-    /// Rate at its end.
-    pub to_per_s: f64,
-    /// Its length.
-    pub duration_ns: u64,
-}
-
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
@@ -277,6 +225,14 @@ pub struct Arrivals {
     pub unsent: u64,
 }
 
+impl Arrivals {
+    /// The share that did not end `ok`; `None` where none was scheduled.
+    pub fn error_share(&self) -> Option<f64> {
+        let Arrivals { scheduled, ok, .. } = *self;
+        (scheduled > 0).then(|| scheduled.saturating_sub(ok) as f64 / scheduled as f64)
+    }
+}
+
 /// Rates per second over the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
@@ -286,67 +242,6 @@ pub struct Rate {
     pub sent: f64,
     /// `ok` per second, from the measured start to the end of the load or the last completion, the later.
     pub achieved: f64,
-}
-
-/// A distribution of durations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Distribution {
-    /// Always `ns`.
-    pub unit: String,
-    /// Arrivals that enter it, the censored included.
-    pub count: u64,
-    /// Those known only to be longer than their age.
-    pub censored: u64,
-    /// Exact mean; `null` when anything is censored or nothing is there.
-    pub mean: Option<f64>,
-    /// Exact maximum; `null` when nothing is there. A lower bound when `max_censored`: the largest of the known and
-    /// of the ages of the censored.
-    pub max: Option<u64>,
-    /// Something is censored, so that the true maximum may be larger than `max`.
-    #[serde(default)]
-    pub max_censored: bool,
-    /// Nearest-rank quantiles, by Kaplan–Meier where anything is censored. Empty when nothing is there.
-    pub quantiles: Vec<Quantile>,
-}
-
-/// One quantile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Quantile {
-    /// 0 to 1.
-    pub q: f64,
-    /// In the distribution's unit; a lower bound when `censored`.
-    pub value: u64,
-    /// The quantile lies beyond what is known: read `> value`.
-    pub censored: bool,
-    /// Too few samples for this quantile: fewer than ten lie above it.
-    pub few_samples: bool,
-    /// Lower end of its 95 % interval, in the distribution's unit; absent when there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<u64>,
-    /// Upper end; absent when there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<u64>,
-    /// How the interval was found, or why there is none; absent where none is looked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<IntervalKind>,
-    /// With `one_event`: when the worst arrivals of the event began to fall due, after t = 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub event_at_ns: Option<u64>,
-    /// With `few_events`: how many decide the quantile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events: Option<u32>,
-    /// With `too_short`: a measured part of this length might do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needed_ns: Option<u64>,
-    /// Where censoring may bear on it: the quantile if all that was censored had been answered at its age.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub if_answered_now: Option<u64>,
-    /// The same if nothing of it had ever been answered; absent beside `if_answered_now`: without end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub if_never: Option<u64>,
-    /// Where arrivals failed: the share of all arrivals, the failed included, that is answered `ok` within `value`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered_within: Option<f64>,
 }
 
 /// Where send lag came from, over the sent arrivals.
@@ -468,4 +363,11 @@ pub struct SlowArrival {
     pub status: Option<u16>,
     /// `ok`, `timed_out` or a kind of failure.
     pub outcome: String,
+}
+
+impl SlowArrival {
+    /// It may have taken longer than was waited for.
+    pub fn is_censored(&self) -> bool {
+        ["timed_out", "unfinished", "unsent"].contains(&self.outcome.as_str())
+    }
 }

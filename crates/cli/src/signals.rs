@@ -6,7 +6,7 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use unblink_engine::run::Controls;
+use unblink_engine::controls::Controls;
 
 /// Where interruptions go.
 #[derive(Clone, Default)]

@@ -3,155 +3,24 @@
 use crate::addresses::AddressCounts;
 use crate::awake::Awake;
 use crate::clock::{Clock, WallTime};
+use crate::controls::Controls;
+use crate::error::EngineError;
+use crate::gate::Gate;
 use crate::job::Job;
 use crate::pacing::Pacing;
 use crate::priority::{Background, Priority};
 use crate::worker::{Channels, Worker, WorkerEnd};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use unblink_core::dispatch::Pool;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
 
-/// From "all workers are ready" to the schedule's zero.
-const LEAD: Nanos = Nanos::from_millis(50);
-/// From the user's wish to stop to the end of the schedule: every worker has heard of it by then.
-const STOP_LEAD: Nanos = Nanos::from_millis(20);
 /// Banks that a worker has in turn: one being filled, one full, one to spare.
 const SPARE_BANKS: usize = 2;
-
-/// Why a run can't go on.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The system refused something that every run needs.
-    #[error("can't set up a worker thread: {0} (fewer threads, -t, need fewer file descriptors)")]
-    Setup(Errno),
-    /// A thread could not be started.
-    #[error("can't start a worker thread: {0}")]
-    Thread(std::io::Error),
-    /// A defect.
-    #[error(
-        "worker {0} stopped unexpectedly; the run's folder holds what was recorded until the last interval"
-    )]
-    WorkerLost(usize),
-}
-
-/// Ends a run early, from any thread.
-#[derive(Debug)]
-pub struct Controls {
-    clock: Clock,
-    stop_at: AtomicU64,
-    aborted: AtomicBool,
-    wakers: Vec<OwnedFd>,
-}
-
-impl Controls {
-    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody was first.
-    pub fn stop(&self) -> bool {
-        let at = (self.clock.now() + STOP_LEAD).0;
-        let is_first =
-            self.stop_at.compare_exchange(u64::MAX, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        self.wake();
-        is_first
-    }
-
-    /// Ends at once, with what was recorded.
-    pub fn abort(&self) {
-        self.stop();
-        // Whoever sees this sees the stop too.
-        self.aborted.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    pub(crate) fn stop_at(&self) -> Option<Instant> {
-        match self.stop_at.load(Ordering::Relaxed) {
-            u64::MAX => None,
-            at => Some(Instant(at)),
-        }
-    }
-
-    pub(crate) fn is_aborted(&self) -> bool {
-        self.aborted.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn wake_fd(&self, worker: usize) -> &OwnedFd {
-        &self.wakers[worker]
-    }
-
-    fn wake(&self) {
-        for waker in &self.wakers {
-            let _ = rustix::io::write(waker, &1u64.to_ne_bytes());
-        }
-    }
-}
-
-/// Where workers wait for each other before the start.
-pub(crate) struct Gate {
-    state: Mutex<GateState>,
-    changed: Condvar,
-}
-
-struct GateState {
-    /// A worker could not be set up.
-    refused: Option<Errno>,
-    ready: usize,
-    start: Option<Instant>,
-    cancelled: bool,
-}
-
-impl Gate {
-    /// The worker is ready. Returns when all are: the schedule's zero, or nothing if there is no run.
-    pub(crate) fn ready_and_wait(&self) -> Option<Instant> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.ready += 1;
-        self.changed.notify_all();
-        while state.start.is_none() && !state.cancelled {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.start
-    }
-
-    /// The worker can't be set up: there will be no run.
-    fn refuse(&self, errno: Errno) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.refused.get_or_insert(errno);
-        self.changed.notify_all();
-    }
-
-    /// Opens once every worker is ready; `lost` names one that has ended instead.
-    fn open_when_ready(
-        &self,
-        workers: usize,
-        clock: &Clock,
-        lost: impl Fn() -> Option<usize>,
-    ) -> Result<Instant, EngineError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.ready < workers {
-            let failure = match state.refused {
-                Some(errno) => Some(EngineError::Setup(errno)),
-                None => lost().map(EngineError::WorkerLost),
-            };
-            if let Some(failure) = failure {
-                state.cancelled = true;
-                self.changed.notify_all();
-                return Err(failure);
-            }
-            let patience = std::time::Duration::from_millis(100);
-            (state, _) = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
-        }
-        let start = clock.now() + LEAD;
-        state.start = Some(start);
-        self.changed.notify_all();
-        Ok(start)
-    }
-}
 
 /// How a run ended, beside what its intervals say.
 #[derive(Clone, Debug, Default)]
@@ -196,17 +65,10 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
     let job = Arc::new(job);
     let threads = job.plan.threads() as usize;
     let operations = job.plan.operations_apart();
-    let wakers = (0..threads).map(|_| eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC));
-    let controls = Arc::new(Controls {
-        clock,
-        stop_at: AtomicU64::new(u64::MAX),
-        aborted: AtomicBool::new(false),
-        wakers: wakers.collect::<Result<_, _>>().map_err(EngineError::Setup)?,
-    });
+    let controls = Arc::new(Controls::new(clock, threads).map_err(EngineError::Setup)?);
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
-    crate::limits::make_room(&controls.wakers[0], u64::from(max));
-    let state = GateState { refused: None, ready: 0, start: None, cancelled: false };
-    let gate = Arc::new(Gate { state: Mutex::new(state), changed: Condvar::new() });
+    crate::limits::make_room(controls.wake_fd(0), u64::from(max));
+    let gate = Arc::new(Gate::closed());
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
     let mut empty = Vec::new();
     let mut workers = Vec::new();

@@ -1,6 +1,6 @@
 //! What a server does to its requests beyond being slow: it freezes, does not accept, hangs, resets, fails.
 
-use crate::scenario::{Gate, show};
+use crate::gate::Gate;
 
 /// A harm, and when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,32 +70,5 @@ impl Ending {
             "2" => Ending::Reset,
             _ => return None,
         })
-    }
-}
-
-impl Fault {
-    /// One plain part of a sentence.
-    pub(crate) fn describe(&self) -> String {
-        let Gate { first_at_ns, duration_ns, period_ns, count } = self.when;
-        let when = match count {
-            1 => format!("from {} to {}", show(first_at_ns), show(first_at_ns + duration_ns)),
-            _ => format!(
-                "for {} every {} from {} on, {count} times in all",
-                show(duration_ns),
-                show(period_ns),
-                show(first_at_ns)
-            ),
-        };
-        match self.harm {
-            Harm::Freeze => format!("the process is frozen {when}"),
-            Harm::NoAccept => {
-                format!("each answer ends its connection, and none is accepted {when}")
-            }
-            Harm::Hang { delay_ns } => format!("what comes {when} takes {}", show(delay_ns)),
-            Harm::Reset => format!("what comes {when} is reset"),
-            Harm::Error { delay_ns } => {
-                format!("what comes {when} fails after {} with status 500", show(delay_ns))
-            }
-        }
     }
 }

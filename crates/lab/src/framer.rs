@@ -4,39 +4,15 @@
 //! request, so that pipelined ones are taken one at a time. Bodies are counted and thrown away. Strict where two
 //! readers could disagree (RFC 9112, section 6.3): anything doubtful is rejected and the connection closed.
 
+mod head;
+
+use self::head::{Body, Head};
+pub(crate) use self::head::{Reject, Request, Route};
+
 /// The longest request head, the longest trailer section and the longest chunk-size line, in bytes.
 pub(crate) const LARGEST_HEAD_BYTES: usize = 16 * 1024;
-/// The most header fields in a head.
-const MOST_FIELDS: usize = 96;
 /// The most digits of a chunk size: 16 hexadecimal digits fill a u64.
 const MOST_CHUNK_DIGITS: u32 = 15;
-
-/// What a request asks for, as far as the lab cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) route: Route,
-    /// The answer has no body.
-    pub(crate) head_only: bool,
-    /// The connection stays open after the answer.
-    pub(crate) keep_alive: bool,
-    /// HTTP/1.0, which must be told that the connection stays open.
-    pub(crate) http10: bool,
-}
-
-/// Where a request goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// Every path but the ones below.
-    Scenario,
-    /// `/healthy`: answered at once.
-    Healthy,
-    /// `POST /_lab/arm`: starts the event clock.
-    Arm,
-    /// `GET /_lab/truth`: counts as JSON.
-    Truth,
-    /// Anything else below `/_lab/`.
-    Unknown,
-}
 
 /// What the bytes made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +25,6 @@ pub(crate) enum Step {
     Complete(Request),
     /// Answer with this status and close.
     Reject(Reject),
-}
-
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reject {
-    BadRequest,
-    ExpectationFailed,
-    HeadTooLarge,
-    UnknownTransferCoding,
-    UnknownVersion,
 }
 
 /// One connection's requests. Empty between requests: an idle connection holds no memory here.
@@ -157,7 +123,7 @@ impl Framer {
         if head.len() > LARGEST_HEAD_BYTES {
             return Err(Reject::HeadTooLarge);
         }
-        let Head { request, body, expects_continue } = parse_head(head)?;
+        let Head { request, body, expects_continue } = Head::parse(head)?;
         self.state = match body {
             Body::Length(0) => return Ok(Step::Complete(request)),
             Body::Length(left) => State::Length(request, left),
@@ -236,17 +202,6 @@ fn next_chunk_state(chunk: Chunk, byte: u8) -> Option<Chunk> {
     })
 }
 
-struct Head {
-    request: Request,
-    body: Body,
-    expects_continue: bool,
-}
-
-enum Body {
-    Length(u64),
-    Chunked,
-}
-
 /// The position after the empty line that ends a head, searched from `from` on.
 fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
@@ -261,84 +216,9 @@ fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-fn parse_head(head: &[u8]) -> Result<Head, Reject> {
-    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-    let mut parsed = httparse::Request::new(&mut fields);
-    match parsed.parse(head) {
-        Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Err(Reject::HeadTooLarge),
-        Err(httparse::Error::Version) => return Err(Reject::UnknownVersion),
-        Ok(httparse::Status::Partial) | Err(_) => return Err(Reject::BadRequest),
-    }
-    let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
-        return Err(Reject::BadRequest);
-    };
-    let http10 = minor == 0;
-    let (mut hosts, mut length, mut chunked) = (0, None, false);
-    let (mut close, mut keep_alive, mut expects_continue) = (false, false, false);
-    for field in parsed.headers.iter() {
-        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-        let tokens = || field.value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-        if is("host") {
-            hosts += 1;
-        } else if is("content-length") {
-            // A list of equal numbers may be accepted; nobody sends one on purpose.
-            if length.is_some() {
-                return Err(Reject::BadRequest);
-            }
-            length = Some(parse_length(field.value).ok_or(Reject::BadRequest)?);
-        } else if is("transfer-encoding") {
-            if chunked || http10 {
-                return Err(Reject::BadRequest);
-            }
-            if !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                return Err(Reject::UnknownTransferCoding);
-            }
-            chunked = true;
-        } else if is("connection") {
-            close |= tokens().any(|token| token.eq_ignore_ascii_case(b"close"));
-            keep_alive |= tokens().any(|token| token.eq_ignore_ascii_case(b"keep-alive"));
-        } else if is("expect") {
-            if !field.value.trim_ascii().eq_ignore_ascii_case(b"100-continue") {
-                return Err(Reject::ExpectationFailed);
-            }
-            // HTTP/1.0 clients do not know interim answers.
-            expects_continue = !http10;
-        }
-    }
-    if hosts > 1 || (hosts == 0 && !http10) || (chunked && length.is_some()) {
-        return Err(Reject::BadRequest);
-    }
-    let keep_alive = !close && (keep_alive || !http10);
-    let request = Request { route: route(method, target), head_only: method == "HEAD", keep_alive, http10 };
-    let body = if chunked { Body::Chunked } else { Body::Length(length.unwrap_or(0)) };
-    Ok(Head { request, body, expects_continue })
-}
-
-fn parse_length(value: &[u8]) -> Option<u64> {
-    let digits = value.trim_ascii();
-    // `parse` alone would accept a plus sign.
-    let text = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit))?;
-    text.parse().ok()
-}
-
-fn route(method: &str, target: &str) -> Route {
-    // The absolute form `http://host/path` is allowed for any request (RFC 9112, section 3.2.2).
-    let path = match target.split_once("://") {
-        Some((scheme, rest)) if !scheme.contains('/') => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        _ => target,
-    };
-    match path.split(['?', '#']).next().unwrap_or(path) {
-        "/healthy" => Route::Healthy,
-        "/_lab/arm" if method == "POST" => Route::Arm,
-        "/_lab/truth" if matches!(method, "GET" | "HEAD") => Route::Truth,
-        path if path.starts_with("/_lab/") => Route::Unknown,
-        _ => Route::Scenario,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::head::MOST_FIELDS;
     use super::*;
 
     const GET: Request =
@@ -504,18 +384,5 @@ mod tests {
         let post = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
         check_rejected(&format!("{post}0;{}", "x".repeat(LARGEST_HEAD_BYTES)), Reject::HeadTooLarge);
         check_rejected(&format!("{post}0\r\n{}", "A: b\r\n".repeat(4_096)), Reject::HeadTooLarge);
-    }
-
-    #[test]
-    fn routes() {
-        assert_eq!(route("GET", "/healthy"), Route::Healthy);
-        assert_eq!(route("GET", "/healthy?x=1"), Route::Healthy);
-        assert_eq!(route("GET", "http://a:1/healthy"), Route::Healthy);
-        assert_eq!(route("GET", "/healthy/"), Route::Scenario);
-        assert_eq!(route("GET", "/?to=http://a/healthy"), Route::Scenario);
-        assert_eq!(route("POST", "/_lab/arm"), Route::Arm);
-        assert_eq!(route("GET", "/_lab/arm"), Route::Unknown);
-        assert_eq!(route("GET", "/_lab/truth"), Route::Truth);
-        assert_eq!(route("OPTIONS", "*"), Route::Scenario);
     }
 }

@@ -1,7 +1,11 @@
 //! What the server does to its requests: pure arithmetic in integer nanoseconds.
 
+mod describe;
+
+use self::describe::show;
 use crate::LabError;
 use crate::fault::{Ending, Fault, Harm, Slow};
+use crate::gate::{Gate, scaled};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -58,58 +62,6 @@ pub enum Baseline {
         /// Where the ramp ends, in ns on the event clock.
         end_ns: u64,
     },
-}
-
-/// A pause, or several at equal distances: shut in `[first + k·period, first + k·period + duration)` for k < count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// When the gate shuts for the first time, in ns on the event clock.
-    pub first_at_ns: u64,
-    /// How long it stays shut each time, in ns.
-    pub duration_ns: u64,
-    /// From one shutting to the next, in ns. Without meaning when `count` is 1.
-    pub period_ns: u64,
-    /// How often it shuts.
-    pub count: u32,
-}
-
-impl Gate {
-    /// One pause.
-    pub fn once(at_ns: u64, duration_ns: u64) -> Self {
-        Self { first_at_ns: at_ns, duration_ns, period_ns: 0, count: 1 }
-    }
-
-    /// Its pauses in order, each from when it shuts to when it opens.
-    pub fn stretches(&self) -> impl Iterator<Item = (u64, u64)> {
-        let Gate { first_at_ns, duration_ns, period_ns, count } = *self;
-        (0..u64::from(count)).map(move |nth| {
-            let from_ns = first_at_ns + nth * period_ns;
-            (from_ns, from_ns + duration_ns)
-        })
-    }
-
-    /// All its times by `by` over `of`.
-    fn scaled(self, by: u64, of: u64) -> Gate {
-        let scale = |ns: u64| scaled(ns, by, of);
-        Gate {
-            first_at_ns: scale(self.first_at_ns),
-            duration_ns: scale(self.duration_ns).max(1),
-            period_ns: scale(self.period_ns),
-            count: self.count,
-        }
-    }
-
-    /// When the pause that covers `at_ns` ends, in ns on the event clock.
-    pub(crate) fn end_ns(&self, at_ns: u64) -> Option<u64> {
-        let since_first_ns = at_ns.checked_sub(self.first_at_ns)?;
-        let nth = if self.count > 1 {
-            since_first_ns.checked_div(self.period_ns).unwrap_or(0).min(u64::from(self.count) - 1)
-        } else {
-            0
-        };
-        let shut_ns = self.first_at_ns + nth * self.period_ns;
-        (at_ns - shut_ns < self.duration_ns).then(|| shut_ns + self.duration_ns)
-    }
 }
 
 impl Scenario {
@@ -284,46 +236,6 @@ impl Scenario {
         self
     }
 
-    /// One plain line, ready to be printed.
-    pub fn describe(&self) -> String {
-        let mut line = match self.baseline {
-            Baseline::Constant { delay_ns: 0 } => "every answer comes at once".to_owned(),
-            Baseline::Constant { delay_ns } => format!("every answer takes {}", show(delay_ns)),
-            Baseline::Ramp { from_ns, to_ns, start_ns, end_ns } => format!(
-                "an answer takes {} until {}, then linearly {} to {} at {}",
-                show(from_ns),
-                show(start_ns),
-                if to_ns >= from_ns { "up" } else { "down" },
-                show(to_ns),
-                show(end_ns)
-            ),
-        };
-        for gate in &self.gates {
-            line += &if gate.count == 1 {
-                let end_ns = gate.first_at_ns + gate.duration_ns;
-                format!("; nothing is answered from {} to {}", show(gate.first_at_ns), show(end_ns))
-            } else {
-                format!(
-                    "; nothing is answered for {} every {} from {} on, {} times in all",
-                    show(gate.duration_ns),
-                    show(gate.period_ns),
-                    show(gate.first_at_ns),
-                    gate.count
-                )
-            };
-        }
-        if let Some(Slow { every, delay_ns }) = self.slow {
-            line += &format!("; one in {every} takes {}", show(delay_ns));
-        }
-        for fault in &self.faults {
-            line += &format!("; {}", fault.describe());
-        }
-        if let Some(slots) = self.max_concurrency {
-            line += &format!("; at most {slots} at once, the others wait in order");
-        }
-        line
-    }
-
     /// Rejects numbers that contradict each other, with the reason.
     pub fn validate(&self) -> Result<(), LabError> {
         let fail = |reason: String| Err(LabError::Scenario { name: self.name.clone(), reason });
@@ -369,25 +281,6 @@ impl Scenario {
         }
         Ok(())
     }
-}
-
-/// `ns · by / of`; times of a scenario and lengths of runs are far below 2⁶⁴ ns.
-fn scaled(ns: u64, by: u64, of: u64) -> u64 {
-    (u128::from(ns) * u128::from(by) / u128::from(of)) as u64
-}
-
-/// A duration with the largest unit that keeps it at 1 or above, without trailing zeros.
-pub(crate) fn show(ns: u64) -> String {
-    let (unit_ns, unit) = match ns {
-        S.. => (S, "s"),
-        MS.. => (MS, "ms"),
-        1_000.. => (1_000, "µs"),
-        _ => (1, "ns"),
-    };
-    let fraction = format!("{:09}", (ns % unit_ns) * (S / unit_ns));
-    let fraction = fraction.trim_end_matches('0');
-    let point = if fraction.is_empty() { "" } else { "." };
-    format!("{}{point}{fraction} {unit}", ns / unit_ns)
 }
 
 #[cfg(test)]
@@ -495,25 +388,5 @@ mod tests {
         assert!(scenario.validate().is_err());
         scenario.baseline = Baseline::Constant { delay_ns: u64::MAX };
         assert!(scenario.validate().is_err());
-    }
-
-    #[test]
-    fn descriptions_are_plain() {
-        assert_eq!(
-            preset("stall").describe(),
-            "every answer takes 10 ms; nothing is answered from 30 s to 31 s"
-        );
-        assert_eq!(
-            preset("pauses").describe(),
-            "every answer takes 10 ms; nothing is answered for 200 ms every 10 s from 9.5 s on, 6 times in all"
-        );
-        assert_eq!(
-            preset("ramp").describe(),
-            "an answer takes 10 ms until 20 s, then linearly up to 100 ms at 50 s"
-        );
-        assert_eq!(
-            preset("saturation").describe(),
-            "every answer takes 10 ms; at most 5 at once, the others wait in order"
-        );
     }
 }

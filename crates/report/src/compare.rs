@@ -1,14 +1,16 @@
 //! `unblink compare`: a baseline and a candidate side by side.
 
+mod bands;
 mod knees;
 mod page;
+mod runs;
 mod text;
 mod words;
 
 pub use knees::knees;
 pub(crate) use words::{change, interval, label, signed};
 
-use crate::svg::{self, Picture};
+use crate::svg::Picture;
 use crate::terminal::Style;
 use unblink_artifact::compare::CompareDocument;
 
@@ -28,7 +30,7 @@ pub fn svg(doc: &CompareDocument) -> String {
 }
 
 fn picture(doc: &CompareDocument) -> Picture {
-    svg::bands(words::title(doc), doc)
+    bands::picture(words::title(doc), doc)
 }
 
 #[cfg(test)]

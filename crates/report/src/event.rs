@@ -133,7 +133,7 @@ fn measured(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> (Vec<C
     let measured: Vec<Counted> = heat
         .columns
         .iter()
-        .filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc))
+        .filter(|column| column.start_ns >= doc.measured_from_ns())
         .map(|column| (column.start_ns, of(column)))
         .collect();
     let ends = measured.first().zip(measured.last());
@@ -180,7 +180,7 @@ pub(crate) fn moment(doc: &RunDocument, from_ns: u64, to_ns: u64) -> u64 {
         doc.slowest
             .iter()
             .filter(|slow| (from_ns..to_ns).contains(&slow.intended_ns))
-            .filter(|slow| slow.outcome == "ok" || crate::facts::is_censored(&slow.outcome))
+            .filter(|slow| slow.outcome == "ok" || slow.is_censored())
     };
     let longest = here().map(|slow| slow.response_ns).max().unwrap_or(0);
     // All that timed out took the same, and any few of them are listed.

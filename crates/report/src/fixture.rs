@@ -5,6 +5,7 @@
 
 mod build;
 pub mod compare;
+mod failures;
 mod harm;
 mod knee;
 mod shape;
@@ -12,6 +13,8 @@ mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
+pub use failures::failures;
+use failures::operations;
 pub use harm::{failing, hanging, overloaded, pausing, rising};
 pub use knee::knee;
 pub use shape::{soak, spike, stress};
@@ -151,72 +154,6 @@ pub fn unanswered() -> RunDocument {
             "Look at the target: it accepts connections but does not answer.",
             &[("timed_out", 1_000.0), ("bound_ns", 2e9)],
         )],
-    };
-    doc
-}
-
-/// Poisson arrivals after a warm-up, three operations, a deployment that fails requests for five seconds.
-pub fn failures() -> RunDocument {
-    let mut due = 0u64;
-    let mut samples = Vec::new();
-    for k in 0.. {
-        due += ((-unit(k * 7 + 3).ln()) * 2e6) as u64;
-        if due >= 65 * S {
-            break;
-        }
-        let bad = (25 * S..30 * S).contains(&due) && unit(k) < 0.35;
-        let end = if bad && unit(k + 9) < 0.8 {
-            End::Failed(due + 2 * MS + noise(k, MS), "status_5xx")
-        } else if bad {
-            End::Failed(due + 900 * MS + noise(k, 90 * MS), "reset")
-        } else {
-            let tail = if unit(k + 77) < 0.02 { noise(k + 5, 60 * MS) } else { 0 };
-            End::Ok(due + 4 * MS + noise(k, 3 * MS) + tail)
-        };
-        samples.push(Sample { intended: due, sent: Some(due + 18_000), end, connection: k as u32 % 17 });
-    }
-    let mut run = Run::new("open, 500/s, poisson (seed 42), for 60 s after 5 s warm-up", 60 * S, samples);
-    run.warmup = 5 * S;
-    let mut doc = run.document();
-    doc.load.process = Some("poisson".into());
-    doc.load.seed = Some(42);
-    doc.targets = [("search", "https://shop.example/search?q=shoes"), ("cart", "https://shop.example/cart")]
-        .iter()
-        .chain(&[("checkout", "https://shop.example/checkout")])
-        .map(|(name, url)| Target { name: name.to_string(), method: "GET".into(), url: url.to_string() })
-        .collect();
-    operations(&mut doc);
-    doc.statuses = BTreeMap::from([
-        ("200".into(), doc.arrivals.ok),
-        ("503".into(), doc.failures.get("status_5xx").copied().unwrap_or(0)),
-    ]);
-    let ok = doc.arrivals.ok as f64 / (doc.arrivals.ok + doc.arrivals.failed) as f64;
-    for quantile in &mut doc.response_time.quantiles {
-        quantile.answered_within = Some(quantile.q * ok);
-    }
-    doc.phases.tls = doc.phases.connect.clone();
-    for quantile in &mut doc.phases.tls.quantiles {
-        quantile.value *= 6;
-    }
-    doc.phases.tls.max = doc.phases.tls.max.map(|max| max * 6);
-    doc.validity = Validity {
-        status: ValidityStatus::Degraded,
-        findings: vec![
-            finding(
-                "failures_shape_percentiles",
-                Severity::Degrades,
-                "2.9 % of the arrivals failed: percentiles above p97 describe only those that succeeded.",
-                "Read the failures first: 503 and reset between 25 s and 30 s.",
-                &[("failed_share", 0.029)],
-            ),
-            finding(
-                "few_samples",
-                Severity::Note,
-                "p99.99 rests on fewer than ten samples.",
-                "Run for at least 200 s at this rate for p99.99.",
-                &[("samples", 29_100.0)],
-            ),
-        ],
     };
     doc
 }
@@ -456,25 +393,6 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("stress", stress()),
         ("soak", soak()),
     ]
-}
-
-fn operations(doc: &mut RunDocument) {
-    doc.operations = doc
-        .targets
-        .iter()
-        .enumerate()
-        .map(|(i, target)| {
-            let mut response_time = doc.response_time.clone();
-            response_time.count /= doc.targets.len() as u64;
-            for quantile in &mut response_time.quantiles {
-                quantile.value = quantile.value * (8 + i as u64) / 9;
-            }
-            Operation { name: target.name.clone(), failed: i as u64 * 11 % 5, response_time }
-        })
-        .collect();
-    for slow in &mut doc.slowest {
-        slow.operation = doc.targets[slow.index as usize % doc.targets.len()].name.clone();
-    }
 }
 
 fn finding(code: &str, severity: Severity, message: &str, remedy: &str, evidence: &[(&str, f64)]) -> Finding {

@@ -1,7 +1,10 @@
 //! `unblink lab`: what load tools report of a server whose truth is known.
 
 mod markdown;
+mod matrix;
+mod over_time;
 mod page;
+mod percentiles;
 mod text;
 pub(crate) mod words;
 

@@ -1,41 +1,33 @@
 //! The pictures of a run, for the page and as files of their own.
 
-mod axis;
-mod bands;
+pub(crate) mod axis;
 mod bars;
 pub(crate) mod canvas;
-pub(crate) mod compare_runs;
 mod heat;
-pub(crate) mod lab;
-pub(crate) mod lab_matrix;
-pub(crate) mod lab_time;
+mod labels;
 mod lines;
 pub(crate) mod load_curve;
 mod objectives;
 mod panels;
-mod picture;
+pub(crate) mod picture;
 #[cfg(test)]
-mod read;
+pub(crate) mod read;
 #[cfg(test)]
 mod readback;
 mod shape;
 mod shares;
 mod soak;
 mod soak_time;
-mod spectrum;
+pub(crate) mod spectrum;
 mod strips;
-mod trend;
 
 use crate::facts::{self, Title};
 use crate::format;
-use crate::history::course::Course;
-use crate::lab::words as lab_words;
 use canvas::Canvas;
 pub(crate) use heat::Gap;
 pub(crate) use panels::Panel;
 pub(crate) use picture::{Legend, Picture, swatch};
 use picture::{full, half};
-use unblink_artifact::compare::CompareDocument;
 use unblink_artifact::document::{Heatmap, LoadModel, RunDocument};
 
 /// Colours of the visual language, light and dark by the reader's preference.
@@ -162,30 +154,6 @@ fn spectrum_picture(
 ) -> Picture {
     let mut picture = full("spectrum", scope, title, legend, |canvas| spectrum::draw(canvas, doc, lines));
     let named: Vec<_> = lines.iter().map(|line| (line.name, line.class, &line.points)).collect();
-    picture.lines = serde_json::to_string(&named).ok();
-    picture
-}
-
-/// Values over runs or searches.
-pub(crate) fn trend(title: Title, course: &Course, reach: &'static str) -> Picture {
-    let mut legend = Vec::new();
-    if !course.steps.is_empty() {
-        legend.extend([("service", "level: geometric mean"), ("backlog", "change of the level")]);
-    }
-    if course.points.iter().any(|point| point.reach.is_some()) {
-        legend.push(("connections", reach));
-    }
-    full("trend", "history", title, legend, |canvas| trend::draw(canvas, course))
-}
-
-/// Baseline and candidate in one picture, each with the band of its runs.
-pub(crate) fn bands(title: Title, doc: &CompareDocument) -> Picture {
-    let legend = vec![("baseline", "baseline"), ("candidate", "candidate")];
-    let mut picture = full("bands", "compare", title, legend, |canvas| bands::draw(canvas, doc));
-    let sides = [("baseline", &doc.baseline.spectrum), ("candidate", &doc.candidate.spectrum)];
-    let named = sides.map(|(name, points)| {
-        (name, name, points.iter().map(|p| (p.q, p.middle_ns)).collect::<Vec<(f64, u64)>>())
-    });
     picture.lines = serde_json::to_string(&named).ok();
     picture
 }

@@ -3,7 +3,6 @@
 use std::mem::MaybeUninit;
 
 use crate::ProtocolError;
-use crate::parser::RequestKind;
 use crate::syntax::{is_token, trim};
 
 /// Header lines that fit the array on the stack; a parser with a higher limit allocates beyond it.
@@ -34,6 +33,28 @@ pub fn status_line(bytes: &[u8]) -> Option<String> {
         quoted.push('…');
     }
     Some(quoted)
+}
+
+/// What the request was, as far as it decides whether the answer has a body (RFC 9112 §6.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestKind {
+    /// Any method but the two below.
+    Normal,
+    /// An answer to `HEAD` never has a body.
+    Head,
+    /// After a 2xx answer to `CONNECT` the connection is a tunnel.
+    Connect,
+}
+
+impl RequestKind {
+    /// The kind of a method. Methods are case-sensitive (RFC 9110 §9.1).
+    pub fn of_method(method: &str) -> RequestKind {
+        match method {
+            "HEAD" => RequestKind::Head,
+            "CONNECT" => RequestKind::Connect,
+            _ => RequestKind::Normal,
+        }
+    }
 }
 
 /// How the end of a body is known (RFC 9112 §6.3).

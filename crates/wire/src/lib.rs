@@ -36,13 +36,15 @@ mod error;
 pub mod fuzzing;
 mod head;
 mod last_head;
+mod limits;
 mod parser;
 mod request;
 mod scan;
 mod syntax;
 
 pub use error::ProtocolError;
-pub use head::status_line;
+pub use head::{RequestKind, status_line};
 pub use last_head::LastHead;
-pub use parser::{Limits, Parser, Progress, RequestKind, Response};
+pub use limits::Limits;
+pub use parser::{Parser, Progress, Response};
 pub use request::{RenderError, RequestBuilder, parse_header};

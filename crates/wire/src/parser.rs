@@ -1,55 +1,13 @@
 //! The answers of one connection, one after the other.
 
-use crate::ProtocolError;
 use crate::body::Body;
-use crate::head::{Framing, Head};
+use crate::head::{Framing, Head, RequestKind};
 use crate::last_head::LastHead;
 use crate::scan::Scanner;
+use crate::{Limits, ProtocolError};
 
 /// 1xx answers skipped before a final one. RFC 9110 §15.2 sets no limit; a few early hints are usual.
 const INTERIM_ANSWERS_MAX: u8 = 16;
-
-/// Limits on one answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Bytes of a head, leading empty lines and the empty line at its end included. Holds for each 1xx
-    /// head and for the trailers on their own too.
-    pub head_bytes_max: usize,
-    /// Header lines of a head, and trailer lines after a chunked body. Heads of more than 128 lines
-    /// make the parser allocate for the time of one call.
-    pub headers_max: usize,
-    /// Bytes of a body without its framing.
-    pub body_bytes_max: u64,
-}
-
-impl Default for Limits {
-    /// 64 KiB and 128 lines of head, and bodies of any size.
-    fn default() -> Limits {
-        Limits { head_bytes_max: 64 * 1024, headers_max: 128, body_bytes_max: u64::MAX }
-    }
-}
-
-/// What the request was, as far as it decides whether the answer has a body (RFC 9112 §6.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RequestKind {
-    /// Any method but the two below.
-    Normal,
-    /// An answer to `HEAD` never has a body.
-    Head,
-    /// After a 2xx answer to `CONNECT` the connection is a tunnel.
-    Connect,
-}
-
-impl RequestKind {
-    /// The kind of a method. Methods are case-sensitive (RFC 9110 §9.1).
-    pub fn of_method(method: &str) -> RequestKind {
-        match method {
-            "HEAD" => RequestKind::Head,
-            "CONNECT" => RequestKind::Connect,
-            _ => RequestKind::Normal,
-        }
-    }
-}
 
 /// A complete answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,9 @@
 //! before its time or out of turn, one left waiting beside a usable connection.
 
 use super::arrivals::{Arrivals, Due};
+use super::entry::{End, Entry};
 use super::hold;
-use super::interval::Tally;
+use super::tally::Tally;
 use super::timeline::Moments;
 use std::collections::VecDeque;
 use unblink_core::dispatch::{
@@ -22,35 +23,6 @@ use unblink_core::time::{Instant, Nanos};
 const EXPIRIES_PER_TURN: usize = 4096;
 /// Connects in progress to begin with; each that succeeds allows one more.
 const OPENING_MIN: u64 = 128;
-
-/// An arrival that has fallen due.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) index: u64,
-    pub(super) intended: Instant,
-    pub(super) operation: u32,
-    pub(super) measured: bool,
-    /// The first of a closed population's user.
-    pub(super) begins: bool,
-    /// Just before its first byte, the first time.
-    pub(super) sent: Option<Instant>,
-    /// How often it was sent.
-    pub(super) sends: u32,
-    /// Since when a connection had been usable at every moment before it was first sent.
-    pub(super) usable_since: Instant,
-    pub(super) end: Option<End>,
-}
-
-/// How an arrival ended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct End {
-    pub(super) at: Instant,
-    pub(super) outcome: Outcome,
-    /// Of its answer; 0 without one.
-    pub(super) status: u16,
-    /// Of its connection; 0 without one.
-    pub(super) slot: u32,
-}
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum State {

@@ -1,7 +1,9 @@
 //! What a whole run recorded against sorted lists from the books: every bin of every distribution, sums,
 //! maxima, the heat grid, and whose fault the waiting was.
 
-use super::books::{Books, Entry};
+use super::bins::top_of_bin;
+use super::books::Books;
+use super::entry::Entry;
 use super::generate::Case;
 use super::hold;
 use super::percentiles;
@@ -13,9 +15,6 @@ use unblink_core::plan::LoadSpec;
 use unblink_core::record::{Bank, RECORDABLE_MAX, Series, Track};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
-
-/// Values below are told apart to the nanosecond; from each power of two on, half as finely as before.
-const EXACT_BELOW: u64 = 2048;
 
 /// Durations by what they measure, in nanoseconds.
 #[derive(Default)]
@@ -99,16 +98,6 @@ fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, operations: u
         }
     }
     lists
-}
-
-/// The highest value that is not told apart from `ns`.
-pub(super) fn top_of_bin(ns: u64) -> u64 {
-    let ns = ns.max(1);
-    let mut width = 1;
-    while ns / width >= EXACT_BELOW {
-        width *= 2;
-    }
-    ns / width * width + (width - 1)
 }
 
 /// Every bin, the sum and the maximum are those of `list`.

@@ -1,87 +1,16 @@
 //! What an interval must say, counted from the log; its slowest arrivals too.
 
-use super::books::{Books, Entry};
+use super::books::Books;
+use super::entry::Entry;
 use super::hold;
 use super::recording::Snapshot;
-use super::timeline::Moments;
-use unblink_core::outcome::Outcome;
-use unblink_core::record::{
-    Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcomes, SLOWEST_KEPT, STATUS_FIRST,
-};
+use super::tally::Tally;
+use unblink_core::record::{Counters, SLOWEST_KEPT};
 use unblink_core::sim::ZERO;
 use unblink_core::time::{Instant, Nanos};
 
 /// Length of every interval but the last.
 const LENGTH: Nanos = Nanos::from_secs(1);
-
-/// Counts of the interval so far.
-pub(super) struct Tally {
-    counters: Counters,
-    /// Places of the measured arrivals that have ended.
-    ended: Vec<usize>,
-    load_end: Instant,
-    measured_from: Instant,
-    /// By time.
-    pub(super) moments: Moments,
-}
-
-impl Tally {
-    pub(super) fn new(load_end: Instant, measured_from: Instant, moments: Moments) -> Tally {
-        Tally { counters: Counters::default(), ended: Vec::new(), load_end, measured_from, moments }
-    }
-
-    pub(super) fn connections(&mut self) -> &mut ConnectionCounts {
-        &mut self.counters.connections
-    }
-
-    pub(super) fn outcomes(&mut self, measured: bool) -> &mut Outcomes {
-        if measured { &mut self.counters.measured } else { &mut self.counters.warmup }
-    }
-
-    pub(super) fn sent(&mut self, measured: bool, at: Instant) {
-        let in_load = at < self.load_end;
-        let outcomes = self.outcomes(measured);
-        outcomes.sent += 1;
-        outcomes.sent_in_load += u64::from(in_load);
-        self.moments.sent(at);
-    }
-
-    pub(super) fn due(&mut self, entry: &Entry) {
-        self.outcomes(entry.measured).due += 1;
-        self.moments.due(entry.intended);
-    }
-
-    /// A user has asked for the first time, or has failed to.
-    pub(super) fn user_begins(&mut self, at: Instant) {
-        self.counters.users_begun += u64::from(at < self.measured_from + BEGUN_GRACE);
-    }
-
-    pub(super) fn answered(&mut self, measured: bool, answer: &Answer) {
-        self.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += u64::from(measured);
-    }
-
-    pub(super) fn ended(&mut self, place: usize, entry: &Entry) {
-        if entry.measured {
-            self.ended.push(place);
-        }
-        let Some(end) = entry.end else { return };
-        if entry.begins && entry.sent.is_none() && matches!(end.outcome, Outcome::Failed(_)) {
-            self.user_begins(end.at);
-        }
-        self.moments.ended(end.at, entry.sent.is_some(), end.outcome);
-        let outcomes = self.outcomes(entry.measured);
-        match end.outcome {
-            Outcome::Ok => outcomes.ok += 1,
-            Outcome::Failed(kind) => outcomes.failed[kind.index()] += 1,
-            Outcome::TimedOut => {
-                outcomes.timed_out += 1;
-                outcomes.timed_out_never_sent += u64::from(entry.sent.is_none());
-            }
-            Outcome::Unfinished => outcomes.unfinished += 1,
-            Outcome::Unsent => outcomes.unsent += 1,
-        }
-    }
-}
 
 /// Holds `snapshot`, which begins where the last one ended, against the books, and begins a new tally.
 pub(super) fn check(

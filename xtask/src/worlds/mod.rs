@@ -5,15 +5,18 @@
 //! can be while it still fails.
 
 mod arrivals;
+mod bins;
 mod books;
 mod command;
 mod distributions;
+mod entry;
 mod generate;
 mod interval;
 mod percentiles;
 mod recording;
 mod server;
 mod shrink;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod timeline;

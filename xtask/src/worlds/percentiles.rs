@@ -1,6 +1,6 @@
 //! The estimate of Kaplan and Meier, computed from sorted lists as the textbook has it, against the product's.
 
-use super::distributions::top_of_bin;
+use super::bins::top_of_bin;
 use super::hold;
 use unblink_analysis::quantile::{QUANTILES, Survival};
 use unblink_core::record::Track;

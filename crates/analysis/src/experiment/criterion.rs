@@ -4,7 +4,6 @@
 //! So a rate is good when the upper end of the percentile's 95 % interval lies below the limit, bad when the lower end
 //! lies above it, and otherwise nothing is decided yet; the interval knows the memory (`docs/statistics.md`).
 
-use super::trial::Percentile;
 use crate::interval::exact::ONE_LOOK;
 use unblink_core::time::Nanos;
 
@@ -28,6 +27,19 @@ pub struct Criterion {
     pub limit: Nanos,
     /// Of the requests of this one alone, by its number in the plan; otherwise of all together.
     pub operation: Option<usize>,
+}
+
+/// A percentile of response time, and where it lies with 95 %, all looks of the trial together.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Percentile {
+    /// In ns; a lower bound when `censored`.
+    pub value_ns: u64,
+    /// It lies beyond what is known.
+    pub censored: bool,
+    /// Lower end of the 95 % interval, in ns, if there is one.
+    pub low_ns: Option<u64>,
+    /// Upper end of the 95 % interval, in ns, if there is one.
+    pub high_ns: Option<u64>,
 }
 
 /// Is a rate good?

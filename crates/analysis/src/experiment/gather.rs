@@ -1,7 +1,7 @@
 //! Adds a trial up while it goes on, and tells when it may end.
 
-use super::criterion::{Criterion, Grounds, Mark, Miss, Verdict, above, is_growing};
-use super::trial::{Outcome, Percentile, Trial};
+use super::criterion::{Criterion, Grounds, Mark, Miss, Percentile, Verdict, above, is_growing};
+use super::trial::{Outcome, Trial};
 use crate::evidence::{End, Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::interval::{Answer, EndedBy, History, answers};

@@ -1,6 +1,6 @@
 //! A trial, and what came of it.
 
-use super::criterion::Verdict;
+use super::criterion::{Miss, Percentile, Verdict};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -50,19 +50,6 @@ pub enum Purpose {
     Floor,
     /// To measure latency at a rate that can be sustained.
     Latency,
-}
-
-/// A percentile of response time, and where it lies with 95 %, all looks of the trial together.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Percentile {
-    /// In ns; a lower bound when `censored`.
-    pub value_ns: u64,
-    /// It lies beyond what is known.
-    pub censored: bool,
-    /// Lower end of the 95 % interval, in ns, if there is one.
-    pub low_ns: Option<u64>,
-    /// Upper end of the 95 % interval, in ns, if there is one.
-    pub high_ns: Option<u64>,
 }
 
 /// What came of a trial.
@@ -118,7 +105,6 @@ pub struct Step<T = Trial, O = Outcome> {
 impl Outcome {
     /// The target kept up with what was offered, however slowly it answered.
     pub fn is_stationary(&self) -> bool {
-        use super::criterion::Miss;
         let falls_behind = Verdict::Missed(Miss::Growing) == self.verdict
             || Verdict::Missed(Miss::Delivered) == self.verdict
             || Verdict::Missed(Miss::NoAnswers) == self.verdict;

@@ -1,8 +1,8 @@
 //! What an objective is judged by.
 
-use super::{Figure, RatioHistory, Relief, Unit};
+use super::{Figure, RatioHistory, Unit};
 use crate::interval::{EndedBy, History};
-use crate::moves::Moves;
+use crate::moves::{Moved, Moves};
 use unblink_core::record::Track;
 use unblink_core::time::Nanos;
 
@@ -31,6 +31,17 @@ pub struct Run {
     pub achieved_per_s: f64,
     /// `ok` per second of the load's own length: the same without the time that the last answers took.
     pub achieved_in_load_per_s: f64,
+}
+
+impl Run {
+    /// How what was found can have moved `figure`.
+    pub(super) fn moved(&self, figure: Figure) -> Moved {
+        match figure.unit() {
+            Unit::Time => self.moves.times,
+            Unit::Share if figure == Figure::Errors => self.moves.errors,
+            Unit::Share | Unit::Rate => self.moves.achieved,
+        }
+    }
 }
 
 /// Where arrivals ended.
@@ -65,6 +76,23 @@ pub struct Population<'a> {
     pub errors: &'a RatioHistory,
     /// Sum of response times in ns (the censored at their ages) of their number, over time.
     pub mean: &'a RatioHistory,
+}
+
+/// What the generator itself may have done to a population of arrivals.
+#[derive(Clone, Copy, Debug)]
+pub struct Relief<'a> {
+    /// Response times that it touched, as they were recorded.
+    pub hindered: &'a Track<u64>,
+    /// The same without what it added; `None` where it is not known which of them belong here (one request of several).
+    pub unhindered: Option<&'a Track<u64>>,
+    /// Failed arrivals that it may have caused.
+    pub failed: u64,
+    /// Timed out arrivals that it may have caused.
+    pub timed_out_own: u64,
+    /// Arrivals that timed out.
+    pub timed_out: u64,
+    /// Arrivals that it may have touched unseen: each as slow as any, or one of the timed out.
+    pub unseen: u64,
 }
 
 impl Population<'_> {

@@ -4,6 +4,7 @@
 //! changes, an event decides, the run is short), what can still be said is what this run itself shows: it has missed
 //! an objective if even the lower end by ranks lies beyond the limit, and met it if not one arrival did.
 
+use super::judgement::{Judgement, Reason, Verdict};
 use super::needed::needed;
 use super::ratio::binomial_share;
 use super::relief::is_missed_without;
@@ -13,107 +14,7 @@ use crate::interval::exact::Level;
 use crate::interval::{Answer, EndedBy, answers, exact};
 use crate::quantile::Survival;
 
-/// Is it met?
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Verdict {
-    /// Yes.
-    Pass,
-    /// It can't be told.
-    Inconclusive,
-    /// No.
-    Fail,
-}
-
-/// What the verdict rests on, or why there is none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// The 95 % interval lies on one side of the limit.
-    Interval,
-    /// There is no 95 % interval; this run alone shows it.
-    ThisRun,
-    /// Windows were counted.
-    Windows,
-    /// What makes the run invalid may decide it.
-    NotBelievable,
-    /// The generator's own lateness or absence may decide it.
-    Generator,
-    /// Not answered as expected: more arrivals failed than lie above the percentile, or all of them.
-    Unanswered,
-    /// The 95 % interval, or what is not known, lies on both sides of the limit.
-    Straddles,
-    /// More samples are needed.
-    FewSamples,
-    /// One or few events decide the figure, or the run is too short for them.
-    NoInterval,
-    /// Arrivals known only to take longer may lie on either side.
-    Censored,
-    /// The figure does not exist here: no rate is offered by closed users.
-    NotThere,
-}
-
-/// A verdict with its evidence; values in the figure's unit.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Judgement {
-    /// Is it met?
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: Reason,
-    /// The figure; of windows, the share of good ones.
-    pub value: Option<f64>,
-    /// The figure is at least that.
-    pub is_lower_bound: bool,
-    /// Lower end of its 95 % interval.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Arrivals that it rests on.
-    pub samples: u64,
-    /// So many would do at the least, where they are too few.
-    pub needed: Option<u64>,
-    /// Windows by how they ended.
-    pub windows: Option<WindowCounts>,
-}
-
 impl Judgement {
-    fn new(samples: u64) -> Judgement {
-        Judgement {
-            verdict: Verdict::Inconclusive,
-            reason: Reason::FewSamples,
-            value: None,
-            is_lower_bound: false,
-            low: None,
-            high: None,
-            samples,
-            needed: None,
-            windows: None,
-        }
-    }
-
-    /// Of a target that was asked and did not answer.
-    pub fn unanswered() -> Judgement {
-        Judgement::new(0).decided(Verdict::Fail, Reason::Unanswered)
-    }
-
-    fn decided(self, verdict: Verdict, reason: Reason) -> Judgement {
-        Judgement { verdict, reason, ..self }
-    }
-
-    /// By the interval: `low` and `high` hold where the figure lies; an end that is not known decides nothing.
-    fn by_interval(self, objective: &Objective, otherwise: Reason) -> Judgement {
-        let (better, worse) = match objective.is_upper_limit() {
-            true => (self.low, self.high),
-            false => (self.high, self.low),
-        };
-        if better.is_some_and(|end| !objective.holds(end)) {
-            return self.decided(Verdict::Fail, Reason::Interval);
-        }
-        match worse {
-            Some(end) if objective.holds(end) => self.decided(Verdict::Pass, Reason::Interval),
-            Some(_) => self.decided(Verdict::Inconclusive, Reason::Straddles),
-            None => self.decided(Verdict::Inconclusive, otherwise),
-        }
-    }
-
     /// How many samples would do, where they are too few.
     fn with_needed(self, objective: &Objective, level: Level) -> Judgement {
         let is_few = self.reason == Reason::FewSamples && self.samples > 0;
@@ -128,7 +29,7 @@ impl Judgement {
             _ if is_decided && !run.is_accounted => {
                 self.decided(Verdict::Inconclusive, Reason::NotBelievable)
             }
-            Verdict::Pass if run.moves.of_figure(objective.figure).may_flatter() => {
+            Verdict::Pass if run.moved(objective.figure).may_flatter() => {
                 self.decided(Verdict::Inconclusive, Reason::NotBelievable)
             }
             // Failed answers are nobody's lateness.
@@ -223,7 +124,7 @@ pub fn judge_windows(
         (_, false) => (Verdict::Fail, Reason::Windows),
         _ => (Verdict::Inconclusive, Reason::Windows),
     };
-    let is_flattered = verdict == Verdict::Pass && run.moves.of_figure(objective.figure).may_flatter();
+    let is_flattered = verdict == Verdict::Pass && run.moved(objective.figure).may_flatter();
     match is_flattered || (verdict != Verdict::Inconclusive && !run.is_accounted) {
         true => judgement.decided(Verdict::Inconclusive, Reason::NotBelievable),
         false => judgement.decided(verdict, reason),

@@ -11,6 +11,7 @@
 
 mod evidence;
 pub mod judge;
+mod judgement;
 mod message;
 mod needed;
 mod parse;
@@ -19,11 +20,10 @@ mod relief;
 mod text;
 mod window;
 
-pub use evidence::{Counts, Population, Run, Scope, timed_out};
-pub use judge::{Judgement, Reason, Verdict};
+pub use evidence::{Counts, Population, Relief, Run, Scope, timed_out};
+pub use judgement::{Judgement, Reason, Verdict};
 pub use parse::SloError;
 pub use ratio::RatioHistory;
-pub use relief::Relief;
 pub use window::{AbortWatch, Failures, Outstanding, Part, WindowCounts, WindowWatch};
 
 use unblink_core::record::Track;

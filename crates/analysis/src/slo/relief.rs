@@ -7,26 +7,8 @@
 //! [`Series::Hindered`]: unblink_core::record::Series::Hindered
 //! [`Series::Unhindered`]: unblink_core::record::Series::Unhindered
 
-use super::{Figure, Judgement, Objective, Population, Run};
+use super::{Figure, Judgement, Objective, Population, Relief, Run};
 use crate::interval::exact;
-use unblink_core::record::Track;
-
-/// What the generator itself may have done to a population of arrivals.
-#[derive(Clone, Copy, Debug)]
-pub struct Relief<'a> {
-    /// Response times that it touched, as they were recorded.
-    pub hindered: &'a Track<u64>,
-    /// The same without what it added; `None` where it is not known which of them belong here (one request of several).
-    pub unhindered: Option<&'a Track<u64>>,
-    /// Failed arrivals that it may have caused.
-    pub failed: u64,
-    /// Timed out arrivals that it may have caused.
-    pub timed_out_own: u64,
-    /// Arrivals that timed out.
-    pub timed_out: u64,
-    /// Arrivals that it may have touched unseen: each as slow as any, or one of the timed out.
-    pub unseen: u64,
-}
 
 impl Relief<'_> {
     /// Failed and timed out arrivals that are not the target's for certain.

@@ -2,6 +2,7 @@
 
 mod document;
 mod knees;
+mod load;
 
 pub use document::{
     BandPoint, COMPARE_SCHEMA, CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Rule,
@@ -9,10 +10,11 @@ pub use document::{
 };
 pub use knees::{COMPARE_KNEES_SCHEMA, ComparedKnee, KneesDocument, KneesError, compare_knees, knee_folders};
 pub(crate) use knees::{of_search, read_searches};
+pub use load::load_difference;
 
-use crate::document::{Finding, Load, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
+use self::load::difference;
+use crate::document::{Finding, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
-use crate::history::run_id;
 use crate::tally::operation_called;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
@@ -256,98 +258,9 @@ fn place_of(folder: &Path, document: &RunDocument, name: &str) -> Result<Option<
 
 /// The first two places that hold one run, by what was recorded: a copy is the same run wherever it lies.
 fn same(runs: &[&ReadRun]) -> Option<(usize, usize)> {
-    let ids: Vec<String> = runs.iter().map(|run| run_id(&run.document)).collect();
+    let ids: Vec<String> = runs.iter().map(|run| run.document.id()).collect();
     let earlier = |other: usize| Some((ids[..other].iter().position(|id| *id == ids[other])?, other));
     (0..ids.len()).find_map(earlier)
-}
-
-/// What two runs differ in beside their targets.
-fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
-    let connections = |run: &RunDocument| match run.connections.mode.as_str() {
-        "fixed" => Told::exact(format!("{} connections", run.connections.limit)),
-        _ => Told::exact("connections as needed".to_string()),
-    };
-    let real = |run: &RunDocument| Told::exact(real(run));
-    let pairs = [("is", real(a), real(b)), ("has", connections(a), connections(b))];
-    load_difference(&a.load, &b.load).or_else(|| in_words(pairs))
-}
-
-/// What two loads differ in, seeds and threads aside.
-pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
-    let model = |load: &Load| Told::exact(format!("{:?}", load.model).to_lowercase());
-    let time = |ns: u64| Told { exact: format!("{ns} ns"), short: format!("{} s", short(ns as f64 / 1e9)) };
-    let at_most = |n: Option<u64>| Told::exact(n.map_or("none".to_string(), |n| n.to_string()));
-    let precision =
-        |load: &Load| Told::exact(load.precision.as_ref().map_or("none".into(), |goal| format!("{goal:?}")));
-    let warmup =
-        |load: &Load| if load.warmup_auto { Told::exact("auto".into()) } else { time(load.warmup_ns) };
-    let pacing = |load: &Load| {
-        Told::exact(load.pacing.clone().unwrap_or_else(|| "as it was before there was a choice".into()))
-    };
-    let pairs = [
-        ("has a load that is", model(x), model(y)),
-        ("was offered", offered(x), offered(y)),
-        ("was measured for", time(x.duration_ns), time(y.duration_ns)),
-        ("has a warm-up of", warmup(x), warmup(y)),
-        ("was paced", pacing(x), pacing(y)),
-        ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
-        ("has a limit of requests of", at_most(x.requests_max), at_most(y.requests_max)),
-        ("ends at a precision of", precision(x), precision(y)),
-    ];
-    in_words(pairs)
-}
-
-fn offered(load: &Load) -> Told {
-    if let Some(users) = load.users {
-        let thinking = load.think_ns.unwrap_or(0);
-        return Told {
-            exact: format!("{users} users thinking {thinking} ns"),
-            short: format!("{users} users thinking {} s", short(thinking as f64 / 1e9)),
-        };
-    }
-    let phases = |number: fn(f64) -> f64| {
-        let phase = |p: &crate::document::LoadPhase| match p.from_per_s == p.to_per_s {
-            true => format!("{}/s", number(p.from_per_s)),
-            false => format!("{}..{}/s", number(p.from_per_s), number(p.to_per_s)),
-        };
-        let phases = load.phases.iter().map(phase).collect::<Vec<_>>().join(", ");
-        format!("{phases} {}", load.process.as_deref().unwrap_or(""))
-    };
-    // Phases of other lengths are another load, too.
-    let lengths: Vec<String> =
-        load.phases.iter().map(|phase| format!("{} s", phase.duration_ns as f64 / 1e9)).collect();
-    let lengths = lengths.join(", ");
-    Told { exact: format!("{} for {lengths}", phases(|rate| rate)), short: phases(short) }
-}
-
-/// What is compared, and how it is said.
-struct Told {
-    exact: String,
-    short: String,
-}
-
-impl Told {
-    fn exact(text: String) -> Told {
-        Told { short: text.clone(), exact: text }
-    }
-}
-
-/// A rate or a time as it was meant: four digits, but never fewer than its whole part has.
-fn short(value: f64) -> f64 {
-    let digits = 3 - value.abs().max(1e-9).log10().floor() as i32;
-    let scale = 10f64.powi(digits.max(0));
-    (value * scale).round() / scale
-}
-
-fn in_words<const N: usize>(pairs: [(&str, Told, Told); N]) -> Option<String> {
-    let (verb, a, b) = pairs.into_iter().find(|(_, a, b)| a.exact != b.exact)?;
-    // What only further digits tell apart is said with all of them.
-    let (a, b) = if a.short == b.short { (a.exact, b.exact) } else { (a.short, b.short) };
-    Some(format!("the first {verb} {}, the other {verb} {}", a.trim(), b.trim()))
-}
-
-fn real(run: &RunDocument) -> String {
-    if run.simulated.is_some() { "simulated".into() } else { "real".into() }
 }
 
 fn said(verdict: Verdict) -> (Outcome, Option<NoVerdictReason>) {
@@ -418,19 +331,13 @@ fn compared_run(run: &ReadRun, spec: &CompareSpec, may_fail: bool) -> ComparedRu
         value_ns: value.map(|value| value.value),
         censored: value.is_some_and(|value| value.censored),
         achieved_per_s: document.rate.achieved,
-        error_share: error_share(document),
+        error_share: document.arrivals.error_share().unwrap_or(0.0),
     }
 }
 
 /// Above the nearest rank.
 fn samples_above(count: u64, quantile: f64) -> u64 {
     count.saturating_sub(nearest_rank(quantile, count))
-}
-
-/// Of the arrivals that were scheduled, those that did not end `ok`.
-pub(crate) fn error_share(document: &RunDocument) -> f64 {
-    let arrivals = &document.arrivals;
-    if arrivals.scheduled == 0 { 0.0 } else { 1.0 - arrivals.ok as f64 / arrivals.scheduled as f64 }
 }
 
 fn line(line: &analysis::Line, decides: bool) -> Line {

@@ -1,21 +1,18 @@
 //! A line of `intervals.jsonl`: everything about an interval that is not a histogram.
 
 use super::LINES_SCHEMA;
+use super::heat::HeatLine;
 use super::moments::MomentsLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
-use unblink_core::heat::{COLUMNS_MAX, HeatGrid, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
     ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcomes, STATUS_COUNT,
     STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
 };
 use unblink_core::time::{Instant, Nanos};
-
-/// No run is so long that its columns are wider (600 of them are 200 years).
-const COLUMN_MAX_NS: u64 = 1 << 53;
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
@@ -142,13 +139,6 @@ struct GaugesLine {
 }
 
 #[derive(Serialize, Deserialize)]
-struct HeatLine {
-    column_ns: u64,
-    /// (column, row, count); rows from 0 are latency bins, then censored, then failed.
-    cells: Vec<(usize, usize, u32)>,
-}
-
-#[derive(Serialize, Deserialize)]
 struct SlowLine {
     index: u64,
     operation: u32,
@@ -237,7 +227,7 @@ impl IntervalLine {
                 connections: gauges.connections,
                 connections_peak: gauges.connections_peak,
             },
-            heat: HeatLine { column_ns: bank.heat.column_width().0, cells: bank.heat.nonzero().collect() },
+            heat: HeatLine::of(&bank.heat),
             timeline: MomentsLine::of(&bank.timeline),
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
             arrivals: bank.sample.as_slice().iter().map(arrival_fields).collect(),
@@ -372,31 +362,6 @@ impl OutcomesLine {
             unfinished: self.unfinished,
             unsent: self.unsent,
         })
-    }
-}
-
-impl HeatLine {
-    fn fill(&self, heat: &mut HeatGrid) -> Result<(), String> {
-        if self.column_ns == 0 || self.column_ns > COLUMN_MAX_NS {
-            return Err(format!("a heat column can't be {} ns wide", self.column_ns));
-        }
-        if heat.column_width().0 > self.column_ns {
-            *heat = HeatGrid::default();
-        }
-        // The grid of the line decides the width; an empty cell far enough right widens this one.
-        while heat.column_width().0 < self.column_ns {
-            let beyond = heat.column_width().0 * COLUMNS_MAX as u64;
-            heat.add(beyond, 0, 0);
-        }
-        heat.clear();
-        for &(column, row, count) in &self.cells {
-            if row >= ROWS {
-                return Err(format!("the heat grid has no row {row}"));
-            }
-            let offset = (column as u64).checked_mul(self.column_ns);
-            heat.add(offset.ok_or_else(|| format!("the heat grid has no column {column}"))?, row, count);
-        }
-        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@
 //! killed loses the interval under way and nothing else.
 
 mod error;
+mod heat;
 mod hlog;
 mod line;
 mod moments;

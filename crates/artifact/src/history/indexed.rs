@@ -4,6 +4,7 @@ use crate::document::{
     Arrivals, Distribution, Load, LoadModel, Rate, RunDocument, RunStatus, Target, TargetsBeyond, Validity,
     Verdict,
 };
+use crate::fingerprint::fingerprint_of;
 use crate::folder::{FolderError, read_folder, report_part};
 use crate::history::{LabelError, RunLabels};
 use crate::simulated::SimulatedWorld;
@@ -62,7 +63,7 @@ impl IndexedRun {
     /// Of a whole run whose record lies in `folder`.
     pub fn of(document: &RunDocument, folder: &Path, labels: RunLabels) -> IndexedRun {
         IndexedRun {
-            id: run_id(document),
+            id: document.id(),
             series: series(document),
             started_at: document.started_at.clone(),
             folder: folder.display().to_string(),
@@ -87,8 +88,7 @@ impl IndexedRun {
 
     /// The share of arrivals that did not end as they should.
     pub fn error_share(&self) -> Option<f64> {
-        let Arrivals { scheduled, ok, .. } = self.arrivals;
-        (scheduled > 0).then(|| scheduled.saturating_sub(ok) as f64 / scheduled as f64)
+        self.arrivals.error_share()
     }
 }
 
@@ -113,11 +113,6 @@ pub fn indexed(dir: &Path) -> Result<IndexedRun, IndexError> {
     Ok(IndexedRun::of(&document, &folder, RunLabels::read(dir)?))
 }
 
-/// The name of a run in the index: a hash of when it started, where and as what.
-pub fn run_id(document: &RunDocument) -> String {
-    hash(&(&document.started_at, &document.command, &document.environment, &document.targets))
-}
-
 /// What is compared by `compare` must be the same in a series, and the target, too.
 fn series(document: &RunDocument) -> String {
     let load = Load { summary: String::new(), seed: None, drain_ns: 0, threads: 0, ..document.load.clone() };
@@ -126,8 +121,8 @@ fn series(document: &RunDocument) -> String {
         (server, network, generator, client)
     });
     match &document.targets_beyond {
-        None => hash(&(load, &document.targets, world)),
-        Some(beyond) => hash(&(load, &document.targets, world, beyond)),
+        None => fingerprint_of(&(load, &document.targets, world)),
+        Some(beyond) => fingerprint_of(&(load, &document.targets, world, beyond)),
     }
 }
 
@@ -151,12 +146,3 @@ fn load_in_words(document: &RunDocument) -> String {
 
 /// That of a run that is not told otherwise.
 const TIMEOUT_USUAL_NS: u64 = 30_000_000_000;
-
-/// FNV-1a in 64 bits (Fowler, Noll, Vo) over the value as JSON.
-fn hash<T: Serialize>(value: &T) -> String {
-    let bytes = serde_json::to_vec(value).unwrap_or_default();
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
-}

@@ -6,7 +6,7 @@ mod labels;
 mod levels;
 mod trend;
 
-pub use indexed::{IndexError, IndexedRun, indexed, run_id};
+pub use indexed::{IndexError, IndexedRun, indexed};
 pub use knees::{KneeTrendDocument, LeftOutKnee, RateChange, TREND_KNEES_SCHEMA, TrendKnee, knee_trend};
 pub use labels::{LABELS_FILE, LabelError, RunLabels};
 pub use trend::{LeftOutRun, LevelChange, TREND_SCHEMA, TrendDocument, TrendRun, TrendSpec, trend};

@@ -1,7 +1,6 @@
 //! A run as comparisons need it.
 
 use super::Tally;
-use crate::compare::error_share;
 use crate::document::RunDocument;
 use unblink_analysis::compare::{Run, RunParts, Slice};
 use unblink_analysis::interval::History;
@@ -60,7 +59,7 @@ impl Tally {
             load,
             slices: &slices,
             achieved_per_s: document.rate.achieved,
-            error_share: error_share(document),
+            error_share: document.arrivals.error_share().unwrap_or(0.0),
             failed_share: arrivals.failed as f64 / arrivals.scheduled.max(1) as f64,
         };
         Run::new(&parts, number)

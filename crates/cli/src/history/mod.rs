@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::replay;
-use unblink_artifact::history::{HistoryDocument, IndexedRun, run_id};
+use unblink_artifact::history::{HistoryDocument, IndexedRun};
 use unblink_report::history as report;
 use unblink_store::{Filter, Store};
 
@@ -79,7 +79,7 @@ fn recorded(folder: &Path, run: &IndexedRun) -> Result<RunDocument, String> {
     let (tally, ending) =
         replay(folder, None, None).map_err(|error| format!("The record can't be read: {error}."))?;
     let document = tally.document(&ending);
-    if run_id(&document) != run.id {
+    if document.id() != run.id {
         return Err(format!("The folder {} holds another run now.", folder.display()));
     }
     Ok(document)

@@ -7,7 +7,7 @@ use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::operation_called;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
-use unblink_engine::run::Controls;
+use unblink_engine::controls::Controls;
 
 /// Looks at each interval of a run.
 pub(super) struct Watch {

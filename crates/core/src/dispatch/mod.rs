@@ -15,7 +15,6 @@ mod opening;
 mod slab;
 
 pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Grain, Policy, Pool};
-pub use opening::OPENS_PER_TICK_MAX;
 pub use slab::ConnId;
 
 use crate::arrival::Arrival;
@@ -29,6 +28,8 @@ use opening::OPENING_MIN;
 use slab::{List, NONE, Slab, State};
 use std::collections::VecDeque;
 
+/// Connection attempts that one tick may ask for.
+pub const OPENS_PER_TICK_MAX: usize = 16;
 /// Sends that one call may ask for, so that a backlog does not starve the reads.
 pub const SENDS_PER_CALL_MAX: usize = 64;
 /// While answers are awaited, whoever drives a dispatcher looks at the clock so often: a pause of its own that ends

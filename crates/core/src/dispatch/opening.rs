@@ -1,14 +1,12 @@
 //! Connections: when one more is opened, and what comes of it.
 
 use super::slab::State;
-use super::{Action, Actions, ConnId, ConnectTimes, Dispatch};
+use super::{Action, Actions, ConnId, ConnectTimes, Dispatch, OPENS_PER_TICK_MAX};
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::record::{Flight, Recorder};
 use crate::time::{Instant, Nanos};
 
-/// Connection attempts that one tick may ask for.
-pub const OPENS_PER_TICK_MAX: usize = 16;
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
 /// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
 pub(super) const OPENING_MIN: u32 = 128;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::install::Step;
+use super::step::Step;
 use super::{Install, Java};
 
 /// Names another repository than the public one.

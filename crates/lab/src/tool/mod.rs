@@ -3,10 +3,12 @@
 mod find;
 mod install;
 mod maven;
+mod step;
 mod template;
 
 pub use find::{Found, Places};
-pub use install::{Step, steps};
+pub use install::steps;
+pub use step::Step;
 pub use template::{TemplateError, Values};
 
 use std::collections::BTreeMap;

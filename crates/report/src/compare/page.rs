@@ -41,9 +41,7 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     verdict(out, doc);
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &super::picture(doc), "compare", 2);
-    crate::svg::compare_runs::pictures(doc)
-        .iter()
-        .for_each(|picture| html::figure(out, picture, "compare", 2));
+    super::runs::pictures(doc).iter().for_each(|picture| html::figure(out, picture, "compare", 2));
     out.push_str("</section><section class=\"tables\">");
     lines(out, doc);
     for (name, side) in [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)] {

@@ -62,11 +62,6 @@ fn in_words(kind: &str) -> String {
     words.into()
 }
 
-/// Whether a slow arrival's outcome means that it may have taken longer than was waited for.
-pub(crate) fn is_censored(outcome: &str) -> bool {
-    ["timed_out", "unfinished", "unsent"].contains(&outcome)
-}
-
 /// Of all arrivals, the failed included, how many were answered `ok` within the percentile that people quote: percentiles
 /// speak of those that did not fail.
 pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {

@@ -1,6 +1,10 @@
 //! What a load of a named shape was run for, in words.
 
-use super::Title;
+mod soak;
+
+pub(crate) use self::soak::name as soak_name;
+
+use super::title::Title;
 use crate::format::{self, count, duration, moment, plural, quantile_label};
 use unblink_artifact::document::{
     Broken, FailureMode, LevelBefore, LoadShape, RecoveryTime, RunDocument, RunStatus, ShapeResult, Spike,
@@ -24,7 +28,7 @@ pub(crate) struct Line {
     pub(crate) meant: String,
 }
 
-pub(super) fn line(what: impl Into<String>, figure: impl Into<String>, meant: impl Into<String>) -> Line {
+fn line(what: impl Into<String>, figure: impl Into<String>, meant: impl Into<String>) -> Line {
     Line { what: what.into(), figure: figure.into(), meant: meant.into() }
 }
 
@@ -34,7 +38,7 @@ pub(crate) fn shape(doc: &RunDocument) -> Option<Shape> {
     match shape {
         ShapeResult::Spike(found) => Some(spike(found)),
         ShapeResult::Stress(found) => Some(stress(found)),
-        ShapeResult::Soak(found) => Some(super::soak::soak(doc, found)),
+        ShapeResult::Soak(found) => Some(soak::soak(doc, found)),
     }
 }
 

@@ -4,12 +4,6 @@ use crate::facts;
 use crate::format::{self, plural};
 use unblink_artifact::document::{RunDocument, TransientStatus};
 
-/// Where the measured part of the pictures begins, after t = 0: all before it is drawn and not counted.
-pub(crate) fn measured_from_ns(doc: &RunDocument) -> u64 {
-    let left_out = doc.transient.as_ref().map_or(0, |transient| transient.to_ns);
-    doc.load.warmup_ns.max(left_out)
-}
-
 /// What the stretch before it is called in a picture; nothing when there is none.
 pub(crate) fn left_out_name(doc: &RunDocument) -> Option<&'static str> {
     match &doc.transient {
@@ -55,7 +49,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_told_with_its_percentiles() {
         let mut doc = fixture::stall();
-        assert_eq!((transient(&doc), measured_from_ns(&doc), left_out_name(&doc)), (None, 0, None));
+        assert_eq!((transient(&doc), doc.measured_from_ns(), left_out_name(&doc)), (None, 0, None));
         doc.transient = Some(Transient {
             status: TransientStatus::LeftOut,
             to_ns: 10_000_000_000,
@@ -69,7 +63,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(", p99 ") && text.contains(", max "), "{text}");
-        assert_eq!((measured_from_ns(&doc), left_out_name(&doc)), (10_000_000_000, Some("left out")));
+        assert_eq!((doc.measured_from_ns(), left_out_name(&doc)), (10_000_000_000, Some("left out")));
 
         let nothing = Transient {
             status: TransientStatus::None,

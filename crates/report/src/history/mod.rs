@@ -1,9 +1,10 @@
 //! The history of runs: a list of them, one of which nothing but the index is left, and a percentile over them.
 
-pub(crate) mod course;
+mod course;
 mod knees;
 mod list;
 mod one;
+mod picture;
 #[cfg(test)]
 mod tests;
 mod trend;
@@ -32,7 +33,7 @@ pub fn trend(doc: &TrendDocument, style: &Style) -> String {
 
 /// The same as a picture in a file of its own.
 pub fn trend_picture(doc: &TrendDocument) -> String {
-    crate::svg::trend(trend::title(doc), &trend::course(doc), "95\u{a0}% interval of a run").file()
+    picture::picture(trend::title(doc), &trend::course(doc), "95\u{a0}% interval of a run").file()
 }
 
 /// The highest rate over searches, and where its level changed.
@@ -42,7 +43,7 @@ pub fn knee_trend(doc: &KneeTrendDocument, style: &Style) -> String {
 
 /// The same as a picture in a file of its own.
 pub fn knee_trend_picture(doc: &KneeTrendDocument) -> String {
-    crate::svg::trend(knees::title(doc), &knees::course(doc), "shown to be good, to shown not to be").file()
+    picture::picture(knees::title(doc), &knees::course(doc), "shown to be good, to shown not to be").file()
 }
 
 /// The first digits of a run's name.

@@ -206,10 +206,10 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
             .sent_ns
             .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
         let took = format::duration(slow.response_ns);
-        let took = if facts::is_censored(&slow.outcome) { format!("&gt; {took}") } else { took };
+        let took = if slow.is_censored() { format!("&gt; {took}") } else { took };
         let outcome = match slow.outcome.as_str() {
             "ok" => "ok".to_string(),
-            censored if facts::is_censored(censored) => censored.replace('_', " "),
+            censored if slow.is_censored() => censored.replace('_', " "),
             kind => format!("<span class=\"failure-text\">{}</span>", escape(kind)),
         };
         table.row(&[

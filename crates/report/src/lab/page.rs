@@ -1,11 +1,12 @@
 //! All scenarios as one page: the matrix, then each scenario with its spectra and its table.
 
 use super::words::{self, DECIDING, SHOWN};
+use super::{matrix, over_time, percentiles};
 use crate::facts::Title;
 use crate::format;
 use crate::html::{self, Page};
+use crate::svg::Picture;
 use crate::svg::canvas::escape;
-use crate::svg::{self, Picture};
 use std::fmt::Write;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::harmless;
@@ -99,8 +100,8 @@ fn over_time(doc: &LabDocument, name: &str) -> Vec<(String, Picture)> {
     let completions =
         Title { finding: "What the server got done".into(), plotted: format!("{who}: requests that ended.") };
     vec![
-        (format!("latency-{name}"), svg::lab_time::latency(&format!("{name}-"), latency, &pair)),
-        (format!("completions-{name}"), svg::lab_time::completions(&format!("{name}-"), completions, &pair)),
+        (format!("latency-{name}"), over_time::latency(&format!("{name}-"), latency, &pair)),
+        (format!("completions-{name}"), over_time::completions(&format!("{name}-"), completions, &pair)),
     ]
 }
 
@@ -121,7 +122,7 @@ fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
             plotted: format!("p99 {} when open, {} when closed.", p99(pair[0]), p99(pair[1])),
         };
         let stem = format!("pair-{program}");
-        let picture = svg::lab::pair(&format!("{stem}-"), title, &pair);
+        let picture = percentiles::pair(&format!("{stem}-"), title, &pair);
         (stem, picture)
     };
     both_ways(&cells).into_iter().map(picture).collect()
@@ -129,7 +130,7 @@ fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
 
 fn matrix(doc: &LabDocument) -> Picture {
     let title = Title { finding: "The error of each p99".into(), ..matrix_title(doc) };
-    svg::lab_matrix::matrix(title, &doc.rows, DECIDING)
+    matrix::matrix(title, &doc.rows, DECIDING)
 }
 
 fn matrix_title(doc: &LabDocument) -> Title {
@@ -148,7 +149,7 @@ fn spectrum(doc: &LabDocument, name: &str) -> Picture {
     let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
     let what = cells.first().map_or(String::new(), |cell| cell.scenario.description.clone());
     let title = Title { finding: format!("{name}: {}", words::finding(&rows)), plotted: format!("{what}.") };
-    svg::lab::dots(name, title, &rows)
+    percentiles::dots(name, title, &rows)
 }
 
 /// How much of what was run, and how.

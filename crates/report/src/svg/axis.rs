@@ -53,6 +53,19 @@ impl Plot {
     }
 }
 
+impl Canvas {
+    /// What the drawing's positions mean, for the page's script and for whoever reads values back out of it.
+    pub(crate) fn axes(&mut self, hover: Option<&'static str>, plot: &Plot, x: &Scale, y: &Scale) {
+        self.data.extend(hover.map(|hover| ("hover", hover.to_string())));
+        self.data.extend([
+            ("plot", format!("{} {} {} {}", plot.left, plot.top, plot.right, plot.bottom)),
+            ("x", x.domain()),
+            ("y", y.domain()),
+            ("scales", format!("{} {}", x.kind(), y.kind())),
+        ]);
+    }
+}
+
 impl Scale {
     pub(crate) fn linear(domain: (f64, f64), range: (f64, f64)) -> Scale {
         Scale::new(Kind::Linear, domain, range)
@@ -305,6 +318,12 @@ fn time_step(ns: f64) -> f64 {
     ];
     let found = SECONDS.iter().map(|s| s * 1e9).find(|step| *step >= ns);
     found.unwrap_or_else(|| (ns / 86_400e9).ceil() * 86_400e9)
+}
+
+/// Where an axis of durations begins: at the least, unless it lies so far below p1 that it would take the axis.
+pub(crate) fn lowest(least_ns: u64, p1_ns: u64) -> u64 {
+    const RATIO_MAX: u64 = 4;
+    if least_ns.saturating_mul(RATIO_MAX) >= p1_ns { least_ns } else { p1_ns }
 }
 
 #[cfg(test)]

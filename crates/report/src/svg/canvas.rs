@@ -1,6 +1,5 @@
 //! The few SVG elements that the pictures need, escaped and short.
 
-use super::axis::{Plot, Scale};
 use std::fmt::Write;
 use unblink_artifact::harmless::is_harmful;
 
@@ -46,17 +45,6 @@ impl Canvas {
             why: None,
             label: None,
         }
-    }
-
-    /// What the drawing's positions mean, for the page's script and for whoever reads values back out of it.
-    pub(crate) fn axes(&mut self, hover: Option<&'static str>, plot: &Plot, x: &Scale, y: &Scale) {
-        self.data.extend(hover.map(|hover| ("hover", hover.to_string())));
-        self.data.extend([
-            ("plot", format!("{} {} {} {}", plot.left, plot.top, plot.right, plot.bottom)),
-            ("x", x.domain()),
-            ("y", y.domain()),
-            ("scales", format!("{} {}", x.kind(), y.kind())),
-        ]);
     }
 
     pub(crate) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {

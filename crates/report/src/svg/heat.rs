@@ -1,8 +1,7 @@
 //! Latency over time as cells of (intended time × log latency), so that an event shows as its wedge.
 
-use super::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
+use super::axis::{Plot, Scale, duration_tick, lowest, time_axis, value_axis};
 use super::canvas::{Anchor, Canvas, n, polyline};
-use super::spectrum::LOWEST_RATIO;
 use super::strips::{self, Share};
 use crate::facts::{self, RowPercentile};
 use std::collections::BTreeMap;
@@ -69,7 +68,7 @@ pub(crate) fn values(heat: &Heatmap) -> Option<(u64, u64)> {
     let edge = |bin: usize| heat.bin_edges_ns.get(bin).copied();
     // A few that were answered at once would press all others into the upper end of the axis.
     let (least, p1) = (edge(*bins.keys().next()?)?.max(1), p1_ns(heat)?);
-    let low = if least.saturating_mul(LOWEST_RATIO) >= p1 { least } else { p1 };
+    let low = lowest(least, p1);
     let high = *bins.keys().next_back()?;
     Some((low.max(1), edge(high + 1).or(edge(high))?))
 }
@@ -101,7 +100,7 @@ pub(super) fn number_below(doc: &RunDocument, ns: f64) -> u64 {
         let (from, to) = (edges.get(bin).copied()? as f64, edges.get(bin + 1).copied()? as f64);
         (to > from).then(|| ((ns - from) / (to - from)).clamp(0.0, 1.0))
     };
-    let measured_from = crate::facts::measured_from_ns(doc);
+    let measured_from = doc.measured_from_ns();
     let columns = doc.heatmap.columns.iter().filter(|column| column.start_ns >= measured_from);
     let cells = columns.flat_map(|column| &column.cells);
     cells.map(|cell| f64::from(cell.1) * part(cell.0 as usize).unwrap_or(0.0)).sum::<f64>().round() as u64
@@ -160,7 +159,7 @@ fn draw_span(
     let columns = merge(&heat.columns, width_ns);
     let width = x.at(span.0 as f64 + width_ns as f64) - plot.left;
     canvas.hatching();
-    if span.0 < crate::facts::measured_from_ns(doc) {
+    if span.0 < doc.measured_from_ns() {
         warm_up(canvas, doc, &plot, &x, strips_top);
     }
     time_axis(canvas, &plot, &x, "when the arrival was due");
@@ -371,7 +370,7 @@ fn percentiles(canvas: &mut Canvas, class: &str, line: &[RowPercentile], x: &Sca
 /// Shades the warm-up or the transient that is left out: they enter no other figure.
 pub(crate) fn warm_up(canvas: &mut Canvas, doc: &RunDocument, plot: &Plot, x: &Scale, top: f64) {
     if let Some(name) = crate::facts::left_out_name(doc) {
-        let end = x.at(crate::facts::measured_from_ns(doc) as f64);
+        let end = x.at(doc.measured_from_ns() as f64);
         if end > plot.left {
             canvas.rect("warm-up", plot.left, top, end - plot.left, plot.bottom - top);
             canvas.text("tick", (plot.left + 4.0, plot.bottom - 6.0), Anchor::Start, name);

@@ -19,12 +19,12 @@ pub(crate) struct Picture {
     /// Lines of a spectrum for the page's script, as JSON.
     pub(crate) lines: Option<String>,
     /// (class, drawing): of the shown sizes, the page's style picks one. The first is the file's.
-    pub(super) sizes: Vec<(&'static str, Canvas)>,
+    pub(crate) sizes: Vec<(&'static str, Canvas)>,
 }
 
 /// A picture that stands beside another one where there is room: one drawing for every width, in which the page's style
 /// keeps letters legible.
-pub(super) fn half<L: Into<String>>(
+pub(crate) fn half<L: Into<String>>(
     stem: &'static str,
     scope: &str,
     title: Title,
@@ -35,7 +35,7 @@ pub(super) fn half<L: Into<String>>(
 }
 
 /// A picture as wide as the page. On a phone its letters would be too small, so that it is drawn twice.
-pub(super) fn full<L: Into<String>>(
+pub(crate) fn full<L: Into<String>>(
     stem: &'static str,
     scope: &str,
     title: Title,
@@ -47,7 +47,7 @@ pub(super) fn full<L: Into<String>>(
 }
 
 /// The same drawing in several sizes: (class, width, height).
-pub(super) fn sized<L: Into<String>>(
+pub(crate) fn sized<L: Into<String>>(
     stem: &'static str,
     scope: &str,
     title: Title,

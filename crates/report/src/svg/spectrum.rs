@@ -1,7 +1,8 @@
 //! The percentile spectrum: how long the fastest share q of arrivals took, the tail stretched by 1/(1−q).
 
-use super::axis::{Plot, Scale, duration_tick, value_axis, vertical};
+use super::axis::{Plot, Scale, duration_tick, lowest, value_axis, vertical};
 use super::canvas::{Anchor, Canvas, polyline};
+use super::labels::Labels;
 use super::{heat, objectives};
 use crate::{facts, format};
 use unblink_artifact::document::{Distribution, Quantile, RunDocument, SloResult, SpectrumPoint};
@@ -133,11 +134,8 @@ pub(super) fn low_end(points: &[(f64, u64)], p1_ns: Option<u64>) -> u64 {
     let way = if q > before_q { (0.01 - before_q) / (q - before_q) } else { 1.0 };
     let between = before as f64 + next.saturating_sub(before) as f64 * way;
     let p1 = p1_ns.filter(|ns| (before..=next).contains(ns)).unwrap_or(between as u64);
-    if least.saturating_mul(LOWEST_RATIO) >= p1 { least } else { p1 }
+    lowest(least, p1)
 }
-
-/// The least value may be so many times below p1.
-pub(super) const LOWEST_RATIO: u64 = 4;
 
 /// Half the width of a whisker's cap: wider than the line, which would hide a narrow band.
 const CAP: f64 = 6.0;
@@ -216,7 +214,7 @@ fn band_ends(distribution: &Distribution) -> Vec<(f64, f64, f64, f64)> {
 }
 
 /// `of` says whose share it is.
-pub(super) fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64, of: &str) {
+pub(crate) fn x_axis(canvas: &mut Canvas, plot: &Plot, x: &Scale, end: f64, of: &str) {
     let mut labels = vec![(0.0, "0\u{a0}%".to_string()), (tail(0.5), "50\u{a0}%".into())];
     for nines in 1..=9 {
         let label =
@@ -284,37 +282,8 @@ fn annotate(
     }
 }
 
-/// Labels that don't cover each other.
-struct Labels<'a> {
-    plot: &'a Plot,
-    /// Left, top, right, bottom.
-    taken: Vec<(f64, f64, f64, f64)>,
-}
-
-impl Labels<'_> {
-    /// Puts a label to the first of the places where it fits, if there is one.
-    fn put(&mut self, canvas: &mut Canvas, class: &str, text: &str, places: [(Anchor, f64, f64); 2]) {
-        // Of the widest usual typeface: one that is narrower only leaves a little more room.
-        let width = text.chars().count() as f64 * 7.8;
-        for (anchor, x, y) in places {
-            let left = if anchor == Anchor::End { x - width } else { x };
-            let (right, top, bottom) = (left + width, y - 12.0, y + 4.0);
-            let inside = left >= self.plot.left && right <= canvas.size.width && bottom <= self.plot.bottom;
-            let free = self
-                .taken
-                .iter()
-                .all(|other| right <= other.0 || left >= other.2 || bottom <= other.1 || top >= other.3);
-            if inside && free {
-                canvas.text(&format!("label {class}-text"), (x, y), anchor, text);
-                self.taken.push((left, top, right, bottom));
-                return;
-            }
-        }
-    }
-}
-
 /// Position of a quantile: log₁₀ 1/(1−q).
-pub(super) fn tail(q: f64) -> f64 {
+pub(crate) fn tail(q: f64) -> f64 {
     if q >= 1.0 { f64::MAX } else { -(1.0 - q.max(0.0)).log10() }
 }
 
@@ -322,7 +291,6 @@ pub(super) fn tail(q: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::svg::canvas::Size;
 
     #[test]
     fn the_band_meets_the_intervals_and_holds_the_line() {
@@ -368,24 +336,6 @@ mod tests {
         assert!(area.iter().all(|at| drawn.x(at.0) < tail(until) + 0.01), "{area:?}");
         let high = doc.response_time.quantiles[last].high.expect("an end") as f64;
         assert!(drawn.lines("whisker").iter().any(|ends| drawn.is_y(ends[1].1, high)));
-    }
-
-    #[test]
-    fn labels_that_would_cover_each_other_are_moved_or_left_out() {
-        let mut canvas = Canvas::new("", Size { width: 360.0, height: 280.0 });
-        let plot = Plot::of(&canvas, 62.0);
-        let mut labels = Labels { plot: &plot, taken: Vec::new() };
-        let around = |x: f64, y: f64| [(Anchor::End, x - 7.0, y - 8.0), (Anchor::Start, x + 6.0, y + 17.0)];
-        labels.put(&mut canvas, "response", "p99 890 ms", around(230.0, 60.0));
-        labels.put(&mut canvas, "response", "p99.9 998 ms", around(260.0, 57.0));
-        labels.put(&mut canvas, "response", "p99.99 1 s", around(262.0, 57.0));
-        // As wide as letters may be, this one would be cut by the edge.
-        let mut at_edge = Labels { plot: &plot, taken: vec![(62.0, 0.0, 268.0, 60.0)] };
-        at_edge.put(&mut canvas, "response", "p99.9 996 ms", around(268.0, 40.0));
-        assert_eq!(at_edge.taken.len(), 1);
-        assert!(canvas.body.contains("label response-text e") && canvas.body.contains(">p99.9 998 ms<"));
-        assert_eq!(labels.taken.len(), 2);
-        assert!(!canvas.body.contains("p99.99"));
     }
 
     #[test]

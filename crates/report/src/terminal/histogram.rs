@@ -97,7 +97,7 @@ fn censored(doc: &RunDocument) -> Vec<(&'static str, u64)> {
 }
 
 fn measured(doc: &RunDocument) -> impl Iterator<Item = &unblink_artifact::document::HeatColumn> {
-    doc.heatmap.columns.iter().filter(|column| column.start_ns >= crate::facts::measured_from_ns(doc))
+    doc.heatmap.columns.iter().filter(|column| column.start_ns >= doc.measured_from_ns())
 }
 
 /// Cells summed over time, as long as the edges.

@@ -46,7 +46,7 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     }
     screen.line(&[(Paint::Dim, format!("  {:NAME$}  {}", "", strip.axis(rows)))]);
     if let Some(name) = facts::left_out_name(doc) {
-        let until = facts::measured_from_ns(doc);
+        let until = doc.measured_from_ns();
         let left_out = rows.iter().take_while(|row| row.start_ns < until).count();
         let mark = "~".repeat(strip.column(left_out).max(1).min(strip.width()));
         screen.line(&[(Paint::Dim, format!("  {:NAME$}  {mark}", ""))]);

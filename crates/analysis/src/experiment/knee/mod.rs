@@ -195,7 +195,7 @@ impl Knee {
 
     /// Decided, or, after the longest window, more likely than not.
     fn is_good(&self, step: &Step) -> bool {
-        let is_below = |p: super::trial::Percentile| !p.censored && p.value_ns <= self.settings.limit.0;
+        let is_below = |p: super::Percentile| !p.censored && p.value_ns <= self.settings.limit.0;
         match step.outcome.verdict {
             Verdict::Met => true,
             Verdict::Undecided => step.outcome.percentile.is_some_and(is_below),

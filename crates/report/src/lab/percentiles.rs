@@ -1,11 +1,12 @@
 //! What many tools say of one truth: their percentiles beside it, one program asked two ways, and errors as a matrix.
 
-use super::axis::{Plot, Scale, duration_axis_below, duration_tick, value_axis};
-use super::canvas::{Anchor, Canvas, polyline};
-use super::picture::{half, sized};
-use super::spectrum::{tail, x_axis};
-use super::{Picture, lab_words as words};
+use super::words;
 use crate::facts::Title;
+use crate::svg::Picture;
+use crate::svg::axis::{Plot, Scale, duration_axis_below, duration_tick, value_axis};
+use crate::svg::canvas::{Anchor, Canvas, polyline};
+use crate::svg::picture::{half, sized};
+use crate::svg::spectrum::{tail, x_axis};
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::lab::{LabBand, LabCell, LabPercentile, LabRow};
 

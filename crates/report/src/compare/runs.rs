@@ -1,12 +1,12 @@
 //! What a comparison rests on: each run as a dot, and the change of each percentile with its interval.
 
-use super::Picture;
-use super::axis::{Plot, Scale, change_axis_below, duration_tick, value_axis};
-use super::canvas::{Anchor, Canvas};
-use super::picture::half;
-use crate::compare::{change, interval};
+use super::{change, interval};
 use crate::facts::Title;
 use crate::format;
+use crate::svg::Picture;
+use crate::svg::axis::{Plot, Scale, change_axis_below, duration_tick, value_axis};
+use crate::svg::canvas::{Anchor, Canvas};
+use crate::svg::picture::half;
 use unblink_artifact::compare::{CompareDocument, ComparedRun, Line, Outcome, Quantity};
 
 /// Both pictures, where there is something to draw.
@@ -38,7 +38,7 @@ fn counting(doc: &CompareDocument) -> Vec<(&'static str, &ComparedRun, u64)> {
 }
 
 pub(super) fn runs_title(doc: &CompareDocument) -> Title {
-    let label = crate::compare::label(doc);
+    let label = super::label(doc);
     let runs = counting(doc);
     let of = |side: &'static str| runs.iter().filter(move |run| run.0 == side);
     let ends = |side| Some((of(side).map(|run| run.2).min()?, of(side).map(|run| run.2).max()?));
@@ -114,7 +114,7 @@ fn changed(doc: &CompareDocument) -> Vec<&Line> {
 
 pub(super) fn changes_title(doc: &CompareDocument) -> Title {
     let decides = changed(doc).into_iter().find(|line| line.decides);
-    let label = crate::compare::label(doc);
+    let label = super::label(doc);
     let finding = match decides {
         Some(line) if line.low.is_some() && line.high.is_some() => {
             format!("{label}: {}, 95\u{a0}% interval {}", change(line), interval(line))

@@ -1,13 +1,28 @@
 //! Values over runs or searches, and where their level changed.
 
-use super::axis::{Plot, Scale, value_axis, vertical};
-use super::canvas::{Anchor, Canvas};
-use crate::history::course::Course;
+use super::course::Course;
+use crate::facts::Title;
+use crate::svg::Picture;
+use crate::svg::axis::{Plot, Scale, value_axis, vertical};
+use crate::svg::canvas::{Anchor, Canvas};
+use crate::svg::picture::full;
 
 /// Pixels between dates.
 const DATE_WIDTH: f64 = 120.0;
 
-pub(super) fn draw(canvas: &mut Canvas, course: &Course) {
+/// Values over runs or searches.
+pub(super) fn picture(title: Title, course: &Course, reach: &'static str) -> Picture {
+    let mut legend = Vec::new();
+    if !course.steps.is_empty() {
+        legend.extend([("service", "level: geometric mean"), ("backlog", "change of the level")]);
+    }
+    if course.points.iter().any(|point| point.reach.is_some()) {
+        legend.push(("connections", reach));
+    }
+    full("trend", "history", title, legend, |canvas| draw(canvas, course))
+}
+
+fn draw(canvas: &mut Canvas, course: &Course) {
     let plot = Plot::of(canvas, 62.0);
     let ends = course.points.iter().flat_map(|point| {
         let (low, high) = point.reach.unwrap_or((point.value, point.value));

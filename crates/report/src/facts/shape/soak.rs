@@ -1,7 +1,7 @@
 //! Whether anything drifted in a soak, in words.
 
-use super::Title;
-use super::shape::{Line, Shape, line};
+use super::{Line, Shape, line};
+use crate::facts::title::Title;
 use crate::format::{self, moment, percent};
 use unblink_artifact::document::{RunDocument, Soak, SoakFigure, SoakFigureName};
 
@@ -40,7 +40,7 @@ fn told(doc: &RunDocument, figure: &SoakFigure) -> Line {
         }
     };
     // The percentile of the whole time stands in the table of latency, and is another figure.
-    let what = match (figure.figure, super::folded(doc)) {
+    let what = match (figure.figure, crate::facts::folded(doc)) {
         (SoakFigureName::P50 | SoakFigureName::P99, Some(of)) => format!("{} {of}", name(figure)),
         (SoakFigureName::P50 | SoakFigureName::P99, None) => format!("{} by interval", name(figure)),
         _ => name(figure).into(),

@@ -1,9 +1,10 @@
 //! Tools by scenarios, with the error of each.
 
-use super::canvas::{Anchor, Canvas, Size};
-use super::lab::TOOLS_WIDTH;
-use super::{Picture, lab_words as words};
+use super::percentiles::TOOLS_WIDTH;
+use super::words;
 use crate::facts::Title;
+use crate::svg::Picture;
+use crate::svg::canvas::{Anchor, Canvas, Size};
 use unblink_artifact::lab::{LabPercentile, LabRow};
 
 /// A field of the matrix.

@@ -1,11 +1,12 @@
 //! What the server saw of an open and of a closed load over time, the event shaded.
 
-use super::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
-use super::canvas::{Canvas, polyline};
-use super::picture::half;
-use super::{Picture, lab};
+use super::percentiles;
 use crate::facts::Title;
 use crate::format;
+use crate::svg::Picture;
+use crate::svg::axis::{Plot, Scale, duration_tick, time_axis, value_axis};
+use crate::svg::canvas::{Canvas, polyline};
+use crate::svg::picture::half;
 use unblink_artifact::lab::{LabCell, LabMoment};
 
 const S: f64 = 1e9;
@@ -45,7 +46,7 @@ pub(crate) fn latency(scope: &str, title: Title, cells: &[&LabCell]) -> Picture 
                 points.push(Some(at(moment, stretch_ns.unwrap_or(0), &x, &y)));
                 before_ns = Some(moment.from_ns);
             }
-            canvas.path(&format!("line {} tool", lab::class(cell.tool.model)), &polyline(points));
+            canvas.path(&format!("line {} tool", percentiles::class(cell.tool.model)), &polyline(points));
         }
     })
 }
@@ -83,7 +84,7 @@ fn draw_completions(canvas: &mut Canvas, cells: &[&LabCell]) {
             let y = y.at(per_s);
             [i, i + 1].map(|i| Some((x.at((i as u64 * stretch_ns) as f64), y)))
         });
-        canvas.path(&format!("line {} tool", lab::class(cell.tool.model)), &polyline(steps));
+        canvas.path(&format!("line {} tool", percentiles::class(cell.tool.model)), &polyline(steps));
     }
     canvas.axes(None, &plot, &x, &y);
 }

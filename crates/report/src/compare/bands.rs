@@ -1,9 +1,12 @@
 //! Two spectra of several runs each: a line for the mean, a band from the fastest to the slowest run.
 
-use super::axis::{Plot, Scale, duration_tick, value_axis};
-use super::canvas::{Anchor, Canvas, polyline};
-use super::spectrum::{tail, x_axis};
+use crate::facts::Title;
 use crate::format;
+use crate::svg::Picture;
+use crate::svg::axis::{Plot, Scale, duration_tick, value_axis};
+use crate::svg::canvas::{Anchor, Canvas, polyline};
+use crate::svg::picture::full;
+use crate::svg::spectrum::{tail, x_axis};
 use unblink_artifact::compare::{BandPoint, CompareDocument, Line, Quantity};
 
 /// The very fastest arrivals would take half of the picture: the scale begins where this share is.
@@ -13,8 +16,20 @@ const CHARACTER_WIDTH: f64 = 7.2;
 /// Room that labels of the deciding percentile keep from each other.
 const LABEL_HEIGHT: f64 = 16.0;
 
+/// Baseline and candidate in one picture, each with the band of its runs.
+pub(super) fn picture(title: Title, doc: &CompareDocument) -> Picture {
+    let legend = vec![("baseline", "baseline"), ("candidate", "candidate")];
+    let mut picture = full("bands", "compare", title, legend, |canvas| draw(canvas, doc));
+    let sides = [("baseline", &doc.baseline.spectrum), ("candidate", &doc.candidate.spectrum)];
+    let named = sides.map(|(name, points)| {
+        (name, name, points.iter().map(|p| (p.q, p.middle_ns)).collect::<Vec<(f64, u64)>>())
+    });
+    picture.lines = serde_json::to_string(&named).ok();
+    picture
+}
+
 /// Draws the baseline below the candidate.
-pub(crate) fn draw(canvas: &mut Canvas, doc: &CompareDocument) {
+fn draw(canvas: &mut Canvas, doc: &CompareDocument) {
     let plot = Plot::of(canvas, 62.0);
     let sides = [("baseline", &doc.baseline.spectrum), ("candidate", &doc.candidate.spectrum)];
     let points = || sides.iter().flat_map(|(_, points)| points.iter());
@@ -62,7 +77,7 @@ fn label(canvas: &mut Canvas, plot: &Plot, doc: &CompareDocument, x: &Scale, y: 
         let height = y.at(value);
         canvas.dot(&format!("dot {class}"), (at, height), 3.5);
         let is_above = value > other || value == other && class == "candidate";
-        let text = format!("{} {}", crate::compare::label(doc), format::duration(value.round() as u64));
+        let text = format!("{} {}", super::label(doc), format::duration(value.round() as u64));
         let (anchor, x, y) = match is_above {
             true => (Anchor::End, at - 7.0, (height - 8.0).max(plot.top + LABEL_HEIGHT)),
             false => (Anchor::Start, at + 6.0, (height + 17.0).min(plot.bottom - 4.0)),

@@ -1,0 +1,67 @@
+//! Ending a run early.
+
+use crate::clock::Clock;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use unblink_core::time::{Instant, Nanos};
+
+/// From the user's wish to stop to the end of the schedule: every worker has heard of it by then.
+const STOP_LEAD: Nanos = Nanos::from_millis(20);
+
+/// Ends a run early, from any thread.
+#[derive(Debug)]
+pub struct Controls {
+    clock: Clock,
+    stop_at: AtomicU64,
+    aborted: AtomicBool,
+    wakers: Vec<OwnedFd>,
+}
+
+impl Controls {
+    /// Of so many workers, who measure time by `clock`.
+    pub(crate) fn new(clock: Clock, workers: usize) -> Result<Controls, Errno> {
+        let wakers = (0..workers).map(|_| eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC));
+        let (stop_at, aborted) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        Ok(Controls { clock, stop_at, aborted, wakers: wakers.collect::<Result<_, _>>()? })
+    }
+
+    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody was first.
+    pub fn stop(&self) -> bool {
+        let at = (self.clock.now() + STOP_LEAD).0;
+        let is_first =
+            self.stop_at.compare_exchange(u64::MAX, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        self.wake();
+        is_first
+    }
+
+    /// Ends at once, with what was recorded.
+    pub fn abort(&self) {
+        self.stop();
+        // Whoever sees this sees the stop too.
+        self.aborted.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn stop_at(&self) -> Option<Instant> {
+        match self.stop_at.load(Ordering::Relaxed) {
+            u64::MAX => None,
+            at => Some(Instant(at)),
+        }
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn wake_fd(&self, worker: usize) -> &OwnedFd {
+        &self.wakers[worker]
+    }
+
+    fn wake(&self) {
+        for waker in &self.wakers {
+            let _ = rustix::io::write(waker, &1u64.to_ne_bytes());
+        }
+    }
+}
