@@ -4,7 +4,7 @@
 use crate::args::sim::WorldArgs;
 use crate::args::target::TargetArgs;
 use crate::args::value::Connections;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use crate::run::Prepared;
 use crate::secrets;
 use unblink_artifact::fingerprint::fingerprint;
@@ -14,7 +14,7 @@ pub(crate) fn of_target(
     prepared: &Prepared,
     args: &TargetArgs,
     connections: Connections,
-    planned: &[Planned],
+    planned: &[Request],
 ) -> String {
     let masked =
         |headers: &[String]| headers.iter().map(|line| secrets::mask_header(line)).collect::<Vec<_>>();
@@ -25,10 +25,13 @@ pub(crate) fn of_target(
         body: length(args.body.as_ref().map(String::len)),
         ..args.clone()
     };
+    let lines = |one: &Request| {
+        one.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+    };
     let requests: Vec<_> = planned
         .iter()
         .map(|one| {
-            (&one.name, &one.method, masked(&one.headers), length(one.body.as_ref().map(|body| body.len())))
+            (&one.name, &one.method, masked(&lines(one)), length(one.body.as_ref().map(|body| body.len())))
         })
         .collect();
     let (targets, addresses) = (&prepared.header.targets, &prepared.job.target.addresses);
