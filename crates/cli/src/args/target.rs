@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use unblink_engine::pacing::Pacing;
 
 /// The way to the target, and what is asked of it.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, serde::Serialize, Clone, Debug)]
 pub(crate) struct TargetArgs {
     /// Worker threads [default: one for each 50,000/s begun, at most one per processor]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
@@ -76,7 +76,7 @@ pub(crate) struct TargetArgs {
 }
 
 /// What punctuality may cost.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacingArg {
     /// Most of a processor; where permitted, at a real-time priority and with no processor asleep
     Precise,

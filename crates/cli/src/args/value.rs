@@ -32,18 +32,23 @@ impl Shape {
 }
 
 /// How many connections there may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Connections {
     Auto(Option<u32>),
     Fixed(u32),
 }
 
 /// One `--expect`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(serde::Serialize, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Expectation {
     Statuses(Vec<std::ops::RangeInclusive<u16>>),
     Size(std::ops::RangeInclusive<u64>),
-    Contains(Needle),
+    Contains(#[serde(serialize_with = "length")] Needle),
+}
+
+/// The text may be a secret that an answer gives back.
+fn length<S: serde::Serializer>(text: &Needle, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(text.len() as u64)
 }
 
 /// `5000`, `5k`, `50/s`, `50rps`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
