@@ -1,7 +1,7 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
-use super::value;
+use super::{expect, value};
 use clap::Args;
 use std::path::PathBuf;
 use unblink_engine::pacing::Pacing;
@@ -43,8 +43,8 @@ pub(crate) struct TargetArgs {
     pub body_file: Option<PathBuf>,
 
     /// What an answer must be like to count as ok; may be given several times
-    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = value::expectation)]
-    pub expect: Vec<value::Expectation>,
+    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::expectation)]
+    pub expect: Vec<expect::Expectation>,
 
     /// An answer with a larger body has failed
     #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]

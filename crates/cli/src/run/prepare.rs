@@ -3,10 +3,11 @@
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::{objectives, watch};
+use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::target::TargetArgs;
-use crate::args::value::{Connections, Expectation};
+use crate::args::value::Connections;
 use crate::errors::{refuse, refused};
 use crate::request::url::Origin;
 use crate::{config, environment, load, precision, secrets};
