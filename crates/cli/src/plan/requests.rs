@@ -115,9 +115,10 @@ fn address<'a>(
     let path = filled_in(plan, &request.url)?;
     let wrong = |message: String| Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
     match (raw.starts_with('/'), target, instead) {
-        // A path is as good as the target that it stands at.
         (true, Some(base), _) => {
-            Ok(Address { url: at(&base.url, &path), shown: at(&base.shown, raw), at: base.at })
+            // A path is as good as the target that it stands at.
+            let at_fault = if Url::parse(&base.url).is_err() { base.at } else { Some(&request.url) };
+            Ok(Address { url: at(&base.url, &path), shown: at(&base.shown, raw), at: at_fault })
         }
         (true, None, _) => wrong("this is a path, and the plan has no target".into()),
         (false, _, Some(instead)) => wrong(format!(
