@@ -443,6 +443,10 @@ fn a_plan_can_be_searched_and_compared() {
         .call(&[&["compare", "-R", "5", "--simulate"], &urls[..]].concat())
         .refused(&["nothing to simulate"]);
     place.call(&["knee", urls[0], "--slo", "p99 < 1s", "--simulate"]).refused(&["nothing to simulate"]);
+    place.file("itself.toml", format!("target = \"http://127.0.0.1:9/\"\n{load}a-a = true\n"));
+    place
+        .call(&[&["compare", "itself.toml"], &urls[..]].concat())
+        .refused(&["itself.toml:7:7", "two are given"]);
     let paths = "target = \"http://127.0.0.1:9/v1/\"\ncandidate = \"http://127.0.0.1:10/v2/\"\n";
     place.file("paths.toml", format!("{paths}{load}[[requests]]\nurl = \"/cart\"\n"));
     place.call(&["compare", "paths.toml"]).refused(&["paths.toml:1:10", "its path is not used"]);

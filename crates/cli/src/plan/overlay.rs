@@ -177,6 +177,10 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
         };
         return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
     }
+    if let (For::Compare, [_, _, ..], [a_a, ..]) = (command, user.urls().as_slice(), plan.values("a-a")) {
+        let message = "a-a compares a target with itself, and two are given: leave one of them out";
+        return Err(plan.error(&Wrong::new(a_a.at.clone(), message)));
+    }
     if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
         return Err(plan.error_of_all(
             "a search needs a percentile to go by: add slo = \"p99 < 200ms\" to [objectives], or give --slo",
