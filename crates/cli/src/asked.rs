@@ -1,12 +1,14 @@
 //! What is asked, and of whom, as a fingerprint: a search or a comparison goes on only with what it was begun with.
-//! Nothing that may be secret enters it.
+//! It is taken of their values as JSON, and nothing that may be secret enters it.
 
 use crate::args::sim::WorldArgs;
 use crate::args::target::TargetArgs;
 use crate::args::value::Connections;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use crate::run::Prepared;
-use crate::secrets;
+use crate::secrets::mask_header;
+use serde_json::{Value, json};
+use std::path::PathBuf;
 use unblink_artifact::fingerprint::fingerprint;
 
 /// Of a real target.
@@ -14,28 +16,60 @@ pub(crate) fn of_target(
     prepared: &Prepared,
     args: &TargetArgs,
     connections: Connections,
-    planned: &[Planned],
+    planned: &[Request],
 ) -> String {
-    let masked =
-        |headers: &[String]| headers.iter().map(|line| secrets::mask_header(line)).collect::<Vec<_>>();
-    let length = |body: Option<usize>| body.map(|bytes| format!("{bytes} bytes"));
+    let length = |bytes: usize| format!("{bytes} bytes");
+    // JSON has no path that is not UTF-8.
+    let utf8 = |path: &Option<PathBuf>| Some(PathBuf::from(path.as_ref()?.to_string_lossy().into_owned()));
     // What says how, and not what, is left as it is; what may hold a secret is not.
     let flags = TargetArgs {
-        headers: masked(&args.headers),
-        body: length(args.body.as_ref().map(String::len)),
+        headers: args.headers.iter().map(|line| mask_header(line)).collect(),
+        body: args.body.as_ref().map(|body| length(body.len())),
+        body_file: utf8(&args.body_file),
+        unix_socket: utf8(&args.unix_socket),
+        cacert: utf8(&args.cacert),
+        cert: utf8(&args.cert),
+        key: utf8(&args.key),
         ..args.clone()
     };
-    let requests: Vec<_> = planned
-        .iter()
-        .map(|one| {
-            (&one.name, &one.method, masked(&one.headers), length(one.body.as_ref().map(|body| body.len())))
+    let of_request = |request: &Request| {
+        let line = |(name, value): &(String, String)| mask_header(&format!("{name}: {value}"));
+        json!({
+            "name": request.name,
+            "method": request.method,
+            "headers": request.headers.iter().map(line).collect::<Vec<_>>(),
+            "body": request.body.as_ref().map(|body| length(body.len())),
         })
-        .collect();
-    let (targets, addresses) = (&prepared.header.targets, &prepared.job.target.addresses);
-    fingerprint(&format!("{targets:?} {addresses:?} {flags:?} {connections:?} {requests:?}"))
+    };
+    let addresses = &prepared.job.target.addresses;
+    taken(&json!({
+        "targets": prepared.header.targets,
+        "addresses": addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "flags": flags,
+        "connections": connections,
+        "requests": planned.iter().map(of_request).collect::<Vec<_>>(),
+    }))
 }
 
 /// Of a simulated server.
 pub(crate) fn of_world(world: &WorldArgs, connections: Connections) -> String {
-    fingerprint(&format!("{world:?} {connections:?}"))
+    taken(&json!({"world": world, "connections": connections}))
+}
+
+fn taken(asked: &Value) -> String {
+    fingerprint(&asked.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search or a comparison that another version began goes on only where these stay as they are.
+    #[test]
+    fn a_fingerprint_stays() {
+        let (server, empty) = (Some("slots=1 service=1ms".to_string()), String::new);
+        let world = WorldArgs { server, scenario: None, network: empty(), generator: empty() };
+        let json = r#"{"connections":{"Fixed":5},"world":{"generator":"","network":"","scenario":null,"server":"slots=1 service=1ms"}}"#;
+        assert_eq!(of_world(&world, Connections::Fixed(5)), fingerprint(json));
+    }
 }

@@ -1,9 +1,39 @@
-//! Several errors at once: whoever mends a file wants to know of all that is wrong with it.
+//! Errors of whoever asks: which fields they are about, and several at once, since whoever mends a file wants to know
+//! of all that is wrong with it.
 
 use crate::secrets;
 use anyhow::{Error, Result};
 use clap::error::{ContextKind, ContextValue};
 use std::fmt;
+
+/// A refusal that knows its fields, so that a plan is pointed at where it has them.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refused {
+    /// Flags by their long names, which are the names of a plan's fields. The first one is the first to blame.
+    pub fields: Vec<&'static str>,
+    /// Which value of the field, where it has several.
+    pub number: usize,
+    message: String,
+}
+
+/// What is wrong with these fields.
+pub(crate) fn refused(fields: &[&'static str], message: impl Into<String>) -> Error {
+    Refused { fields: fields.to_vec(), number: 0, message: message.into() }.into()
+}
+
+/// What is wrong with one value of a field that may have several.
+pub(crate) fn refused_value(field: &'static str, number: usize, message: String) -> Error {
+    Refused { fields: vec![field], number, message }.into()
+}
+
+/// Returns with what is wrong with these fields.
+macro_rules! refuse {
+    ($fields:expr, $($message:tt)+) => {
+        return Err($crate::errors::refused(&$fields, format!($($message)+)))
+    };
+}
+pub(crate) use refuse;
 
 /// More than one.
 #[derive(Debug)]
@@ -46,6 +76,15 @@ pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec
         }
     }
     if bad.is_empty() { Ok(good) } else { Err(several(bad)) }
+}
+
+/// Both, or what is wrong with either.
+pub(crate) fn both<A, B>(one: Result<A>, other: Result<B>) -> Result<(A, B)> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(one), Err(other)) => Err(several(each(one).into_iter().chain(each(other)).collect())),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
 }
 
 /// What is wrong with a command line, without quoting a value that may be a secret.

@@ -3,10 +3,11 @@
 use crate::args::load::{Arrivals, LoadArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
+use crate::errors::{refuse, refused};
 use crate::shape as named;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadModel, LoadPhase};
-use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -18,7 +19,8 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
     let duration = args.duration.unwrap_or(DURATION_DEFAULT);
     let named = named::phases(args, duration);
     match (&args.rate, args.closed) {
-        (Some(_), Some(_)) => bail!(
+        (Some(_), Some(_)) => refuse!(
+            ["rate", "closed"],
             "-R and --closed exclude each other: -R offers load by schedule (open), --closed by users who wait"
         ),
         (None, None) => bail!(
@@ -28,7 +30,10 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
         (None, Some(users)) => {
             named?;
             if args.arrivals == Arrivals::Poisson {
-                bail!("--arrivals poisson needs a rate (-R): closed users come when their answers do");
+                refuse!(
+                    ["arrivals", "closed"],
+                    "--arrivals poisson needs a rate (-R): closed users come when their answers do"
+                );
             }
             // Without a length, -n ends the run; the longest phase is the bound.
             let default = if args.requests.is_some() { HOLD_LENGTH_MAX } else { DURATION_DEFAULT };
@@ -39,11 +44,13 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
             }
             Ok(load)
         }
-        (Some(_), None) if args.think.is_some() => bail!(
+        (Some(_), None) if args.think.is_some() => refuse!(
+            ["think"],
             "--think is for users who wait (--closed USERS); with -R the schedule alone says when requests start: \
              leave --think out"
         ),
-        (Some(_), None) if args.ramp_up.is_some() => bail!(
+        (Some(_), None) if args.ramp_up.is_some() => refuse!(
+            ["ramp-up"],
             "--ramp-up is for users who wait (--closed USERS); for a rate that rises give both of its ends, such as \
              -R 0..100, and leave --ramp-up out"
         ),
@@ -51,7 +58,7 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
             let named = named?;
             let endless = args.requests.is_some() && args.duration.is_none();
             if endless && !matches!(shape, Shape::Hold(_)) {
-                bail!("a ramp or steps need a length: add -d TIME");
+                refuse!(["rate", "requests"], "a ramp or steps need a length: add -d TIME");
             }
             let default = if endless { HOLD_LENGTH_MAX } else { DURATION_DEFAULT };
             let phases = named.unwrap_or_else(|| shape.over(args.duration.unwrap_or(default)));
@@ -67,12 +74,42 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
     }
 }
 
+/// The plan that `spec` is. Each refusal names its fields.
+pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
+    let ramp_up = match spec.load {
+        LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
+        LoadSpec::Open { .. } => None,
+    };
+    let warmup = spec.warmup;
+    Plan::new(spec).map_err(|error| {
+        let fields: &[&str] = match &error {
+            PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate"],
+            PlanError::AboveCap { .. } => &["rate", "max-rate"],
+            PlanError::ClosedAboveCap { .. } => &["closed", "think", "max-rate"],
+            PlanError::WarmupWithoutRate => &["warmup", "rate"],
+            PlanError::DurationZero => &["duration"],
+            PlanError::TooLong { length, .. } if *length == warmup => &["warmup"],
+            PlanError::TooLong { length, .. } if Some(*length) == ramp_up => &["ramp-up"],
+            PlanError::TooLong { .. } => &["duration"],
+            PlanError::TimeoutZero | PlanError::TimeoutTooLong(_) => &["timeout"],
+            PlanError::NoUsers | PlanError::TooManyUsers(_) => &["closed"],
+            PlanError::LimitZero => &["requests"],
+            PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
+            PlanError::NoOperations => &[],
+            PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],
+            PlanError::FewerUsersThanThreads { .. } => &["threads", "closed"],
+        };
+        refused(fields, error.to_string())
+    })
+}
+
 /// The last of `n` requests falls due before the longest load ends.
 fn check_requests(n: u64, rate: Rate) -> Result<()> {
     let last = rate.time_of(n - 1);
     if last >= HOLD_LENGTH_MAX {
         let said = |ns| format::plain(&format::moment(ns));
-        bail!(
+        refuse!(
+            ["requests", "rate"],
             "-n {n} at {} takes {}, and a run lasts {} at the most: raise the rate, or lower -n to {}",
             format::plain(&format::rate(rate.as_per_s())),
             said(rate.time_of(n).0),

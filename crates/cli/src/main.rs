@@ -25,6 +25,7 @@ mod output;
 mod plan;
 mod precision;
 mod report;
+mod request;
 mod run;
 mod secrets;
 mod shape;
@@ -73,8 +74,8 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
 }
 
 /// The command line as clap reads it; ends the process where it can't be read.
-pub(crate) fn parse(argv: Vec<OsString>) -> Cli {
-    let read = args::short::command().try_get_matches_from(argv);
+pub(crate) fn parse(command: clap::Command, argv: Vec<OsString>) -> Cli {
+    let read = command.try_get_matches_from(argv);
     read.and_then(|matches| Cli::from_arg_matches(&matches))
         .unwrap_or_else(|error| refuse(errors::without_secrets(error)))
 }

@@ -3,7 +3,8 @@
 use crate::args::load::LoadArgs;
 use crate::args::steady::{PrecisionArgs, Warmup};
 use crate::args::value::Shape;
-use anyhow::{Result, bail};
+use crate::errors::refuse;
+use anyhow::Result;
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
 use unblink_artifact::document::{Load, PrecisionGoal};
 use unblink_artifact::tally::Tally;
@@ -14,7 +15,8 @@ use unblink_report::format;
 fn check(args: &PrecisionArgs, load: &LoadArgs) -> Result<()> {
     if args.precision.is_none() {
         if args.precision_of.is_some() || args.max_duration.is_some() {
-            bail!(
+            refuse!(
+                ["precision-of", "max-duration"],
                 "--precision-of and --max-duration belong to --precision: add --precision 5%, say, or leave them out \
                  (-d is how long a run lasts)"
             );
@@ -22,16 +24,23 @@ fn check(args: &PrecisionArgs, load: &LoadArgs) -> Result<()> {
         return Ok(());
     }
     if matches!(load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
-        bail!("--precision needs one constant rate: the percentiles of a ramp or of steps settle nowhere");
+        refuse!(
+            ["precision", "rate"],
+            "--precision needs one constant rate: the percentiles of a ramp or of steps settle nowhere"
+        );
     }
     if load.warmup == Warmup::Auto {
-        bail!("--precision and --warmup auto exclude each other: give --warmup a time");
+        refuse!(
+            ["precision", "warmup"],
+            "--precision and --warmup auto exclude each other: give --warmup a time"
+        );
     }
     let max = args.max_duration();
     let first = Nanos(MINIMUM.0.saturating_mul(CONFIRMED_AFTER));
     if max <= first {
         let said = |ns: Nanos| format::plain(&format::moment(ns.0));
-        bail!(
+        refuse!(
+            ["max-duration", "precision"],
             "--max-duration is {}: --precision looks after {} for the first time and confirms what it saw after {}, so \
              let the load last for at least {}",
             said(max),

@@ -2,7 +2,8 @@
 
 use crate::args::load::{LoadArgs, ShapeName};
 use crate::args::value::Shape;
-use anyhow::{Result, bail};
+use crate::errors::refuse;
+use anyhow::Result;
 use unblink_artifact::document::LoadShape;
 use unblink_core::schedule::{Phase, Rate};
 use unblink_core::time::{Nanos, SECOND_NS};
@@ -36,35 +37,54 @@ pub(crate) fn document(name: ShapeName) -> LoadShape {
 pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phase>>> {
     let Some(name) = args.shape else {
         if args.peak_for.is_some() {
-            bail!("--peak-for belongs to a shape with a peak: add --shape spike or stress, or leave it out");
+            refuse!(
+                ["peak-for"],
+                "--peak-for belongs to a shape with a peak: add --shape spike or stress, or leave it out"
+            );
         }
         return Ok(None);
     };
     let word = document_name(name);
     let is_peaked = matches!(name, ShapeName::Spike | ShapeName::Stress);
     if args.peak_for.is_some() && !is_peaked {
-        bail!("--peak-for is for --shape spike and stress; {word} has no peak: leave it out");
+        refuse!(
+            ["peak-for", "shape"],
+            "--peak-for is for --shape spike and stress; {word} has no peak: leave it out"
+        );
     }
     if name == ShapeName::Soak && args.duration.is_none_or(|duration| duration < SOAK_MIN) {
-        bail!(
+        refuse!(
+            ["shape", "duration"],
             "--shape soak takes its time: give it hours with -d, and not less than {} (a drift shows over many intervals)",
             text(SOAK_MIN)
         );
     }
     if !is_peaked {
         if matches!(args.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
-            bail!("--shape {word} holds one rate: give -R one, such as -R 500, or leave --shape out");
+            refuse!(
+                ["shape", "rate"],
+                "--shape {word} holds one rate: give -R one, such as -R 500, or leave --shape out"
+            );
         }
         return Ok(None);
     }
     let Some(Shape::Ramp(low, high)) = args.rate else {
-        bail!("--shape {word} goes from one rate to another and back: give -R both, such as -R 100..800");
+        refuse!(
+            ["shape", "rate"],
+            "--shape {word} goes from one rate to another and back: give -R both, such as -R 100..800"
+        );
     };
     if low.is_zero() || high <= low {
-        bail!("--shape {word} needs a rate above 0 and then a higher one, such as -R 100..800");
+        refuse!(
+            ["shape", "rate"],
+            "--shape {word} needs a rate above 0 and then a higher one, such as -R 100..800"
+        );
     }
     if args.requests.is_some() {
-        bail!("--shape {word} has a length of its own: give it with -d instead of -n");
+        refuse!(
+            ["shape", "requests"],
+            "--shape {word} has a length of its own: give it with -d instead of -n"
+        );
     }
     match name {
         ShapeName::Stress => stress(low, high, args.peak_for, duration).map(Some),
@@ -78,7 +98,8 @@ fn stress(low: Rate, high: Rate, peak_for: Option<Nanos>, whole: Nanos) -> Resul
     let before = part(whole - top, BASE_SHARE);
     let way = part(whole - top, 2.0 * BASE_SHARE);
     if top == Nanos::ZERO || before < STRETCH_MIN {
-        bail!(
+        refuse!(
+            ["peak-for", "duration", "shape"],
             "{} at the highest rate leave {} of {} before it: at least {} are needed to know the level that it is to \
              come back to (a longer -d, or a shorter --peak-for)",
             text(top),
@@ -103,7 +124,8 @@ fn spike(low: Rate, high: Rate, peak_for: Option<Nanos>, whole: Nanos) -> Result
     let before = part(whole - peak, BEFORE_SHARE);
     let after = whole - peak - before;
     if peak == Nanos::ZERO || before < STRETCH_MIN {
-        bail!(
+        refuse!(
+            ["peak-for", "duration", "shape"],
             "a spike of {} leaves {} of {} before it: at least {} are needed to know the level that it is to come back \
              to (a longer -d, or a shorter --peak-for)",
             text(peak),

@@ -264,6 +264,36 @@ fn errors_point_into_the_file() {
             &["s.yaml:3:17", "true or false"],
         ),
         (
+            "z.toml",
+            "target = \"http://h/\"\n[load]\nrate = 5\n[[requests]]\nurl = \"/a b\"\n",
+            &["z.toml:5:7", "is not a URL", "^^^^^^"],
+        ),
+        (
+            "u.toml",
+            "target = \"http://h/\"\n[load]\nrate = 5\nduration = \"0s\"\n",
+            &["u.toml:4:12", "the duration is 0", "^^^^"],
+        ),
+        (
+            "v.toml",
+            "target = \"http://h/\"\n[load]\nrate = 5\n[request]\nbody = \"a\"\nbody-file = \"b\"\n",
+            &["v.toml:6:13", "body and body-file exclude each other", "^^^"],
+        ),
+        (
+            "w.toml",
+            "target = \"http://h/\"\n[load]\nrate = 5\n[request]\nheader = [\"A: b\", \"no colon\"]\n",
+            &["w.toml:5:19", "has no colon", "^^^"],
+        ),
+        (
+            "x.toml",
+            "[load]\nrate = 5\n[comparison]\nruns = 5\n[world]\nserver = \"service=1ms\"\ncandidate-server = \"service=fast\"\n",
+            &["x.toml:7:20", "--candidate-server: word 1", "^^^"],
+        ),
+        (
+            "y.toml",
+            "target = \"http://h/\"\n[objectives]\nslo = \"p99 < 1s\"\n[search]\nmax = 20\nstart = 50\n",
+            &["y.toml:6:9", "--start is above --max", "^^"],
+        ),
+        (
             "t.toml",
             "target = \"http://h/\"\n[load]\nrate = \"10/m..60\"\n",
             &["t.toml:3:8", "each rate its unit"],
@@ -413,6 +443,10 @@ fn a_plan_can_be_searched_and_compared() {
         .call(&[&["compare", "-R", "5", "--simulate"], &urls[..]].concat())
         .refused(&["nothing to simulate"]);
     place.call(&["knee", urls[0], "--slo", "p99 < 1s", "--simulate"]).refused(&["nothing to simulate"]);
+    place.file("itself.toml", format!("target = \"http://127.0.0.1:9/\"\n{load}a-a = true\n"));
+    place
+        .call(&[&["compare", "itself.toml"], &urls[..]].concat())
+        .refused(&["itself.toml:7:7", "two are given"]);
     let paths = "target = \"http://127.0.0.1:9/v1/\"\ncandidate = \"http://127.0.0.1:10/v2/\"\n";
     place.file("paths.toml", format!("{paths}{load}[[requests]]\nurl = \"/cart\"\n"));
     place.call(&["compare", "paths.toml"]).refused(&["paths.toml:1:10", "its path is not used"]);

@@ -6,7 +6,7 @@ use super::sim::WorldArgs;
 use super::steady;
 use super::target::TargetArgs;
 use super::value;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(crate) struct CompareArgs {
 
     /// What a plan requests of the baseline and of the candidate.
     #[arg(skip)]
-    pub planned: Option<[Vec<Planned>; 2]>,
+    pub planned: Option<[Vec<Request>; 2]>,
 
     /// Compare BASE with itself: how much do equal targets differ here?
     #[arg(long, conflicts_with = "candidate", help_heading = "Comparison")]

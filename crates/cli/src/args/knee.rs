@@ -5,7 +5,7 @@ use super::load::Arrivals;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
 use super::value;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use crate::secrets;
 use clap::Args;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(crate) struct KneeArgs {
 
     /// What a plan requests.
     #[arg(skip)]
-    pub planned: Vec<Planned>,
+    pub planned: Vec<Request>,
 
     /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'; of one request alone by
     /// its name, as in 'GET /cart: p99 < 200ms'

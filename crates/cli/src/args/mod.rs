@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
 pub(crate) mod compare;
+pub(crate) mod expect;
 pub(crate) mod history;
 pub(crate) mod knee;
 pub(crate) mod lab;

@@ -7,7 +7,7 @@ use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use super::value;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::AbortRule;
@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
 
     /// The requests of a plan, which has been read before
     #[arg(skip)]
-    pub planned: Vec<Planned>,
+    pub planned: Vec<Request>,
 
     /// Read targets from a file in vegeta's format, taken in turn (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "urls", help_heading = "Request")]

@@ -97,7 +97,7 @@ pub(crate) struct SimArgs {
 }
 
 /// Server, network and generator.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, serde::Serialize, Clone, Debug)]
 pub(crate) struct WorldArgs {
     /// What the server does, in words
     #[arg(long, value_name = "WORDS", help_heading = "World")]

@@ -1,13 +1,13 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
-use super::value;
+use super::{expect, value};
 use clap::Args;
 use std::path::PathBuf;
 use unblink_engine::pacing::Pacing;
 
 /// The way to the target, and what is asked of it.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, serde::Serialize, Clone, Debug)]
 pub(crate) struct TargetArgs {
     /// Worker threads [default: one for each 50,000/s begun, at most one per processor]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
@@ -43,8 +43,8 @@ pub(crate) struct TargetArgs {
     pub body_file: Option<PathBuf>,
 
     /// What an answer must be like to count as ok; may be given several times
-    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = value::expectation)]
-    pub expect: Vec<value::Expectation>,
+    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::expectation)]
+    pub expect: Vec<expect::Expectation>,
 
     /// An answer with a larger body has failed
     #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]
@@ -76,7 +76,7 @@ pub(crate) struct TargetArgs {
 }
 
 /// What punctuality may cost.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacingArg {
     /// Most of a processor; where permitted, at a real-time priority and with no processor asleep
     Precise,

@@ -1,10 +1,8 @@
 //! Values on the command line: rates, times, sizes. Each error says what was expected.
 
-use crate::secrets;
 use unblink_core::plan::{THREADS_MAX, USERS_MAX};
 use unblink_core::schedule::{Phase, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate};
 use unblink_core::time::{Nanos, SECOND_NS};
-use unblink_engine::expect::Needle;
 
 /// The rate over time, before its length is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,18 +30,10 @@ impl Shape {
 }
 
 /// How many connections there may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Connections {
     Auto(Option<u32>),
     Fixed(u32),
-}
-
-/// One `--expect`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Expectation {
-    Statuses(Vec<std::ops::RangeInclusive<u16>>),
-    Size(std::ops::RangeInclusive<u64>),
-    Contains(Needle),
 }
 
 /// `5000`, `5k`, `50/s`, `50rps`, `30/m`, `100..5000`, `100,200,400`. Of several rates the last one's unit is that of all, or
@@ -292,47 +282,6 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("{text:?} is not a size: expected a number of bytes, such as 512, 64k, 10m"))
 }
 
-/// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`.
-pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
-    // It may be the text of a condition whose name is wrong, and so a secret.
-    let shown = secrets::mask_expectation(text);
-    let expected = || {
-        format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"
-        )
-    };
-    let (name, value) = text.split_once('=').ok_or_else(expected)?;
-    match name {
-        "status" => {
-            let statuses = value.split(',').map(status_range).collect::<Option<Vec<_>>>();
-            statuses.map(Expectation::Statuses).ok_or_else(expected)
-        }
-        "size" => {
-            let (min, max) = value.split_once("..").unwrap_or((value, value));
-            if min.is_empty() && max.is_empty() {
-                return Err(expected());
-            }
-            let max = if max.is_empty() { Ok(u64::MAX) } else { bytes(max) };
-            let min = if min.is_empty() { Ok(0) } else { bytes(min) };
-            match (min, max) {
-                (Ok(min), Ok(max)) if min <= max => Ok(Expectation::Size(min..=max)),
-                _ => Err(expected()),
-            }
-        }
-        "contains" => Needle::new(value.as_bytes()).map(Expectation::Contains).ok_or_else(expected),
-        _ => Err(expected()),
-    }
-}
-
-fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
-    if let Some(class) = text.strip_suffix("xx") {
-        let class: u16 = class.parse().ok().filter(|c| (1..=5).contains(c))?;
-        return Some(class * 100..=class * 100 + 99);
-    }
-    let status: u16 = text.parse().ok().filter(|s| (100..=599).contains(s))?;
-    Some(status..=status)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,12 +396,5 @@ mod tests {
         assert!(["0", "-1", "auto:", "auto:0", "automatic", "x"].iter().all(|t| connections(t).is_err()));
         assert_eq!(bytes("64k"), Ok(65536));
         assert!(["", "k", "-1", "1x", "99999999999g"].iter().all(|t| bytes(t).is_err()));
-        assert_eq!(expectation("status=2xx,404"), Ok(Expectation::Statuses(vec![200..=299, 404..=404])));
-        assert_eq!(expectation("size=10.."), Ok(Expectation::Size(10..=u64::MAX)));
-        for bad in
-            ["", "status", "status=", "status=99", "status=6xx", "size=", "size=5..1", "contains=", "body=x"]
-        {
-            assert!(expectation(bad).is_err(), "{bad}");
-        }
     }
 }

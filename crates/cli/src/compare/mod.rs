@@ -10,8 +10,9 @@ use crate::args::compare::CompareArgs;
 use crate::args::history::StoreArgs;
 use crate::args::load::LoadArgs;
 use crate::args::target::TargetArgs;
+use crate::errors::refuse;
 use crate::folder::Folder;
-use crate::plan::requests::Planned;
+use crate::request::Request;
 use crate::{environment, exit, history, output, secrets};
 use anyhow::{Context, Result, bail};
 use begun::Begun;
@@ -67,15 +68,19 @@ fn places(args: &CompareArgs) -> Result<Places> {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
     }
     if args.candidate_server.is_some() {
-        bail!(
+        refuse!(
+            ["candidate-server"],
             "--candidate-server is held against a simulated baseline: add --server in words, or give two URLs"
         );
     }
     if let Some([base, candidate]) = &args.planned {
         let candidate = if args.a_a { base } else { candidate };
-        let addresses = |side: &[Planned]| side.iter().map(|request| request.url.clone()).collect::<Vec<_>>();
+        let addresses = |side: &[Request]| side.iter().map(|request| request.url.clone()).collect::<Vec<_>>();
         if !args.a_a && !base.is_empty() && addresses(base) == addresses(candidate) {
-            bail!("target and candidate come to the same addresses: give another candidate, or --a-a");
+            refuse!(
+                ["candidate", "target"],
+                "target and candidate come to the same addresses: give another candidate, or --a-a"
+            );
         }
         if base.is_empty() || candidate.is_empty() {
             bail!(
@@ -83,7 +88,7 @@ fn places(args: &CompareArgs) -> Result<Places> {
                 if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
             );
         }
-        let source = |planned: &Vec<Planned>| Source::Real { urls: Vec::new(), planned: planned.clone() };
+        let source = |planned: &Vec<Request>| Source::Real { urls: Vec::new(), planned: planned.clone() };
         return Ok(Places::Measured([source(base), source(candidate)]));
     }
     let Some(base) = &args.baseline else {

@@ -4,12 +4,13 @@ use crate::args::compare::CompareArgs;
 use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::sim::WorldArgs;
-use crate::plan::requests::Planned;
+use crate::errors::refuse;
+use crate::request::Request;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
 use crate::sim::{Described, Simulation};
 use crate::{asked, output};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::header::RunHeader;
@@ -18,7 +19,7 @@ use unblink_core::plan::Plan;
 /// Where the runs of one side come from.
 pub(crate) enum Source {
     /// A URL, or what a plan requests.
-    Real { urls: Vec<String>, planned: Vec<Planned> },
+    Real { urls: Vec<String>, planned: Vec<Request> },
     /// In virtual time.
     World { world: Box<Described>, words: WorldArgs },
 }
@@ -43,7 +44,10 @@ impl Source {
     /// Both sides in virtual time.
     pub(super) fn worlds(args: &CompareArgs) -> Result<[Source; 2]> {
         if args.baseline.is_some() || args.planned.is_some() {
-            bail!("a URL or a folder and --server or --scenario exclude each other: what is the baseline?");
+            refuse!(
+                ["server", "scenario"],
+                "a URL or a folder and --server or --scenario exclude each other: what is the baseline?"
+            );
         }
         let candidate = match (&args.candidate_server, args.a_a) {
             (_, true) => args.world.clone(),
@@ -54,15 +58,11 @@ impl Source {
                 "which candidate? Add --candidate-server 'service=12ms' in words (see unblink sim --help), or --a-a"
             ),
         };
-        let world = |args: &WorldArgs| {
-            Described::new(args).map(|world| Source::World { world: Box::new(world), words: args.clone() })
+        let world = |words: WorldArgs, flag| {
+            let world = Box::new(Described::of(&words, flag)?);
+            anyhow::Ok(Source::World { world, words })
         };
-        let of_candidate = |error: anyhow::Error| match args.candidate_server {
-            Some(_) => anyhow!(crate::explain_error(&error).replace("--server", "--candidate-server")),
-            None => error,
-        };
-        let base = world(&args.world)?;
-        Ok([base, world(&candidate).map_err(of_candidate)?])
+        Ok([world(args.world.clone(), "server")?, world(candidate, "candidate-server")?])
     }
 
     /// The run with this number, which also picks its seed: each has arrivals of its own, or no two Poisson runs would
@@ -131,7 +131,7 @@ impl Ready {
     }
 }
 
-fn run_args(args: &CompareArgs, urls: &[String], planned: &[Planned], load: LoadArgs) -> RunArgs {
+fn run_args(args: &CompareArgs, urls: &[String], planned: &[Request], load: LoadArgs) -> RunArgs {
     let run = RunArgs::of_experiment(urls.to_vec(), load, args.target.clone(), args.quiet);
     RunArgs { planned: planned.to_vec(), ..run }
 }

@@ -5,6 +5,7 @@ mod simulated;
 
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
+use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::{asked, clock, config, environment, exit, history, output, secrets, signals};
 use anyhow::{Context, Result, bail};
@@ -39,7 +40,10 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
             "which target? Give a URL, or describe a server to search in virtual time: --server 'slots=1 \
              service=exp(1ms)' (see unblink sim --help)"
         ),
-        (true, true) => bail!("a URL and --server or --scenario exclude each other: which is the target?"),
+        (true, true) => refuse!(
+            ["server", "scenario"],
+            "a URL and --server or --scenario exclude each other: which is the target?"
+        ),
         (false, true) => {
             let runner = simulated::Runner::new(args)?;
             let target = (runner.target.clone(), asked::of_world(&args.world, args.connections));
@@ -224,24 +228,27 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
     let highest = cap.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
     let max = args.max.unwrap_or(highest);
     if max > highest {
-        bail!(
+        refuse!(
+            ["max"],
             "--max {} is above the highest rate that may be offered, {}",
             format::plain(&format::rate(max.as_per_s())),
             format::plain(&format::rate(highest.as_per_s()))
         );
     }
     if let Some(asked) = args.at_least.filter(|asked| *asked > max) {
-        bail!(
+        refuse!(
+            ["at-least", "max"],
             "--at-least {} is above the highest rate that may be tried, {} (--max)",
             format::plain(&format::rate(asked.as_per_s())),
             format::plain(&format::rate(max.as_per_s()))
         );
     }
     if start(args) > max {
-        bail!("--start is above --max: begin at a lower rate");
+        refuse!(["start", "max"], "--start is above --max: begin at a lower rate");
     }
     if args.measure < MEASURE_MIN {
-        bail!(
+        refuse!(
+            ["measure"],
             "--measure {} is too short to see whether what is in flight grows: give at least 4s; percentiles \
              have an interval from 20s on",
             format::plain(&format::duration(args.measure.0))
@@ -249,18 +256,23 @@ fn settings(args: &KneeArgs) -> Result<Settings> {
     }
     let measure_max = args.measure_max.unwrap_or(Nanos(args.measure.0.saturating_mul(MEASURE_MAX_TIMES)));
     if measure_max < args.measure {
-        bail!("--measure-max is below --measure: a rate can't be measured for at most less than at least");
+        refuse!(
+            ["measure-max", "measure"],
+            "--measure-max is below --measure: a rate can't be measured for at most less than at least"
+        );
     }
     let shortest = Nanos(args.settle.0.saturating_add(args.measure.0));
     if let Some(within) = args.within.filter(|within| *within < shortest) {
-        bail!(
+        refuse!(
+            ["within", "settle", "measure"],
             "--within {} is not even one trial: --settle and --measure are {} together",
             format::plain(&format::moment(within.0)),
             format::plain(&format::moment(shortest.0))
         );
     }
     if args.timeout <= args.slo.limit {
-        bail!(
+        refuse!(
+            ["timeout", "slo"],
             "--timeout {} is not above the limit of the objective ({}): what times out could not be told from what \
              is just too slow",
             format::plain(&format::duration(args.timeout.0)),

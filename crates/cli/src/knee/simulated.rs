@@ -4,6 +4,7 @@ use super::{criterion, rest};
 use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::args::value::Connections;
+use crate::errors::refuse;
 use crate::secrets;
 use crate::sim::Described;
 use anyhow::{Result, bail};
@@ -23,7 +24,8 @@ pub(super) struct Runner {
 impl Runner {
     pub(super) fn new(args: &KneeArgs) -> Result<Runner> {
         if args.slo.name.is_some() {
-            bail!(
+            refuse!(
+                ["slo"],
                 "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
                 secrets::mask_objective(&args.slo.text)
             );

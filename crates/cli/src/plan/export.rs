@@ -1,7 +1,8 @@
 //! What stands in a plan that is written down again: a plan that reads as the first one, with a variable in the place of
 //! each value that is not to be shown.
 
-use super::file::{CANDIDATE, PlanFile, TARGET, Text};
+use super::fields::{CANDIDATE, TARGET};
+use super::file::{PlanFile, Text};
 use super::write::{self, is_seen_header};
 use crate::secrets;
 

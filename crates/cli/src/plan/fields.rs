@@ -12,6 +12,17 @@ use std::sync::OnceLock;
 pub(super) const NO_FIELDS: [&str; 8] =
     ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
+/// The table of requests.
+pub(crate) const REQUESTS: &str = "requests";
+/// The address of what is tested.
+pub(crate) const TARGET: &str = "target";
+/// The address that `unblink compare` holds against the target.
+pub(crate) const CANDIDATE: &str = "candidate";
+/// What a request may have.
+pub(crate) const OF_REQUEST: [&str; 6] = ["name", "url", "method", "header", "body", "body-file"];
+/// Files that are read; their names count from the plan's folder.
+pub(crate) const FILES: [&str; 5] = ["targets", "body-file", "cacert", "cert", "key"];
+
 /// One field.
 #[derive(Debug)]
 pub(crate) struct Field {
@@ -58,6 +69,11 @@ impl For {
             For::Compare => "compare",
         }
     }
+
+    /// The command among those of `cli`.
+    pub(crate) fn of(self, cli: &Command) -> &Command {
+        cli.find_subcommand(self.name()).expect("the command exists")
+    }
 }
 
 /// Every field, in the order of the help.
@@ -67,8 +83,7 @@ pub(crate) fn all() -> &'static [Field] {
         let mut fields: Vec<Field> = Vec::new();
         for command in For::ALL {
             let cli = built();
-            let sub = cli.find_subcommand(command.name()).expect("the command exists");
-            for arg in sub.get_arguments() {
+            for arg in command.of(&cli).get_arguments() {
                 let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else { continue };
                 let place = fields.iter().position(|field| field.name == name);
                 let place = place.unwrap_or_else(|| {
@@ -88,6 +103,12 @@ pub(crate) fn named(name: &str) -> Option<&'static Field> {
     all().iter().find(|field| field.name == name)
 }
 
+/// The value of this field can be no secret: it is for whoever reads the report, or a file's name.
+pub(crate) fn is_public(name: &str) -> bool {
+    let of_requests = ["name", "method", "body-file"].contains(&name);
+    of_requests || (named(name).is_some() && !["header", "body", "expect"].contains(&name))
+}
+
 /// Every section, in the order of the help.
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections: Vec<&str> = Vec::new();
@@ -99,7 +120,8 @@ pub(crate) fn sections() -> Vec<&'static str> {
     sections
 }
 
-fn built() -> Command {
+/// The command line with everything that clap works out by itself.
+pub(super) fn built() -> Command {
     let mut cli = Cli::command();
     cli.build();
     cli
@@ -129,6 +151,12 @@ impl Field {
         }
     }
 
+    /// The flag of a command that has it.
+    pub(crate) fn arg<'a>(&self, command: &'a Command) -> &'a Arg {
+        let found = command.get_arguments().find(|arg| arg.get_long() == Some(&self.name));
+        found.expect("the command has the flag")
+    }
+
     /// Does `command` have the flag?
     pub(crate) fn is_for(&self, command: For) -> bool {
         self.commands.iter().any(|(one, _)| *one == command)
@@ -145,8 +173,10 @@ impl Field {
     pub(crate) fn check(&self, value: &str) -> Result<(), String> {
         let Some((command, _)) = self.commands.first() else { return Ok(()) };
         let cli = built();
-        let sub = cli.find_subcommand(command.name()).expect("the command exists").clone();
-        let Err(error) = sub.try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
+        let Err(error) = command
+            .of(&cli)
+            .clone()
+            .try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
         else {
             return Ok(());
         };

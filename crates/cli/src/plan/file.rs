@@ -1,6 +1,6 @@
 //! A plan as it was written: checked field by field, with the place of each.
 
-use super::fields::{self, Field, Kind};
+use super::fields::{self, CANDIDATE, Field, Kind, OF_REQUEST, REQUESTS, TARGET};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::yaml;
@@ -11,16 +11,6 @@ use std::path::{Path, PathBuf};
 use unblink_analysis::slo::{AbortRule, Slo};
 use unblink_engine::bounded;
 
-/// The table of requests.
-pub(crate) const REQUESTS: &str = "requests";
-/// The address of what is tested.
-pub(crate) const TARGET: &str = "target";
-/// The address that `unblink compare` holds against the target.
-pub(crate) const CANDIDATE: &str = "candidate";
-/// What a request may have.
-pub(crate) const OF_REQUEST: [&str; 6] = ["name", "url", "method", "header", "body", "body-file"];
-/// Files that are read; their names count from the plan's folder.
-pub(crate) const FILES: [&str; 5] = ["targets", "body-file", "cacert", "cert", "key"];
 /// Far above any plan that somebody wrote.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -89,12 +79,6 @@ pub(crate) fn no_plan(name: &str) -> anyhow::Error {
     }
 }
 
-/// The value of this field can be no secret: it is for whoever reads the report, or a file's name.
-pub(crate) fn is_public(name: &str) -> bool {
-    let of_requests = ["name", "method", "body-file"].contains(&name);
-    of_requests || (fields::named(name).is_some() && !["header", "body", "expect"].contains(&name))
-}
-
 /// Reads and checks a plan.
 pub(crate) fn read(path: &Path) -> Result<PlanFile> {
     let missing = || format!("can't read the plan {path:?} (`unblink init` writes one)");
@@ -149,6 +133,23 @@ impl PlanFile {
     /// An error that points into the plan.
     pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
         self.source.error_hiding(wrong, &self.hidden)
+    }
+
+    /// An error of the plan that has no place in it, such as that of a field that it lacks.
+    pub(crate) fn error_of_all(&self, message: &str) -> anyhow::Error {
+        self.source.error_of_all(message)
+    }
+
+    /// Tells whoever is about to start something; a plan that is only looked at is for several commands.
+    pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
+        if !self.to_look_at {
+            crate::output::note(format_args!("note: {what}"));
+        }
+    }
+
+    /// A file that a plan names lies beside the plan.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 }
 

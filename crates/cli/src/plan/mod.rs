@@ -1,82 +1,61 @@
 //! Plan files: what is on the command line, written down.
 
-pub(crate) mod arguments;
-mod blame;
 mod export;
 mod fields;
-pub(crate) mod file;
+mod file;
 mod init;
+mod overlay;
 mod picture;
-pub(crate) mod requests;
+mod requests;
 mod schema;
 mod search;
 mod source;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod user;
 mod write;
 mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, short};
 use crate::errors::{each, several, without_secrets};
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
-use arguments::Requests;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use fields::{For, Kind};
 use file::PlanFile;
+use overlay::Overlay;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use unblink_artifact::plan_check::{PLAN_CHECK_SCHEMA, PlanCheck, PlanCheckDocument, PlanError};
 use unblink_report::format;
+use user::User;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {
-    let argv: Vec<OsString> = std::env::args_os().collect();
-    let cli = Cli::command();
-    match arguments::given(&cli, &argv)? {
-        None => Ok(crate::parse(argv)),
-        Some((command, name)) => {
-            if !file::is_plan(&name) {
-                return Err(file::no_plan(&name));
-            }
-            let plan = file::read(Path::new(&name))?;
-            let place =
-                argv.iter().skip(2).position(|arg| *arg == *name).context("the plan is an argument")?;
-            let mut rest = argv;
-            rest.remove(place + 2);
-            let (all, requests) = arguments::joined(&cli, &rest, command, &plan)?;
-            let cli = with_requests(crate::parse(all.clone()), requests);
-            // Read twice, so that what is wrong with the plan is shown in the plan. Standard input is there once.
-            let is_stdin = |text: &file::Text| text.raw == "-";
-            if !rest.iter().any(|arg| arg == "-") && !plan.given.iter().any(|g| g.values.iter().any(is_stdin))
-            {
-                planned(&cli).map_err(|error| blame::pointed_if_named(&plan, &rest, &all, error))?;
-            }
-            Ok(cli)
-        }
+    let mut argv: Vec<OsString> = std::env::args_os().collect();
+    let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
+        return Ok(crate::parse(short::command(), argv));
+    };
+    if !file::is_plan(&name) {
+        return Err(file::no_plan(&name));
     }
-}
-
-fn with_requests(mut cli: Cli, requests: Requests) -> Cli {
-    match (&mut cli.command, requests) {
-        (Command::Run(args), Requests::Of(planned)) if !planned.is_empty() => {
-            args.urls.clear();
-            args.planned = planned;
-        }
-        (Command::Knee(args), Requests::Of(planned)) if !planned.is_empty() => {
-            args.urls.clear();
-            args.planned = planned;
-        }
-        (Command::Compare(args), Requests::OfBoth(planned)) => {
-            (args.baseline, args.candidate) = (None, None);
-            args.planned = Some(planned);
-        }
-        _ => {}
+    let plan = file::read(Path::new(&name))?;
+    let place = argv.iter().skip(2).position(|arg| *arg == *name).context("the plan is an argument")?;
+    argv.remove(place + 2);
+    let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv))?;
+    // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is
+    // there once.
+    let is_stdin = |text: &file::Text| text.raw == "-";
+    let reads_stdin =
+        argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
+    let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
+    if !reads_stdin {
+        planned(&cli).map_err(|error| overlay.pointed(error))?;
     }
-    cli
+    Ok(cli)
 }
 
 /// `unblink plan`.
@@ -131,7 +110,7 @@ fn check_as_json(args: &CheckArgs) -> Result<u8> {
             let file = path.display().to_string();
             let (load, errors) = match found {
                 Ok(checked) => (Some(format::plain(&checked.summary)), Vec::new()),
-                Err(error) => (None, each(error).iter().map(|error| plan_error(error, &file)).collect()),
+                Err(error) => (None, each(error).iter().map(plan_error).collect()),
             };
             PlanCheck { file, in_order: errors.is_empty(), load, errors }
         })
@@ -142,13 +121,11 @@ fn check_as_json(args: &CheckArgs) -> Result<u8> {
     Ok(if in_order { exit::OK } else { exit::USAGE })
 }
 
-fn plan_error(error: &anyhow::Error, file: &str) -> PlanError {
+fn plan_error(error: &anyhow::Error) -> PlanError {
     if let Some(pointed) = error.chain().find_map(|cause| cause.downcast_ref::<source::Pointed>()) {
         return pointed.found.clone();
     }
-    let said = crate::explain_error(error);
-    let message = said.strip_prefix(&format!("{file}: ")).unwrap_or(&said).to_string();
-    PlanError { line: None, column: None, message, help: None }
+    PlanError { line: None, column: None, message: crate::explain_error(error), help: None }
 }
 
 fn show(args: &ShowArgs) -> Result<u8> {
@@ -257,22 +234,22 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
     if !errors.is_empty() {
         return Err(several(errors));
     }
-    checked.with_context(|| format!("{}: there is nothing to run or to simulate", plan.source.name))
+    checked.ok_or_else(|| plan.error_of_all("there is nothing to run or to simulate"))
 }
 
 /// Reads it as one command would.
 fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> {
-    let words = ["unblink", command.name()].into_iter().chain(flags.iter().copied());
-    let argv: Vec<OsString> = words.map(OsString::from).collect();
-    let (all, requests) = arguments::joined(&Cli::command(), &argv, command, plan)?;
-    let cli = Cli::try_parse_from(all).map_err(|error| {
-        let text = without_secrets(error).to_string();
-        let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-        let said = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_string();
-        blame::pointed(plan, anyhow!("{said}"))
-    })?;
-    let cli = with_requests(cli, requests);
-    let (core, summary) = planned(&cli).map_err(|error| blame::pointed(plan, error))?;
+    let argv = ["unblink", command.name()].iter().chain(flags).map(OsString::from).collect::<Vec<_>>();
+    let overlay = Overlay::of(plan, command, User::of(&Cli::command(), command, &argv))?;
+    let matches = overlay.below(Cli::command())?.try_get_matches_from(argv);
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = cli.map_err(|error| plan.error_of_all(&without_secrets(error).to_string()))?;
+    let of_all = |error: anyhow::Error| match error.is::<source::Pointed>() {
+        true => error,
+        false => plan.error_of_all(&crate::explain_error(&error)),
+    };
+    let (core, summary) = planned(&overlay.requested(cli))
+        .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
     let picture = match core.as_ref().map(|core| (core.schedule(), core.spec().warmup)) {
         Some((Some(schedule), warmup)) => picture::draw(schedule, warmup, output::style().width.into()),
         Some((None, _)) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
@@ -309,7 +286,7 @@ fn resolved(plan: &PlanFile) -> String {
     if plan.target.is_some() || plan.candidate.is_some() {
         out.push('\n');
     }
-    for (name, url) in [(file::TARGET, &plan.target), (file::CANDIDATE, &plan.candidate)] {
+    for (name, url) in [(fields::TARGET, &plan.target), (fields::CANDIDATE, &plan.candidate)] {
         if let Some(url) = url {
             out += &format!("{name} = {}\n", quoted(&write::shown(name, url)));
         }
@@ -335,9 +312,9 @@ fn resolved(plan: &PlanFile) -> String {
         }
     }
     let json = write::json(plan, &mut write::shown);
-    if let Some(requests) = json.get(file::REQUESTS) {
+    if let Some(requests) = json.get(fields::REQUESTS) {
         let mut only = serde_json::Map::new();
-        only.insert(file::REQUESTS.into(), requests.clone());
+        only.insert(fields::REQUESTS.into(), requests.clone());
         out += &format!("\n{}", write::toml(&only.into()));
     }
     out

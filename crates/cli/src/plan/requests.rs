@@ -1,50 +1,34 @@
 //! What a plan requests, with `${NAME}` filled in from the environment. What was written is kept beside what is sent:
 //! only the former is ever shown.
 
-use super::arguments::beside;
-use super::file::{PlanFile, Text};
+use super::file::{self, PlanFile, Text};
 use super::source::Wrong;
-use crate::run::body::BodyFiles;
-use crate::run::request::{RequestSpec, header};
-use crate::run::url::Url;
+use crate::request::body::BodyFiles;
+use crate::request::url::Url;
+use crate::request::{Request, header};
 use crate::{errors, secrets};
-use anyhow::{Context, Result};
-use std::sync::Arc;
-
-/// A request of a plan, ready to be sent.
-#[derive(Clone, Debug)]
-pub(crate) struct Planned {
-    pub name: Option<String>,
-    pub url: String,
-    /// As it was written.
-    pub url_shown: String,
-    pub method: Option<String>,
-    pub headers: Vec<String>,
-    pub body: Option<Arc<[u8]>>,
-    /// For messages.
-    pub place: String,
-}
+use anyhow::{Result, anyhow};
 
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
-pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Planned>> {
+pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
     match urls {
         [] => at_target(plan, written(plan, &plan.target)?, None),
         [url] => at_target(plan, given(url), Some("the URL on the command line")),
         // Several are what is asked for, in turn.
-        _ => Ok(urls.iter().map(|url| plain(url, url, "the command line".into())).collect()),
+        _ => urls.iter().map(|url| Request::new(None, url)).collect(),
     }
 }
 
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
-pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Planned>; 2]> {
+pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Request>; 2]> {
     let (base, candidate) = match urls {
         [] => (written(plan, &plan.target)?, written(plan, &plan.candidate)?),
         [candidate] => (written(plan, &plan.target)?, given(candidate)),
         [base, candidate, ..] => (given(base), given(candidate)),
     };
     for (own, asked) in [(&plan.target, &base), (&plan.candidate, &candidate)] {
-        let (Some(own), Some((_, asked))) = (own, asked) else { continue };
-        if own.raw == *asked && !plan.requests.is_empty() && has_path(asked) {
+        let (Some(own), Some(asked)) = (own, asked) else { continue };
+        if own.raw == asked.shown && !plan.requests.is_empty() && has_path(&asked.shown) {
             let message =
                 "its path is not used, since each request has one: write the path with the requests";
             return Err(plan.error(&Wrong::new(own.at.clone(), message)));
@@ -63,91 +47,122 @@ fn has_path(url: &str) -> bool {
     url[host..].find('/').is_some_and(|slash| host + slash + 1 < url.len())
 }
 
-/// An address as it is asked, and as it is shown.
-type Address = Option<(String, String)>;
-
-fn written(plan: &PlanFile, url: &Option<Text>) -> Result<Address> {
-    url.as_ref().map(|url| Ok((filled_in(plan, url)?, url.raw.clone()))).transpose()
+/// Where a request goes.
+struct Address<'a> {
+    url: String,
+    /// As it was written.
+    shown: String,
+    /// The plan's own text, unless the user gave it.
+    at: Option<&'a Text>,
 }
 
-fn given(url: &str) -> Address {
-    Some((url.to_string(), url.to_string()))
+fn written<'a>(plan: &PlanFile, url: &'a Option<Text>) -> Result<Option<Address<'a>>> {
+    let address =
+        |url: &'a Text| Ok(Address { url: filled_in(plan, url)?, shown: url.raw.clone(), at: Some(url) });
+    url.as_ref().map(address).transpose()
+}
+
+fn given(url: &str) -> Option<Address<'static>> {
+    Some(Address { url: url.to_string(), shown: url.to_string(), at: None })
+}
+
+impl Address<'_> {
+    /// What is wrong with it may hold a secret that was filled in, so that only what was written is quoted.
+    fn parsed(&self, plan: &PlanFile) -> Result<Url> {
+        Url::parse(&self.url).map_err(|error| {
+            let said = match self.url == self.shown {
+                true => crate::explain_error(&error),
+                false => {
+                    let shown = secrets::mask_wrong_url(&self.shown);
+                    format!("with its variables filled in, {shown:?} is no URL")
+                }
+            };
+            match self.at {
+                Some(at) => plan.error(&Wrong::new(at.at.clone(), said)),
+                None => anyhow!("{said}"),
+            }
+        })
+    }
+
+    /// A request of nothing more.
+    fn plain(self, plan: &PlanFile) -> Result<Request> {
+        let (url, place) = (self.parsed(plan)?, Some(plan.source.name.clone()));
+        let (method, headers, body, name) = (None, Vec::new(), None, None);
+        Ok(Request { method, url, url_text: self.shown, headers, body, place, name })
+    }
 }
 
 /// Every request of `plan` at `target`. `instead` says what it is that takes the place of the plan's own target.
-fn at_target(plan: &PlanFile, target: Address, instead: Option<&str>) -> Result<Vec<Planned>> {
+fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>) -> Result<Vec<Request>> {
     if plan.requests.is_empty() {
-        let place = || plan.source.name.clone();
-        return Ok(target.map(|(url, shown)| plain(&url, &shown, place())).into_iter().collect());
+        return target.map(|target| target.plain(plan)).into_iter().collect();
     }
     let mut files = BodyFiles::default();
-    let mut request = |request: &super::file::Request| {
-        let raw = &request.url.raw;
-        let path = filled_in(plan, &request.url)?;
-        let (url, url_shown) = match (raw.starts_with('/'), &target) {
-            (true, Some((base, shown))) => (at(base, &path), at(shown, raw)),
-            (true, None) => {
-                let wrong = Wrong::new(request.url.at.clone(), "this is a path, and the plan has no target");
-                return Err(plan.error(&wrong));
-            }
-            (false, _) => match instead {
-                Some(instead) => {
-                    let message = format!(
-                        "this request has an address of its own, which {instead} can't replace: write its path alone"
-                    );
-                    return Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
-                }
-                None => (path, raw.clone()),
-            },
-        };
-        let mut file = |text: &Text| {
-            let read = files.read(&beside(&plan.path, &text.raw));
-            read.map_err(|error| plan.error(&Wrong::new(text.at.clone(), crate::explain_error(&error))))
-        };
-        let body = match (&request.body, &request.body_file) {
-            (Some(text), _) => Some(filled_in(plan, text)?.into_bytes().into()),
-            (None, Some(text)) => Some(file(text)?),
-            (None, None) => None,
-        };
-        let planned = Planned {
-            name: request.name.as_ref().map(|name| name.raw.clone()),
-            url,
-            url_shown,
-            method: request.method.as_ref().map(|method| method.raw.clone()),
-            headers: request.headers.iter().map(|header| filled_in(plan, header)).collect::<Result<_>>()?,
-            body,
-            place: format!("{}, line {}", plan.source.name, plan.source.line(request.at.start)),
-        };
-        check(plan, request, &planned)?;
-        Ok(planned)
-    };
-    errors::all(plan.requests.iter().map(&mut request))
+    errors::all(plan.requests.iter().map(|request| {
+        let address = address(plan, request, target.as_ref(), instead)?;
+        of_one(plan, request, &address, &mut files)
+    }))
 }
 
-/// Can it be sent? What is wrong is pointed at.
-fn check(plan: &PlanFile, request: &super::file::Request, planned: &Planned) -> Result<()> {
+/// Where a request of the plan goes: a path to the target.
+fn address<'a>(
+    plan: &PlanFile,
+    request: &'a file::Request,
+    target: Option<&Address<'a>>,
+    instead: Option<&str>,
+) -> Result<Address<'a>> {
+    let raw = &request.url.raw;
+    let path = filled_in(plan, &request.url)?;
+    let wrong = |message: String| Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
+    match (raw.starts_with('/'), target, instead) {
+        (true, Some(base), _) => {
+            // A path is as good as the target that it stands at.
+            let at_fault = if Url::parse(&base.url).is_err() { base.at } else { Some(&request.url) };
+            Ok(Address { url: at(&base.url, &path), shown: at(&base.shown, raw), at: at_fault })
+        }
+        (true, None, _) => wrong("this is a path, and the plan has no target".into()),
+        (false, _, Some(instead)) => wrong(format!(
+            "this request has an address of its own, which {instead} can't replace: write its path alone"
+        )),
+        (false, _, None) => Ok(Address { url: path, shown: raw.clone(), at: Some(&request.url) }),
+    }
+}
+
+/// A request of the plan, once it can be sent. What is wrong is pointed at.
+fn of_one(
+    plan: &PlanFile,
+    request: &file::Request,
+    address: &Address<'_>,
+    files: &mut BodyFiles,
+) -> Result<Request> {
     let wrong = |at: &Text, error: &anyhow::Error| {
-        let said = crate::explain_error(error);
-        let said = said.strip_prefix(&format!("{}: ", planned.place)).unwrap_or(&said).to_string();
-        plan.error(&Wrong::new(at.at.clone(), said))
+        plan.error(&Wrong::new(at.at.clone(), crate::explain_error(error)))
     };
-    // A path is as good as the target that it stands at.
-    let base = plan.target.as_ref().filter(|_| request.url.raw.starts_with('/')).unwrap_or(&request.url);
-    let of_url = planned.context(Url::parse(&planned.url)).map(drop).map_err(|error| wrong(base, &error));
-    let of_headers = request
-        .headers
-        .iter()
-        .zip(&planned.headers)
-        .map(|(text, line)| header(line).map(drop).map_err(|error| wrong(text, &error)));
-    errors::all(std::iter::once(of_url).chain(of_headers))?;
-    let sent = RequestSpec::planned(planned).and_then(|spec| spec.render());
+    let body = match (&request.body, &request.body_file) {
+        (Some(text), _) => Some(filled_in(plan, text)?.into_bytes().into()),
+        (None, Some(text)) => Some(files.read(&plan.beside(&text.raw)).map_err(|error| wrong(text, &error))?),
+        (None, None) => None,
+    };
+    let headers = errors::all(
+        request
+            .headers
+            .iter()
+            .map(|text| header(&filled_in(plan, text)?).map_err(|error| wrong(text, &error))),
+    );
+    let (url, headers) = errors::both(address.parsed(plan), headers)?;
+    let place = format!("{}, line {}", plan.source.name, plan.source.line(request.at.start));
+    let made = Request {
+        method: request.method.as_ref().map(|method| method.raw.clone()),
+        url,
+        url_text: address.shown.clone(),
+        headers,
+        body,
+        place: Some(place),
+        name: request.name.as_ref().map(|name| name.raw.clone()),
+    };
     let at = request.method.as_ref().unwrap_or(&request.url);
-    sent.map(drop).map_err(|error| wrong(at, &error))
-}
-
-fn plain(url: &str, shown: &str, place: String) -> Planned {
-    let (url, url_shown) = (url.to_string(), shown.to_string());
-    Planned { name: None, url, url_shown, method: None, headers: Vec::new(), body: None, place }
+    made.render().map_err(|error| wrong(at, &error))?;
+    Ok(made)
 }
 
 /// `path` at the scheme, host and port of `base`.
@@ -194,29 +209,6 @@ fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, St
     }
     out += rest;
     Ok(out)
-}
-
-impl super::source::Source {
-    /// The number of the line in which a byte lies.
-    pub(crate) fn line(&self, at: usize) -> usize {
-        self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
-    }
-}
-
-impl Planned {
-    /// For an error about what is sent: it may hold a secret, so that only what was written is quoted.
-    pub(crate) fn context<T>(&self, result: Result<T>) -> Result<T> {
-        match self.url == self.url_shown {
-            true => result.with_context(|| self.place.clone()),
-            false => result.map_err(|_| {
-                anyhow::anyhow!(
-                    "{}: with its variables filled in, {:?} is no URL",
-                    self.place,
-                    secrets::mask_wrong_url(&self.url_shown)
-                )
-            }),
-        }
-    }
 }
 
 #[cfg(test)]

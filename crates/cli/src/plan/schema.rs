@@ -1,7 +1,6 @@
 //! The JSON Schema of plans, from the flags.
 
-use super::fields::{self, Field, For, Kind};
-use super::file::{CANDIDATE, REQUESTS, TARGET};
+use super::fields::{self, CANDIDATE, Field, For, Kind, REQUESTS, TARGET};
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.

@@ -1,16 +1,14 @@
 //! What a search makes of a plan that is also a run's: of its objectives the one that a rate can be searched for, and its
 //! cap on the rate.
 
-use super::arguments::say;
 use super::file::{PlanFile, Text};
 use super::source::Wrong;
 use crate::args::value;
 use anyhow::{Result, anyhow, bail};
-use std::ffi::OsString;
 use unblink_analysis::slo::{Figure, Slo};
 
 /// The one percentile of all requests that the plan sets a limit to.
-pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
+pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
     let is_one = |text: &&Text| {
         Slo::parse(&text.raw).is_ok_and(|slo| {
             let is_percentile = matches!(slo.objective.figure, Figure::Quantile(_));
@@ -23,9 +21,9 @@ pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
         (Some(one), None) => {
             for other in all.iter().filter(|other| other.at != one.at) {
                 let raw = &other.raw;
-                say(plan, format_args!("a search asks for one percentile, so {raw:?} is left out"));
+                plan.say(format_args!("a search asks for one percentile, so {raw:?} is left out"));
             }
-            Ok(one.clone())
+            Ok(one)
         }
         (Some(_), Some(second)) => {
             let message = "a search asks for one percentile, and this is a second one: say which by --slo";
@@ -35,14 +33,14 @@ pub(super) fn objective(plan: &PlanFile) -> Result<Text> {
             let message = "a search needs a percentile of all response times, such as \"p99 < 200ms\"";
             Err(match all.first() {
                 Some(first) => plan.error(&Wrong::new(first.at.clone(), message)),
-                None => anyhow!("{}: {message}", plan.source.name),
+                None => plan.error_of_all(message),
             })
         }
     }
 }
 
 /// The plan's `max-rate` holds for a search, too; `max` is the user's flag.
-pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<OsString>> {
+pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>> {
     let Some(cap) = plan.values("max-rate").first() else { return Ok(None) };
     let rate = |text: &Text| value::rate(&text.raw).map_err(|error| anyhow!(error));
     if let Some(max) = max {
@@ -55,7 +53,7 @@ pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<OsStrin
         };
     }
     match plan.values("max").first() {
-        None => Ok(Some(format!("--max={}", cap.raw).into())),
+        None => Ok(Some(cap)),
         Some(max) if rate(max)? <= rate(cap)? => Ok(None),
         Some(max) => {
             Err(plan.error(&Wrong::new(max.at.clone(), format!("max is above max-rate, {}", cap.raw))))

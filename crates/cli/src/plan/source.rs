@@ -1,7 +1,6 @@
 //! The text of a plan, and errors that point into it.
 
-use super::fields;
-use super::file::{CANDIDATE, OF_REQUEST, REQUESTS, TARGET, is_public};
+use super::fields::{self, CANDIDATE, OF_REQUEST, REQUESTS, TARGET, is_public};
 use std::fmt;
 use std::ops::Range;
 use unblink_artifact::plan_check::PlanError;
@@ -13,7 +12,7 @@ pub(crate) struct Source {
     pub text: String,
 }
 
-/// What is wrong at which place of a plan, as it is shown.
+/// What is wrong with a plan, mostly at which place, as it is shown.
 #[derive(Debug)]
 pub(crate) struct Pointed {
     shown: String,
@@ -65,6 +64,18 @@ impl Source {
     /// The error of a plan, with stars for what lies in `hidden`, in bytes of the text.
     pub(crate) fn error_hiding(&self, wrong: &Wrong, hidden: &[Range<usize>]) -> anyhow::Error {
         self.pointed(wrong, |at, _| hidden.iter().any(|range| range.contains(&at)))
+    }
+
+    /// An error of the whole plan.
+    pub(crate) fn error_of_all(&self, message: &str) -> anyhow::Error {
+        let shown = format!("{}: {message}", self.name);
+        let found = PlanError { line: None, column: None, message: message.into(), help: None };
+        Pointed { shown, found }.into()
+    }
+
+    /// The number of the line in which a byte lies.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
     }
 
     /// File, line and column, the line itself, and a mark below what is wrong.

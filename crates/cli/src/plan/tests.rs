@@ -1,8 +1,9 @@
 //! Fields and flags walked side by side, and plans written and read back.
 
-use super::arguments::joined;
 use super::fields::{Field, For, Kind, NO_FIELDS, all};
 use super::file::{PlanFile, parse};
+use super::overlay::Overlay;
+use super::user::User;
 use super::{schema, write};
 use crate::args::Cli;
 use clap::CommandFactory;
@@ -39,17 +40,19 @@ fn plan_of(json: &Value) -> PlanFile {
     parse(Path::new("plan.toml"), text.clone()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn flags(argv: &[OsString]) -> Vec<String> {
-    let text = |arg: &OsString| arg.to_string_lossy().into_owned();
-    argv.iter()
-        .map(text)
-        .filter_map(|arg| Some(arg.strip_prefix("--")?.split('=').next()?.to_string()))
-        .collect()
+/// What `command` takes from the plan beside these flags.
+fn heeded(plan: &PlanFile, command: For, own: &[String]) -> Vec<&'static str> {
+    let argv = ["unblink", command.name()].map(OsString::from).into_iter();
+    let argv: Vec<OsString> = argv.chain(own.iter().map(OsString::from)).collect();
+    let overlay = Overlay::of(plan, command, User::of(&Cli::command(), command, &argv)).unwrap();
+    // A default that the flag would not take makes the parser panic here.
+    let read = overlay.below(Cli::command()).unwrap().try_get_matches_from(argv);
+    read.unwrap_or_else(|error| panic!("{error}"));
+    overlay.names()
 }
 
 #[test]
 fn every_field_has_a_flag_that_overrides_it() {
-    let cli = Cli::command();
     for field in all() {
         let value = match field.kind {
             Kind::Switch => json!(true),
@@ -59,22 +62,19 @@ fn every_field_has_a_flag_that_overrides_it() {
         let plan = plan_of(&json!({field.section.as_str(): {field.name.as_str(): value}}));
         for command in For::ALL.into_iter().filter(|command| field.is_for(*command)) {
             // A search has an objective.
-            let objective = (command == For::Knee && field.name != "slo").then(|| "--slo=p99 < 1s".into());
-            let argv: Vec<OsString> =
-                ["unblink".into(), command.name().into()].into_iter().chain(objective).collect();
-            let flags = |argv: &[OsString]| {
-                let all = flags(argv).into_iter();
-                all.filter(|flag| flag != "slo" || field.name == "slo").collect::<Vec<_>>()
-            };
-            let (all, _) = joined(&cli, &argv, command, &plan).unwrap();
-            assert_eq!(flags(&all), [field.name.as_str()], "the field becomes its flag");
-            let own = match field.kind {
+            let objective =
+                (command == For::Knee && field.name != "slo").then(|| "--slo=p99 < 1s".to_string());
+            let mut own: Vec<String> = objective.into_iter().collect();
+            assert_eq!(heeded(&plan, command, &own), [field.name.as_str()], "{command:?}");
+            own.push(match field.kind {
                 Kind::Switch => format!("--{}", field.name),
                 _ => format!("--{}={}", field.name, sample(field)),
-            };
-            let argv = [&argv[..], &[own.into()]].concat();
-            let (all, _) = joined(&cli, &argv, command, &plan).unwrap();
-            assert_eq!(flags(&all), [field.name.as_str()], "the user's own flag stands alone");
+            });
+            assert_eq!(
+                heeded(&plan, command, &own),
+                [""; 0],
+                "{command:?}: the user's own flag {own:?} wins"
+            );
         }
     }
 }
@@ -97,16 +97,13 @@ fn every_flag_that_takes_a_value_is_a_field_with_help() {
 
 #[test]
 fn what_takes_the_place_of_a_field_leaves_it_out() {
-    let cli = Cli::command();
     let plan = plan_of(
         &json!({"load": {"rate": "5", "arrivals": "poisson", "precision": "5%"}, "request": {"body-file": "b"}}),
     );
-    let joined_with = |own: &[&str]| {
-        let argv: Vec<OsString> = ["unblink", "run"].iter().chain(own).map(OsString::from).collect();
-        flags(&joined(&cli, &argv, For::Run, &plan).unwrap().0)
-    };
-    assert_eq!(joined_with(&["--closed", "3"]), ["body-file", "closed"]);
-    assert_eq!(joined_with(&["-d", "5s", "--body", "x"]), ["arrivals", "rate", "body"]);
+    let heeded =
+        |own: &[&str]| heeded(&plan, For::Run, &own.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(heeded(&["--closed", "3"]), ["body-file"]);
+    assert_eq!(heeded(&["-d", "5s", "--body", "x"]), ["arrivals", "rate"]);
 }
 
 /// A text that a plan may hold anywhere.

@@ -1,7 +1,7 @@
 //! A plan as a tree, whatever it was written in. Values are kept as they were written: what `30s` or `1k` mean is
 //! decided by the flag of the same name.
 
-use super::file::{CANDIDATE, TARGET, is_public};
+use super::fields::{CANDIDATE, TARGET, is_public};
 use super::source::Wrong;
 use crate::secrets;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! A plan written down again, in any form that it may have.
 
-use super::fields::{self, Kind};
-use super::file::{CANDIDATE, PlanFile, REQUESTS, Request, TARGET, Text};
+use super::fields::{self, CANDIDATE, Kind, REQUESTS, TARGET};
+use super::file::{PlanFile, Request, Text};
 use crate::secrets;
 use serde_json::{Map, Value};
 use unblink_artifact::harmless;

@@ -1,14 +1,11 @@
 //! `unblink run`.
 
 mod abort;
-pub(crate) mod body;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
 mod prepare;
-pub(crate) mod request;
 mod requests;
 mod target_file;
-pub(crate) mod url;
 mod watch;
 
 use crate::args::run::RunArgs;

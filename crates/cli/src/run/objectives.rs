@@ -3,8 +3,9 @@
 use super::requests::Requests;
 use crate::args::objectives::SloArgs;
 use crate::args::run::RunArgs;
+use crate::errors::refused_value;
 use crate::secrets;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Slo};
 use unblink_artifact::document::Target;
 use unblink_artifact::tally::operation_called;
@@ -68,10 +69,10 @@ pub(crate) fn check(
     targets: &[Target],
     operations: &[String],
 ) -> Result<()> {
-    let of_slos = slos.iter().filter_map(|slo| Some((slo.name.as_ref()?, "--slo", slo.to_string())));
-    let of_rules =
-        rules.iter().filter_map(|rule| Some((rule.name.as_ref()?, "--abort-on", rule.to_string())));
-    for (name, flag, text) in of_slos.chain(of_rules) {
+    let of_slos = slos.iter().map(|slo| (slo.name.as_ref(), "slo", slo.to_string())).enumerate();
+    let of_rules = rules.iter().map(|rule| (rule.name.as_ref(), "abort-on", rule.to_string())).enumerate();
+    for (number, (name, field, text)) in of_slos.chain(of_rules) {
+        let Some(name) = name else { continue };
         let so_called = targets.iter().filter(|target| target.name == *name).count();
         let is_kept_apart = operation_called(operations, targets, name).is_some();
         if so_called == 1 && is_kept_apart {
@@ -86,7 +87,8 @@ pub(crate) fn check(
             [] => targets.iter().map(|target| target.name.as_str()).collect(),
             apart => apart.iter().map(String::as_str).collect(),
         };
-        bail!("{flag} {text:?}: {why}; there are {}", names.join(", "));
+        let message = format!("--{field} {text:?}: {why}; there are {}", names.join(", "));
+        return Err(refused_value(field, number, message));
     }
     Ok(())
 }
@@ -94,24 +96,26 @@ pub(crate) fn check(
 /// Refuses what no run of this plan can tell, before anything is sent for it.
 pub(crate) fn check_tellable(slos: &[Slo], rules: &[AbortRule], plan: &Plan) -> Result<()> {
     let is_closed = matches!(plan.spec().load, LoadSpec::Closed { .. });
-    let of_slos = slos.iter().map(|slo| (slo.objective.figure, "--slo", slo.to_string()));
-    let of_rules = rules.iter().map(|rule| (rule.condition.figure, "--abort-on", rule.to_string()));
-    for (figure, flag, text) in of_slos.chain(of_rules) {
+    let of_slos = slos.iter().map(|slo| (slo.objective.figure, "slo", slo.to_string())).enumerate();
+    let of_rules = rules.iter().map(|rule| (rule.condition.figure, "abort-on", rule.to_string())).enumerate();
+    for (number, (figure, field, text)) in of_slos.chain(of_rules) {
         if is_closed && figure == Figure::AchievedShare {
-            bail!("{flag} {text:?}: Closed users offer no rate: give a limit such as 500/s");
+            let why = "Closed users offer no rate: give a limit such as 500/s";
+            return Err(refused_value(field, number, format!("--{field} {text:?}: {why}")));
         }
     }
     let measured = plan.load_length() - plan.measured_from();
-    for slo in slos {
+    for (number, slo) in slos.iter().enumerate() {
         let Some(windows) = slo.windows.filter(|windows| windows.length > measured) else { continue };
         let said = |ns| format::plain(&format::moment(ns));
-        bail!(
+        let message = format!(
             "--slo {:?}: no window of {} fits into the {} that are measured: give shorter windows, or measure for \
              longer (-d)",
             slo.to_string(),
             said(windows.length.0),
             said(measured.0)
         );
+        return Err(refused_value("slo", number, message));
     }
     Ok(())
 }

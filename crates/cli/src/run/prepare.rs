@@ -2,14 +2,16 @@
 
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
-use super::url::Origin;
 use super::{objectives, watch};
+use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::target::TargetArgs;
-use crate::args::value::{Connections, Expectation};
+use crate::args::value::Connections;
+use crate::errors::{refuse, refused};
+use crate::request::url::Origin;
 use crate::{config, environment, load, precision, secrets};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, RunHeader};
@@ -125,7 +127,10 @@ fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
             // As in curl, an empty part matches anything.
             let host_fits = from.0.is_empty() || from.0.eq_ignore_ascii_case(&origin.host);
             if !host_fits || from.1.is_some_and(|port| port != origin.port) {
-                bail!("--connect-to {rule}: it does not apply to {origin}, and nothing else is requested");
+                refuse!(
+                    ["connect-to"],
+                    "--connect-to {rule}: it does not apply to {origin}, and nothing else is requested"
+                );
             }
             let host = if to.0.is_empty() { &origin.host } else { &to.0 };
             resolve(host, to.1.unwrap_or(origin.port))?
@@ -140,7 +145,10 @@ fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
     };
     let asked_for_tls = options != TlsOptions::default();
     if asked_for_tls && !origin.tls {
-        bail!("{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https");
+        refuse!(
+            ["insecure", "cacert", "cert", "key"],
+            "{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
+        );
     }
     let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
     let mut target = Target { addresses, tls, per_source: None };
@@ -151,10 +159,17 @@ fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
 /// Flags of TLS that need or contradict each other.
 fn check_tls(args: &TargetArgs) -> Result<()> {
     match (&args.cert, &args.key) {
-        (Some(_), None) => bail!("--cert needs the key of that certificate: add --key FILE (PEM)"),
-        (None, Some(_)) => bail!("--key needs the certificate that it belongs to: add --cert FILE (PEM)"),
+        (Some(_), None) => {
+            refuse!(["cert"], "--cert needs the key of that certificate: add --key FILE (PEM)")
+        }
+        (None, Some(_)) => {
+            refuse!(["key"], "--key needs the certificate that it belongs to: add --cert FILE (PEM)")
+        }
         _ if args.insecure && args.cacert.is_some() => {
-            bail!("-k accepts any certificate, so that --cacert would have no effect: leave one of them out")
+            refuse!(
+                ["insecure", "cacert"],
+                "-k accepts any certificate, so that --cacert would have no effect: leave one of them out"
+            )
         }
         _ => Ok(()),
     }
@@ -177,7 +192,8 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
             break;
         }
     }
-    let wrong = || anyhow!("--connect-to {rule:?}: expected HOST1:PORT1:HOST2:PORT2");
+    let wrong =
+        || refused(&["connect-to"], format!("--connect-to {rule:?}: expected HOST1:PORT1:HOST2:PORT2"));
     let &[host1, port1, host2, port2] = parts.as_slice() else { return Err(wrong()) };
     let port = |text: &str| match text {
         "" => Ok(None),
@@ -214,7 +230,7 @@ fn core_plan(
     threads: u32,
     rate_cap: Option<Rate>,
 ) -> Result<Plan> {
-    let plan = Plan::new(PlanSpec {
+    let plan = load::plan(PlanSpec {
         load,
         warmup: args.load.warmup.planned(),
         limit: args.load.requests,
@@ -243,11 +259,15 @@ pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
     if let LoadSpec::Open { phases, .. } = &plan.spec().load
         && phases.iter().any(|p| p.from != p.to || p.from != phases[0].from)
     {
-        bail!("--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time");
+        refuse!(
+            ["warmup", "rate"],
+            "--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time"
+        );
     }
     let needed = Nanos::from_secs(INTERVALS_MIN as u64);
     if plan.load_length() < needed {
-        bail!(
+        refuse!(
+            ["warmup", "duration"],
             "--warmup auto needs at least {} of load, this run has {}: measure for longer (-d), or give --warmup \
              a time",
             format::plain(&format::moment(needed.0)),
@@ -285,7 +305,8 @@ fn pool(
         Connections::Fixed(n) => (n, Pool::Fixed { n }),
     };
     if u64::from(asked) > fitting {
-        bail!(
+        refuse!(
+            ["connections"],
             "{asked} connections need more file descriptors than this process may have: {} ({} of them kept \
              back); raise the hard limit (ulimit -Hn) or ask for at most {fitting} connections",
             limits.descriptors,
@@ -293,7 +314,8 @@ fn pool(
         );
     }
     if u64::from(asked) > by_ports {
-        bail!(
+        refuse!(
+            ["connections"],
             "{asked} connections need more local ports than there are for this target: {by_ports}; widen \
              net.ipv4.ip_local_port_range or ask for fewer connections"
         );
@@ -337,7 +359,10 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
             Expectation::Contains(needle) => expect.contains.replace(needle).is_some(),
         };
         if repeated {
-            bail!("--expect has two conditions on the size, or two on the contents: give one of each");
+            refuse!(
+                ["expect"],
+                "--expect has two conditions on the size, or two on the contents: give one of each"
+            );
         }
     }
     Ok(expect)

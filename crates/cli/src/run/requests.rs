@@ -1,11 +1,12 @@
 //! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
 //! as far as it lists them.
 
-use super::body::BodyFiles;
-use super::request::{RequestSpec, header};
 use super::target_file;
-use super::url::Origin;
 use crate::args::run::RunArgs;
+use crate::errors::{refused, refused_value};
+use crate::request::body::BodyFiles;
+use crate::request::url::Origin;
+use crate::request::{Request, header};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
@@ -55,13 +56,16 @@ impl Defaults {
     fn of(args: &RunArgs) -> Result<Defaults> {
         let body = match (&args.target.body, &args.target.body_file) {
             (Some(text), _) => Some(text.clone().into_bytes().into()),
-            (None, Some(path)) => Some(BodyFiles::default().read(path)?),
+            (None, Some(path)) => {
+                let read = BodyFiles::default().read(path);
+                Some(read.map_err(|error| refused(&["body-file"], crate::explain_error(&error)))?)
+            }
             (None, None) => None,
         };
         Ok(Defaults { method: args.target.method.clone(), headers: headers(&args.target.headers)?, body })
     }
 
-    fn fill(&self, request: &mut RequestSpec) {
+    fn fill(&self, request: &mut Request) {
         request.method = request.method.take().or_else(|| self.method.clone());
         request.body = request.body.take().or_else(|| self.body.clone());
         // A target's own header wins over one for all.
@@ -84,7 +88,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn add(&mut self, mut request: RequestSpec) -> Result<()> {
+    fn add(&mut self, mut request: Request) -> Result<()> {
         self.defaults.fill(&mut request);
         let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         let found = self.found.get_or_insert_with(|| Requests {
@@ -146,9 +150,9 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     match &args.targets {
         Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
         None if !args.planned.is_empty() => {
-            args.planned.iter().try_for_each(|planned| gathering.add(RequestSpec::planned(planned)?))?;
+            args.planned.iter().try_for_each(|request| gathering.add(request.clone()))?;
         }
-        None => args.urls.iter().try_for_each(|url| gathering.add(RequestSpec::new(None, url)?))?,
+        None => args.urls.iter().try_for_each(|url| gathering.add(Request::new(None, url)?))?,
     }
     gathering.found.context("nothing to request: give a URL, a plan, or --targets FILE")
 }
@@ -156,7 +160,11 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
 fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
     let parse = |(i, line): (usize, &String)| {
         let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
-        header(line).with_context(|| format!("-H {:?}{number}", secrets::mask_header(line)))
+        header(line).map_err(|error| {
+            let message =
+                format!("-H {:?}{number}: {}", secrets::mask_header(line), crate::explain_error(&error));
+            refused_value("header", i, message)
+        })
     };
     lines.iter().enumerate().map(parse).collect()
 }

@@ -3,8 +3,8 @@
 //! A target is a line `METHOD URL`, then header lines, then at most one line `@FILE` naming its body
 //! (relative to the target file). Empty lines separate targets; lines that begin with `#` are comments.
 
-use super::body::BodyFiles;
-use super::request::{RequestSpec, header};
+use crate::request::body::BodyFiles;
+use crate::request::{Request, header};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 256 << 20;
 const TARGETS_MAX: u64 = 1_000_000;
 
 /// Reads the targets and gives each away. `-` is standard input.
-pub(crate) fn read(path: &Path, each: &mut dyn FnMut(RequestSpec) -> Result<()>) -> Result<()> {
+pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Request) -> Result<()>) -> Result<()> {
     if path == Path::new("-") {
         return parse(&mut std::io::stdin().lock(), "standard input", Path::new("."), TARGETS_MAX, each);
     }
@@ -32,11 +32,11 @@ fn parse(
     name: &str,
     folder: &Path,
     targets_max: u64,
-    each: &mut dyn FnMut(RequestSpec) -> Result<()>,
+    each: &mut dyn FnMut(Request) -> Result<()>,
 ) -> Result<()> {
     let mut files = BodyFiles::default();
     let mut lines = Lines { text, name, bytes: Vec::new(), number: 0, read: 0 };
-    let (mut target, mut count): (Option<RequestSpec>, u64) = (None, 0);
+    let (mut target, mut count): (Option<Request>, u64) = (None, 0);
     while let Some((number, line)) = lines.next()? {
         let place = || format!("{name}:{number}");
         let line = line.trim();
@@ -51,7 +51,7 @@ fn parse(
         match target.as_mut().filter(|_| !is_request_line(line)) {
             None => {
                 let next = request_line(line).with_context(place)?;
-                let before = target.replace(RequestSpec { place: Some(place()), ..next });
+                let before = target.replace(Request { place: Some(place()), ..next });
                 before.map_or(Ok(()), &mut *each)?;
                 count += 1;
                 if count > targets_max {
@@ -125,7 +125,7 @@ fn is_request_line(line: &str) -> bool {
     })
 }
 
-fn request_line(line: &str) -> Result<RequestSpec> {
+fn request_line(line: &str) -> Result<Request> {
     let Some((method, url)) = line.split_once(char::is_whitespace) else {
         bail!("this is not a target: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`");
     };
@@ -140,14 +140,14 @@ fn request_line(line: &str) -> Result<RequestSpec> {
             "behind the method there is no URL: expected `METHOD URL`, such as `GET http://127.0.0.1:8080/`"
         );
     }
-    RequestSpec::new(Some(method.to_string()), url)
+    Request::new(Some(method.to_string()), url)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(text: &[u8], folder: &Path) -> Result<Vec<RequestSpec>> {
+    fn parsed(text: &[u8], folder: &Path) -> Result<Vec<Request>> {
         let mut targets = Vec::new();
         let mut each = |target| {
             targets.push(target);

@@ -2,8 +2,9 @@
 
 use crate::args::load::ShapeName;
 use crate::args::run::RunArgs;
+use crate::errors::{refuse, refused};
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{WatchPlan, WatchSample};
 use unblink_artifact::folder::WatchWriter;
@@ -22,22 +23,19 @@ pub(super) fn plan(args: &RunArgs) -> Result<WatchPlan> {
         return Ok(plan);
     }
     if args.load.shape != Some(ShapeName::Soak) {
-        bail!("--watch-pid and --watch-path are for a soak: add --shape soak, or leave them out");
+        refuse!(
+            ["watch-pid", "watch-path"],
+            "--watch-pid and --watch-path are for a soak: add --shape soak, or leave them out"
+        );
     }
     if let Some(pid) = plan.pid {
-        memory_bytes(pid).with_context(|| {
-            format!("--watch-pid {pid}: can't read /proc/{pid}/status: is there such a process?")
-        })?;
-        descriptors(pid).with_context(|| {
-            format!(
-                "--watch-pid {pid}: can't read /proc/{pid}/fd: run as the user that the process belongs to"
-            )
-        })?;
+        let unread = |what: &str| refused(&["watch-pid"], format!("--watch-pid {pid}: can't read {what}"));
+        memory_bytes(pid).ok_or_else(|| unread(&format!("/proc/{pid}/status: is there such a process?")))?;
+        descriptors(pid)
+            .ok_or_else(|| unread(&format!("/proc/{pid}/fd: run as the user that the process belongs to")))?;
     }
-    if let Some(path) = &args.watch_path {
-        size_bytes(path).with_context(|| {
-            format!("--watch-path {path:?}: can't be read, or holds more than {FILES_MAX} files")
-        })?;
+    if let Some(path) = args.watch_path.as_ref().filter(|path| size_bytes(path).is_none()) {
+        refuse!(["watch-path"], "--watch-path {path:?}: can't be read, or holds more than {FILES_MAX} files");
     }
     Ok(plan)
 }

@@ -1,5 +1,6 @@
 //! Simulations that would never end, or last longer than anybody waits.
 
+use crate::errors::refuse;
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_core::schedule::Process;
@@ -27,7 +28,8 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         Some((users, think)) => {
             let round = think.as_secs_f64() + shortest_s(world);
             if round <= 0.0 {
-                bail!(
+                refuse!(
+                    ["closed", "network"],
                     "closed users on a server that may answer at once, over a network that takes no time, would ask \
                      without end in one moment: add --network latency=100us, or a service time"
                 );

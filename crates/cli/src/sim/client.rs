@@ -3,6 +3,7 @@
 use super::AUTO_CONNECTIONS_MAX;
 use super::words::{Word, split};
 use crate::args::value;
+use crate::errors::refuse;
 use anyhow::{Result, bail};
 use unblink_core::sim::{ClientSpec, ClockFrom, Correct, Late, Pacing, Return, ToolSpec, UsersSpec};
 use unblink_core::time::Nanos;
@@ -39,7 +40,7 @@ struct Choices {
 
 /// The client that `text` describes; `connections` is what `-c` says.
 pub(crate) fn parse(text: &str, connections: value::Connections) -> Result<Client> {
-    let mut words = split("--client", text).peekable();
+    let mut words = split("client", text).peekable();
     let mut choices = Choices { tool: ToolSpec::right(), is_ideal: true, by_planned_interval: false };
     if let Some(word) = words.next_if(|word| word.value.is_empty()) {
         match word.name {
@@ -76,17 +77,21 @@ pub(crate) fn parse(text: &str, connections: value::Connections) -> Result<Clien
     }
     match connections {
         value::Connections::Auto(None) => {}
-        value::Connections::Auto(Some(_)) => bail!(
+        value::Connections::Auto(Some(_)) => refuse!(
+            ["connections", "client"],
             "-c auto:MAX is for the ideal client; give the client {text:?} a number of connections, such as -c 50"
         ),
         value::Connections::Fixed(_) if closed => {
-            bail!("-c: each of the users of the client {text:?} has a connection; give closed=N in --client")
+            refuse!(
+                ["connections", "client"],
+                "-c: each of the users of the client {text:?} has a connection; give closed=N in --client"
+            )
         }
         value::Connections::Fixed(_) if pooled => {
-            bail!("-c and connections= in --client say the same; give one")
+            refuse!(["connections", "client"], "-c and connections= in --client say the same; give one")
         }
         value::Connections::Fixed(n) if n > AUTO_CONNECTIONS_MAX => {
-            bail!("-c: more than {AUTO_CONNECTIONS_MAX} connections are not simulated")
+            refuse!(["connections"], "-c: more than {AUTO_CONNECTIONS_MAX} connections are not simulated")
         }
         value::Connections::Fixed(n) => choices.tool.workers = Some(n),
     }
@@ -183,15 +188,17 @@ fn check(choices: &Choices) -> Result<()> {
         _ => None,
     };
     if let Some(what) = needs {
-        bail!("--client: {what} needs a number of connections: add connections=50, say");
+        refuse!(["client"], "--client: {what} needs a number of connections: add connections=50, say");
     }
     if tool.burst > 0 && !matches!(tool.pacing, Pacing::Dynamic | Pacing::DynamicLocal) {
-        bail!(
+        refuse!(
+            ["client"],
             "--client: burst=N is what a rate limiter saves up: add schedule=dynamic or schedule=dynamic-local"
         );
     }
     if tool.catch_up.is_some() && tool.pacing != Pacing::StaticLocal {
-        bail!(
+        refuse!(
+            ["client"],
             "--client: catch-up=N is for schedule=static-local: one schedule for all is caught up with at once"
         );
     }

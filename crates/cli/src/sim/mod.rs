@@ -10,9 +10,10 @@ use crate::args::load::LoadArgs;
 use crate::args::sim::{SimArgs, WorldArgs};
 use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
+use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use client::Client;
 use scenario::Scenario;
 use std::ops::ControlFlow;
@@ -38,7 +39,8 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let mut simulation = simulation(args)?;
     if let Some(named) = args.objectives.slo.iter().find(|slo| slo.name.is_some()) {
-        bail!(
+        refuse!(
+            ["slo"],
             "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
             secrets::mask_objective(&named.to_string())
         );
@@ -65,7 +67,10 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
     let load = precision::lasting(&args.precision, &args.load)?;
     let mut simulation = described.simulation(&described.load(&load), &args.client)?;
     if args.precision.precision.is_some() && simulation.client.is_some() {
-        bail!("--precision is about what users feel; with --client give the load a length (-d)");
+        refuse!(
+            ["precision", "client"],
+            "--precision is about what users feel; with --client give the load a length (-d)"
+        );
     }
     precision::describe(&args.precision, &mut simulation.header.load);
     run::objectives::check_tellable(&args.objectives.slo, &[], &simulation.plan)?;
@@ -91,16 +96,22 @@ pub(crate) struct Simulation {
 
 impl Described {
     pub(crate) fn new(args: &WorldArgs) -> Result<Described> {
+        Described::of(args, "server")
+    }
+
+    /// `flag` is the one that describes the server.
+    pub(crate) fn of(args: &WorldArgs, flag: &'static str) -> Result<Described> {
         let scenario = args.scenario.as_deref().map(scenario::by_name).transpose()?;
         let server = match (&args.server, &scenario) {
             (Some(server), _) => one_space(server),
             (None, Some(scenario)) => scenario.server.clone(),
-            (None, None) => bail!(
+            (None, None) => refuse!(
+                ["server", "scenario"],
                 "which server? Add --scenario NAME ({}), or --server 'slots=1 service=1ms' in words",
                 scenario::names().collect::<Vec<_>>().join(", ")
             ),
         };
-        let mut world = WorldSpec::new(server::parse(&server)?);
+        let mut world = WorldSpec::new(server::parse(flag, &server)?);
         world.network = server::network(&args.network)?;
         world.generator = server::generator(&args.generator)?;
         let (network, generator) = (one_space(&args.network), one_space(&args.generator));
@@ -135,7 +146,7 @@ impl Described {
             }
             Connections::Fixed(n) => Pool::Fixed { n },
         };
-        let plan = Plan::new(PlanSpec {
+        let plan = load::plan(PlanSpec {
             load: load::spec(args)?,
             warmup: args.warmup.planned(),
             limit: args.requests,
@@ -149,7 +160,8 @@ impl Described {
         })?;
         if args.warmup == Warmup::Auto {
             if client != Client::Ideal {
-                bail!(
+                refuse!(
+                    ["warmup", "client"],
                     "--warmup auto finds the transient of what users feel; with --client give it a time, such as \
                      --warmup 5s"
                 );
@@ -183,13 +195,15 @@ impl Described {
     fn fitted(&self, client: Client, args: &LoadArgs, plan: &Plan) -> Result<Option<ClientSpec>> {
         let Client::Other { mut spec, by_planned_interval } = client else { return Ok(None) };
         if args.closed.is_some() {
-            bail!(
+            refuse!(
+                ["closed", "client"],
                 "--closed and --client exclude each other: give the rate that users would offer (-R), and closed=N in \
                  --client for a tool with N users who wait"
             );
         }
         if self.world.server.refuse_one_in > 0 || !self.world.server.accept_stalled.is_empty() {
-            bail!(
+            refuse!(
+                ["server", "client"],
                 "refuse= and accept-stall= in --server have no effect on a --client whose connections are always \
                  open; leave them out, or --client"
             );
@@ -200,7 +214,8 @@ impl Described {
                 tool.correct = Correct::ExpectedInterval(planned_interval(tool, args)?);
             }
             if plan.measured_from() + tool.discard >= plan.load_length() {
-                bail!(
+                refuse!(
+                    ["client", "duration"],
                     "this client leaves out its first {} s, and the load lasts {} s: nothing would be measured (give a \
                      longer -d, or discard=0s in --client)",
                     tool.discard.as_secs_f64(),
@@ -346,7 +361,8 @@ impl Simulation {
 
 fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
     let (Some(Shape::Hold(rate)), Some(workers)) = (&args.rate, tool.workers) else {
-        bail!(
+        refuse!(
+            ["client", "rate"],
             "--client: correct=expected-interval goes by the interval in which each connection should send, which \
              takes one constant rate and a number of connections; or give it: correct=expected-interval:10ms"
         );

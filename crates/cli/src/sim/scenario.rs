@@ -79,7 +79,7 @@ mod tests {
     fn they_are_those_of_the_lab() {
         for name in names() {
             let lab = unblink_lab::Scenario::preset(name).unwrap();
-            let here = server::parse(&by_name(name).unwrap().server).unwrap();
+            let here = server::parse("server", &by_name(name).unwrap().server).unwrap();
             assert_eq!(here.slots, lab.max_concurrency, "{name}");
             let nth = lab.slow.map(|slow| (Nanos(slow.delay_ns), u64::from(slow.every)));
             assert_eq!(here.every_nth, nth, "{name}");

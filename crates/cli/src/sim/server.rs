@@ -1,6 +1,6 @@
 //! `--server`, `--network` and `--generator` in words.
 
-use super::words::{Word, split};
+use super::words::{Word, split, wrong};
 use crate::args::value;
 use anyhow::{Result, bail};
 use unblink_core::sim::{
@@ -14,11 +14,11 @@ const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, pause=…, slow
 /// Stretches of time one after the other that are looked at to find one in which the server is open.
 const STRETCHES_MAX: u32 = 100_000;
 
-/// The server that `text` describes.
-pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
+/// The server that `text` describes, which was given to `flag`.
+pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
     let mut server = ServerSpec::new(Service::Constant(Nanos::ZERO));
     let mut seen: Vec<&str> = Vec::new();
-    for word in split("--server", text) {
+    for word in split(flag, text) {
         let many = word.name == "accept-stall" || word.name == "down" || word.name == "pause";
         if !many && seen.contains(&word.name) {
             bail!(word.wrong(format!("{} was given before", word.name)));
@@ -41,15 +41,16 @@ pub(crate) fn parse(text: &str) -> Result<ServerSpec> {
         }
     }
     if !seen.contains(&"service") {
-        bail!("--server: how long does a request take? Add service=TIME, such as service=10ms");
+        bail!(wrong(flag, "how long does a request take? Add service=TIME, such as service=10ms"));
     }
     if server.queue_max.is_some() && server.slots.is_none() {
-        bail!("--server: queue=N needs slots=N: without a limit of requests in service nothing waits");
+        bail!(wrong(flag, "queue=N needs slots=N: without a limit of requests in service nothing waits"));
     }
     if !opens(&server.shut) {
-        bail!(
-            "--server: its pauses follow on one another without a gap, so that it never answers; shorten one"
-        );
+        bail!(wrong(
+            flag,
+            "its pauses follow on one another without a gap, so that it never answers; shorten one"
+        ));
     }
     Ok(server)
 }
@@ -179,7 +180,7 @@ fn weighted(word: &Word<'_>, values: &[&str]) -> Result<Vec<(Nanos, u64)>> {
 /// The network that `text` describes; without words it takes no time.
 pub(crate) fn network(text: &str) -> Result<NetworkSpec> {
     let mut network = NetworkSpec::default();
-    for word in split("--network", text) {
+    for word in split("network", text) {
         match word.name {
             "latency" => network.latency = word.time()?,
             "jitter" => network.jitter = word.time()?,
@@ -194,7 +195,7 @@ pub(crate) fn network(text: &str) -> Result<NetworkSpec> {
 /// The generator that `text` describes; without words it is never late.
 pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
     let mut generator = GeneratorSpec::default();
-    for word in split("--generator", text) {
+    for word in split("generator", text) {
         match word.name {
             "pause" if generator.pauses.is_some() => bail!(word.wrong("it has pauses already")),
             "pause" => generator.pauses = Some(word.windows()?),
@@ -210,6 +211,10 @@ pub(crate) fn generator(text: &str) -> Result<GeneratorSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parsed(text: &str) -> Result<ServerSpec> {
+        parse("server", text)
+    }
     use unblink_core::schedule::Rate;
 
     const fn ms(ms: u64) -> Nanos {
@@ -218,9 +223,9 @@ mod tests {
 
     #[test]
     fn servers() {
-        let one = parse("slots=1 service=1ms pause=200ms/500").unwrap();
+        let one = parsed("slots=1 service=1ms pause=200ms/500").unwrap();
         assert_eq!((one.slots, one.every_nth), (Some(1), Some((ms(200), 500))));
-        let all = parse(
+        let all = parsed(
             "slots=2 queue=0 service=values(1ms:90,5ms:9) pause=1s@30s pause=200ms@9.5s/10s*6 pause=500ms~20s \
              slow=100ms/100 accept-stall=1s@30s down=5s@20s refuse=1/10 reset=1/20 error=1/30",
         )
@@ -231,13 +236,13 @@ mod tests {
         assert_eq!(all.shut_at_random.map(|r| (r.length, r.gap_mean)), Some((ms(500), ms(20_000))));
         assert_eq!((all.refuse_one_in, all.reset_one_in, all.error_one_in), (10, 20, 30));
         assert_eq!((all.queue_max, all.slow_one_in), (Some(0), Some((ms(100), 100))));
-        let limit = |text: &str| parse(&format!("service=1ms limit={text}")).unwrap().limit;
+        let limit = |text: &str| parsed(&format!("service=1ms limit={text}")).unwrap().limit;
         let fifty = |burst| Some(Limit { rate: Rate::per_second(50), burst });
         assert_eq!((limit("50/s"), limit("50rps"), limit("3k/m+20")), (fifty(0), fifty(0), fifty(20)));
-        let crowded = parse("slots=1 service=1ms crowd=2.5x@200~5s").unwrap();
+        let crowded = parsed("slots=1 service=1ms crowd=2.5x@200~5s").unwrap();
         let crowding = Crowding { above: 200, times: 2.5, until_idle: Some(ms(5_000)) };
         assert_eq!(crowded.crowding, Some(crowding));
-        assert_eq!(parse("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
+        assert_eq!(parsed("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
     }
 
     #[test]
@@ -274,7 +279,7 @@ mod tests {
             ("service=1ms pause=1s@1s/2s*0", &["number of times"]),
             ("service=9000h", &["longer than a year"]),
         ] {
-            match parse(text) {
+            match parsed(text) {
                 Ok(_) => assert!(parts.is_empty(), "{text}"),
                 Err(error) => {
                     let error = error.to_string();

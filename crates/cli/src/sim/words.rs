@@ -1,16 +1,23 @@
 //! Words of the form `name=value`, and errors that point at the one that is wrong.
 
 use crate::args::value;
-use anyhow::{Result, anyhow, bail};
+use crate::errors::refused;
+use anyhow::{Error, Result, bail};
 use unblink_core::sim::Windows;
 use unblink_core::time::Nanos;
 
 /// Slots, connections or users at the most.
 const COUNT_MAX: u32 = 1_000_000;
 
+/// What is wrong with the words of a flag.
+pub(super) fn wrong(flag: &'static str, why: impl std::fmt::Display) -> Error {
+    refused(&[flag], format!("--{flag}: {why}"))
+}
+
 /// One word of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
+    /// Without its dashes.
     flag: &'static str,
     number: usize,
     text: &'a str,
@@ -28,8 +35,8 @@ pub(super) fn split<'a>(flag: &'static str, text: &'a str) -> impl Iterator<Item
 
 impl<'a> Word<'a> {
     /// What is wrong with this word.
-    pub(super) fn wrong(&self, why: impl std::fmt::Display) -> anyhow::Error {
-        anyhow!("{}: word {}, {:?}: {why}", self.flag, self.number, self.text)
+    pub(super) fn wrong(&self, why: impl std::fmt::Display) -> Error {
+        wrong(self.flag, format_args!("word {}, {:?}: {why}", self.number, self.text))
     }
 
     /// A number of things, each of which takes some memory.

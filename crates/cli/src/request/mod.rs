@@ -1,20 +1,22 @@
 //! A request as asked for on the command line, in a plan or in a target file, and rendered for the engine.
 
-use super::url::Url;
-use crate::plan::requests::Planned;
+pub(crate) mod body;
+pub(crate) mod url;
+
 use crate::secrets;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use std::sync::Arc;
 use unblink_artifact::{document, harmless};
 use unblink_engine::job::Operation;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
+use url::Url;
 
 /// A request before it is rendered.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestSpec {
+pub(crate) struct Request {
     pub method: Option<String>,
     pub url: Url,
-    /// As given, for the report.
+    /// As it was written, for the report and for messages: a variable that was filled in may be a secret.
     pub url_text: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
@@ -24,27 +26,12 @@ pub(crate) struct RequestSpec {
     pub name: Option<String>,
 }
 
-impl RequestSpec {
-    pub(crate) fn new(method: Option<String>, url: &str) -> Result<RequestSpec> {
+impl Request {
+    pub(crate) fn new(method: Option<String>, url: &str) -> Result<Request> {
         let parsed = Url::parse(url)?;
         let url_text = url.to_string();
         let (headers, body, place, name) = (Vec::new(), None, None, None);
-        Ok(RequestSpec { method, url: parsed, url_text, headers, body, place, name })
-    }
-
-    /// A request of a plan.
-    pub(crate) fn planned(planned: &Planned) -> Result<RequestSpec> {
-        let url = planned.context(Url::parse(&planned.url))?;
-        let parse = |line: &String| header(line).with_context(|| planned.place.clone());
-        Ok(RequestSpec {
-            method: planned.method.clone(),
-            url,
-            url_text: planned.url_shown.clone(),
-            headers: planned.headers.iter().map(parse).collect::<Result<_>>()?,
-            body: planned.body.clone(),
-            place: Some(planned.place.clone()),
-            name: planned.name.clone(),
-        })
+        Ok(Request { method, url: parsed, url_text, headers, body, place, name })
     }
 
     pub(crate) fn method(&self) -> &str {
@@ -146,7 +133,7 @@ mod tests {
 
     #[test]
     fn userinfo_becomes_basic_authorisation() {
-        let spec = RequestSpec::new(None, "http://user:pass@h/").unwrap();
+        let spec = Request::new(None, "http://user:pass@h/").unwrap();
         let request = String::from_utf8(spec.render().unwrap().head.into()).unwrap();
         assert!(request.contains("Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
         assert!(!spec.target().url.contains("pass"));

@@ -1,0 +1,106 @@
+//! What the user gave on the command line beside a plan.
+
+use super::fields::For;
+use super::file::{self, PlanFile};
+use anyhow::{Result, bail};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+
+/// Flags of which those on the one side make those on the other pointless.
+const ALTERNATIVES: [(&[&str], &[&str]); 7] = [
+    (&["output"], &["resume"]),
+    (&["rate", "arrivals"], &["closed", "think", "ramp-up"]),
+    (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
+    (&["closed"], &["precision", "precision-of", "max-duration"]),
+    (&["body"], &["body-file"]),
+    (&["connect-to"], &["unix-socket"]),
+    (&["server"], &["scenario"]),
+];
+
+/// The plan among the positional arguments of a command line that may be incomplete without it, and the command.
+pub(super) fn plan_among(cli: &Command, argv: &[OsString]) -> Result<Option<(For, String)>> {
+    let Some(command) = argv.get(1).and_then(|name| For::ALL.into_iter().find(|c| *name == *c.name())) else {
+        return Ok(None);
+    };
+    let user = User::of(cli, command, argv);
+    let plans: Vec<String> = match command {
+        For::Run | For::Knee => {
+            let is_meant = |name: &String| file::is_plan(name) || file::is_json(name);
+            user.positional("urls").filter(is_meant).collect()
+        }
+        // A run's document may be named for its folder.
+        For::Compare => {
+            let both = user.positional("baseline").chain(user.positional("candidate"));
+            both.filter(|name| file::is_plan(name)).collect()
+        }
+        For::Sim => user.positional("plan").take(1).collect(),
+    };
+    match plans.as_slice() {
+        [] => Ok(None),
+        [plan] => Ok(Some((command, plan.clone()))),
+        [_, second, ..] => bail!("there is one plan at a time, and {second:?} is a second one"),
+    }
+}
+
+/// Flags and addresses of a command line that lacks what the plan has.
+pub(super) struct User {
+    command: Command,
+    /// Nothing where help is asked for.
+    matches: Option<ArgMatches>,
+}
+
+impl User {
+    pub(super) fn of(cli: &Command, command: For, argv: &[OsString]) -> User {
+        let matches = cli.clone().ignore_errors(true).try_get_matches_from(argv).ok();
+        let matches = matches.and_then(|mut matches| matches.remove_subcommand()).map(|(_, sub)| sub);
+        User { command: command.of(cli).clone(), matches }
+    }
+
+    /// Did the user give this flag?
+    pub(super) fn has(&self, flag: &str) -> bool {
+        let id =
+            self.command.get_arguments().find(|arg| arg.get_long() == Some(flag)).map(|arg| arg.get_id());
+        let source = id.zip(self.matches.as_ref()).and_then(|(id, all)| all.value_source(id.as_str()));
+        source == Some(ValueSource::CommandLine)
+    }
+
+    /// What the user gave for a flag.
+    pub(super) fn value(&self, flag: &str) -> Option<String> {
+        self.positional(flag).last().filter(|_| self.has(flag))
+    }
+
+    /// Did the user give a flag that says something else in the place of this one?
+    pub(super) fn has_instead_of(&self, flag: &str) -> bool {
+        let given = |flags: &[&str]| flags.iter().any(|flag| self.has(flag));
+        let instead = ALTERNATIVES.iter().any(|(one, other)| {
+            (one.contains(&flag) && given(other)) || (other.contains(&flag) && given(one))
+        });
+        instead || (flag == "targets" && !self.urls().is_empty())
+    }
+
+    /// Is it the plan's world that is asked, and not its target?
+    pub(super) fn wants_simulation(&self, command: For, plan: &PlanFile) -> bool {
+        match command {
+            For::Run => false,
+            For::Sim => true,
+            For::Knee | For::Compare => {
+                let given = ["simulate", "server", "scenario", "candidate-server"];
+                let is_nobody_asked = !plan.has_target() && self.urls().is_empty();
+                given.iter().any(|flag| self.has(flag)) || (is_nobody_asked && plan.has_section("world"))
+            }
+        }
+    }
+
+    /// Addresses beside the plan.
+    pub(super) fn urls(&self) -> Vec<String> {
+        let all = ["urls", "baseline", "candidate"].into_iter().flat_map(|id| self.positional(id));
+        all.filter(|url| !file::is_plan(url)).collect()
+    }
+
+    /// What stands at the place that clap calls `id`.
+    fn positional(&self, id: &str) -> impl Iterator<Item = String> {
+        let raw = self.matches.as_ref().and_then(|matches| matches.try_get_raw(id).ok().flatten());
+        raw.into_iter().flatten().map(|value| value.to_string_lossy().into_owned())
+    }
+}
