@@ -40,18 +40,19 @@ pub(crate) enum Way {
     Threads(u32),
 }
 
-/// Other people's tools, in the order of the tables, with the command that installs each.
+/// Other people's tools, in the order of the tables, with the command that installs each: the lab's files know where from
+/// and in which version.
 pub(crate) const PEERS: [(Tool, &str); 10] = [
-    (Tool::Wrk, "apt-get install wrk"),
-    (Tool::Wrk2, "build it: https://github.com/giltene/wrk2; its `wrk` as `wrk2` on the PATH"),
-    (Tool::Ab, "apt-get install apache2-utils"),
-    (Tool::H2load, "apt-get install nghttp2-client"),
-    (Tool::Hey, "go install github.com/rakyll/hey@v0.1.4"),
-    (Tool::Bombardier, "go install github.com/codesenberg/bombardier@v1.2.6"),
-    (Tool::Vegeta, "go install github.com/tsenart/vegeta/v12@v12.12.0"),
-    (Tool::Fortio, "go install fortio.org/fortio@v1.68.2"),
-    (Tool::K6, "go install go.k6.io/k6@v1.3.0"),
-    (Tool::Oha, "cargo install oha --locked"),
+    (Tool::Wrk, "unblink lab install wrk"),
+    (Tool::Wrk2, "unblink lab install wrk2"),
+    (Tool::Ab, "unblink lab install ab"),
+    (Tool::H2load, "unblink lab install h2load"),
+    (Tool::Hey, "unblink lab install hey"),
+    (Tool::Bombardier, "unblink lab install bombardier"),
+    (Tool::Vegeta, "unblink lab install vegeta"),
+    (Tool::Fortio, "unblink lab install fortio"),
+    (Tool::K6, "unblink lab install k6-constant-vus"),
+    (Tool::Oha, "unblink lab install oha"),
 ];
 
 /// unblink and the references.
@@ -106,7 +107,8 @@ pub(crate) struct Field {
     pub has_pacing: bool,
 }
 
-/// Looks for everybody: `unblink` where it is said to be, ours in this binary, peers on the PATH.
+/// Looks for everybody: `unblink` where it is said to be, ours in this binary, peers among what the lab
+/// installed or on the PATH.
 pub(crate) fn find(unblink: &Path) -> Result<Field> {
     let ours = std::env::current_exe()?;
     let own_version = version::of(Tool::Unblink(Way::Plain), unblink)?;
@@ -124,7 +126,7 @@ pub(crate) fn find(unblink: &Path) -> Result<Field> {
         has_pacing: version::says(unblink, &["run", "--help"])?.contains("--pacing"),
     };
     for (tool, install) in PEERS {
-        match on_path(&tool.name()) {
+        match installed(&tool.name()) {
             Some(program) if is_it(tool, &program)? => {
                 let version = version::of(tool, &program)?;
                 field.present.push(Generator { tool, program, version });
@@ -135,12 +137,32 @@ pub(crate) fn find(unblink: &Path) -> Result<Field> {
     Ok(field)
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+fn installed(name: &str) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let data = set("XDG_DATA_HOME").map(PathBuf::from);
+    let data = data.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/share")));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders =
+        data.map(|data| data.join("unblink/tools/bin")).into_iter().chain(std::env::split_paths(&path));
+    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 /// Debian has a game called bombardier; whoever else has a name of these is taken for what it is called.
 fn is_it(tool: Tool, program: &Path) -> Result<bool> {
     Ok(tool != Tool::Bombardier || version::says(program, &["--help"])?.contains("benchmarking"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lab_knows_how_to_install_every_peer() {
+        let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/lab/tools");
+        for (tool, install) in PEERS {
+            let definition = install.strip_prefix("unblink lab install ").expect("a command of the lab");
+            let text = std::fs::read_to_string(tools.join(format!("{definition}.toml"))).expect(definition);
+            assert!(text.contains(&format!("\nprogram = \"{}\"\n", tool.name())), "{definition}");
+        }
+    }
 }
