@@ -5,6 +5,7 @@ use crate::secrets;
 use anyhow::{Error, Result};
 use clap::error::{ContextKind, ContextValue};
 use std::fmt;
+use unblink_engine::preflight::PreflightError;
 
 /// A refusal that knows its fields, so that a plan is pointed at where it has them.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,23 @@ pub(crate) struct Refused {
     /// Which value of the field, where it has several.
     pub number: usize,
     message: String,
+}
+
+/// The target's doing: it was asked once and did not answer as expected.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {request}: {source}"
+)]
+pub(crate) struct PreflightFailed {
+    pub request: String,
+    pub source: PreflightError,
+}
+
+impl PreflightFailed {
+    /// What was asked, and what came of it.
+    pub(crate) fn what(&self) -> String {
+        format!("{}: {}", self.request, self.source)
+    }
 }
 
 /// What is wrong with these fields.

@@ -1,7 +1,7 @@
 //! Exit codes: 0 pass, 1 an objective missed or a regression, 2 usage, 3 run invalid or inconclusive, 130 interrupted.
 //! 130 comes before 1, and 1 before 3: a verdict is given where the run's own faults can't have decided it.
 
-use crate::run::preflight;
+use crate::errors::PreflightFailed;
 use unblink_artifact::document::{OnInconclusive, RunDocument, RunStatus, ValidityStatus, VerdictStatus};
 
 /// Everything is as it should be.
@@ -52,5 +52,5 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     if error.is::<NoVerdict>() {
         return INVALID;
     }
-    if error.is::<preflight::Failed>() { FAILED } else { USAGE }
+    if error.is::<PreflightFailed>() { FAILED } else { USAGE }
 }

@@ -27,6 +27,7 @@ mod precision;
 mod report;
 mod request;
 mod run;
+mod scenario;
 mod secrets;
 mod shape;
 mod signals;

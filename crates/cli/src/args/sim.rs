@@ -105,7 +105,7 @@ pub(crate) struct WorldArgs {
 
     /// A server of the lab by its name
     #[arg(long, value_name = "NAME", help_heading = "World", conflicts_with = "server",
-          value_parser = clap::builder::PossibleValuesParser::new(crate::sim::scenario::names()))]
+          value_parser = clap::builder::PossibleValuesParser::new(crate::scenario::names()))]
     pub scenario: Option<String>,
 
     /// How long the way to the server takes, in words [default: no time]

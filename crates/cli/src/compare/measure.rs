@@ -3,7 +3,7 @@
 use super::Measured;
 use super::side::{Ready, Source};
 use crate::args::compare::CompareArgs;
-use crate::run::preflight::Failed;
+use crate::errors::PreflightFailed;
 use crate::{exit, output, signals};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub(super) fn measure(
 /// there is none.
 fn of_side(side: Side, error: anyhow::Error) -> anyhow::Error {
     let said = format!("the {}: {}", side.name(), crate::explain_error(&error));
-    match (side, error.is::<Failed>()) {
+    match (side, error.is::<PreflightFailed>()) {
         (Side::Baseline, true) => exit::NoVerdict(said).into(),
         (Side::Candidate, true) => error.context(said),
         (_, false) => error.context(format!("the {}", side.name())),

@@ -166,7 +166,7 @@ impl TrialRunner for Runner {
         let (document, _) = match execute_watched(prepared, &folder, &self.interruptions, watched) {
             Ok(run) => run,
             Err(error) => {
-                let failed = error.downcast::<run::preflight::Failed>()?;
+                let failed = error.downcast::<crate::errors::PreflightFailed>()?;
                 output::note(format_args!("error: {failed}"));
                 let (code, why) = (RefusalCode::Preflight, Some(failed.what()));
                 self.refused = Some(KneeRefusal { code, rate_per_s: trial.rate.as_per_s(), why });

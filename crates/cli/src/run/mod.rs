@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let executed = execute(prepared, &folder, args.target.no_preflight, args.quiet, &interruptions);
     let (document, tally) = match executed {
         Ok(run) => run,
-        Err(error) => match error.downcast_ref::<preflight::Failed>() {
+        Err(error) => match error.downcast_ref::<crate::errors::PreflightFailed>() {
             Some(failed) => preflight::record(failed, header, &folder)?,
             None => return Err(error),
         },

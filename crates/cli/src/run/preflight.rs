@@ -1,5 +1,6 @@
 //! The request before the run: a target that does not answer it as expected is not measured, and has not passed.
 
+use crate::errors::PreflightFailed;
 use crate::{clock, output};
 use anyhow::Result;
 use std::path::Path;
@@ -10,7 +11,7 @@ use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
-use unblink_engine::preflight::{PreflightError, preflight};
+use unblink_engine::preflight::preflight;
 use unblink_report::format;
 
 /// Requests at the most: a long target file is not gone through twice.
@@ -20,23 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// For so long nothing is said of an answer that does not come.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// The target's doing: it was asked once and did not answer as expected.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {request}: {source}"
-)]
-pub(crate) struct Failed {
-    request: String,
-    source: PreflightError,
-}
-
-impl Failed {
-    /// What was asked, and what came of it.
-    pub(crate) fn what(&self) -> String {
-        format!("{}: {}", self.request, self.source)
-    }
-}
-
 /// Asks each target once.
 pub(crate) fn all(job: &Job, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
@@ -45,14 +29,18 @@ pub(crate) fn all(job: &Job, targets: &[Target]) -> Result<()> {
         let asked = || preflight(job, number, patience);
         told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
-            false => Failed { request, source }.into(),
+            false => PreflightFailed { request, source }.into(),
         })?;
     }
     Ok(())
 }
 
 /// The record of a run that did not begin, in `folder`: its objectives are missed, and the finding says why.
-pub(crate) fn record(failed: &Failed, mut header: RunHeader, folder: &Path) -> Result<(RunDocument, Tally)> {
+pub(crate) fn record(
+    failed: &PreflightFailed,
+    mut header: RunHeader,
+    folder: &Path,
+) -> Result<(RunDocument, Tally)> {
     output::note(format_args!("error: {failed}"));
     header.started_at = clock::now();
     let ending = Ending {

@@ -2,7 +2,6 @@
 
 mod bounds;
 pub(crate) mod client;
-pub(crate) mod scenario;
 pub(crate) mod server;
 mod words;
 
@@ -12,10 +11,10 @@ use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
 use crate::errors::refuse;
 use crate::folder::Folder;
+use crate::scenario::{self, Scenario};
 use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
 use anyhow::Result;
 use client::Client;
-use scenario::Scenario;
 use std::ops::ControlFlow;
 use std::path::Path;
 use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
