@@ -39,7 +39,8 @@ fn a_queue_without_end_queues_and_recovers_when_theory_says() {
     let found = under_stress(saturation(), 60, 20);
     assert_eq!(found.mode, Mode::Queues, "{found:?}");
     let broken = found.broken.expect("broken");
-    assert!((450.0..=600.0).contains(&broken.per_s), "{broken:?}");
+    // With Poisson arrivals the queue begins somewhat below the capacity.
+    assert!((400.0..=600.0).contains(&broken.per_s), "{broken:?}");
     assert!((480.0..=520.0).contains(&found.delivered_best_per_s), "{found:?}");
     let (found, exact) = (recovery_s(&found).expect("recovered"), saturation_recovery_s(500.0));
     // It counts from the rate that broke it, which is not just μ.

@@ -46,9 +46,13 @@ impl Location {
         let of_number = |n: u32| if n == 1 { ".damaged".to_string() } else { format!(".damaged-{n}") };
         let aside = (1..).map(of_number).find(|suffix| !with(suffix).exists()).unwrap_or_default();
         std::fs::rename(path, with(&aside))?;
-        // What SQLite keeps beside it belongs to it, and would be taken for the new one's.
-        for beside in ["-wal", "-shm"].iter().filter(|beside| with(beside).exists()) {
-            std::fs::rename(with(beside), with(&format!("{aside}{beside}")))?;
+        // What SQLite keeps beside it belongs to it, and would be taken for the new one's. It may take it away itself,
+        // while a connection is still being closed.
+        for beside in ["-wal", "-shm"] {
+            match std::fs::rename(with(beside), with(&format!("{aside}{beside}"))) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
         Ok(with(&aside))
     }
