@@ -102,7 +102,9 @@ fn recovery_is_that_of_the_very_run() {
         let found = recovery_s(&judged(&recorded, None));
         off.push(found - exact);
     }
-    eprintln!("{off:?}");
+    // A burst of arrivals soon after may put it off.
+    off.sort_by(f64::total_cmp);
+    assert!(off[0] >= -0.15 && off[off.len() / 2] <= 0.15 && off[off.len() - 1] <= 1.0, "{off:?}");
 }
 
 #[test]

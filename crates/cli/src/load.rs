@@ -93,7 +93,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::TooLong { .. } => &["duration"],
             PlanError::TimeoutZero | PlanError::TimeoutTooLong(_) => &["timeout"],
             PlanError::NoUsers | PlanError::TooManyUsers(_) => &["closed"],
-            PlanError::LimitZero => &["requests"],
+            PlanError::LimitZero | PlanError::LimitTooHigh(_) => &["requests"],
             PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
             PlanError::NoOperations => &[],
             PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],

@@ -171,7 +171,7 @@ fn auto_keeps_to_its_limit() {
 /// Requests in turn do not fall in step with the threads, open or closed: each connection carries both.
 #[test]
 fn every_thread_sends_every_request() {
-    for load in [&["-R", "400"][..], &["--closed", "2"]] {
+    for load in [&["-R", "400"][..], &["-R", "400", "--arrivals", "poisson"], &["--closed", "2"]] {
         let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
         let targets = place.file("both.txt", format!("GET {0}one\nGET {0}two\n", server.url()));
         let targets = targets.to_str().expect("UTF-8");

@@ -29,7 +29,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
     let mut cursor = Cursor::new(schedule, 0, 1);
     let mut all = Vec::new();
     while let Some((index, offset)) = cursor.next(schedule) {
-        let operation = (schedule.turn(index) % OPERATIONS as u64) as u32;
+        let operation = schedule.operation(index, OPERATIONS as u64);
         let arrival = Arrival::single(index, operation, Instant(offset.0));
         let waits = if random.below(4) == 0 { random.below(3 * MILLISECOND_NS) } else { 0 };
         let sent = arrival.intended + Nanos(waits + random.below(2_000));

@@ -363,22 +363,40 @@ fn shares_on_clocks_that_differ_are_still_poisson() {
     assert!((variance / mean - 1.0).abs() < 4.0 * sigma, "{}", variance / mean);
 }
 
-/// Operations in turn are as often as they should be for each share, and in each second, also of Poisson arrivals.
+/// Operations in turn are as often as they should be for each share of Poisson arrivals, from the first second on.
 #[test]
 fn operations_in_turn_are_alike_for_each_share_of_poisson_arrivals() {
     let hold = [Phase::hold(Rate::per_second(2_000), Nanos::from_secs(60))];
     let schedule = Schedule::new(&hold, Process::Poisson { seed: 8 }, u64::MAX);
-    for (of, operations) in [(1, 2), (2, 2), (2, 5), (8, 4)] {
+    for (of, operations) in [(1, 2), (2, 2), (2, 5), (8, 4), (4, 4)] {
         for first in 0..of {
             let mut cursor = Cursor::of_share(&schedule, Share { first, of });
-            let mut counts = vec![0u64; operations as usize];
-            while let Some((index, _)) = cursor.next(&schedule) {
-                counts[(schedule.turn(index) % operations) as usize] += 1;
+            let mut counts = vec![vec![0u64; operations as usize]; 2];
+            while let Some((index, at)) = cursor.next(&schedule) {
+                let operation = schedule.operation(index, operations) as usize;
+                counts[0][operation] += u64::from(at < Nanos::from_secs(1));
+                counts[1][operation] += 1;
             }
-            let all = counts.iter().sum::<u64>() as f64;
-            let (mean, sd) = (all / operations as f64, (all / operations as f64).sqrt());
-            let far = counts.iter().map(|&n| (n as f64 - mean).abs()).fold(0.0, f64::max);
-            assert!(far < 4.0 * sd, "{first} of {of}, {operations}: {counts:?}");
+            for counts in counts {
+                let all = counts.iter().sum::<u64>() as f64;
+                let (mean, sd) = (all / operations as f64, (all / operations as f64).sqrt());
+                let far = counts.iter().map(|&n| (n as f64 - mean).abs()).fold(0.0, f64::max);
+                assert!(far < 4.0 * sd, "{first} of {of}, {operations}: {counts:?}");
+            }
         }
     }
+}
+
+/// A list that is longer than there are streams is gone through as a whole, evenly.
+#[test]
+fn a_long_list_is_gone_through() {
+    let hold = [Phase::hold(Rate::per_second(10_000), Nanos::from_secs(10))];
+    let schedule = Schedule::new(&hold, Process::Poisson { seed: 1 }, 100_000);
+    let mut counts = vec![0u32; 10_000];
+    let mut cursor = Cursor::new(&schedule, 0, 1);
+    while let Some((index, _)) = cursor.next(&schedule) {
+        counts[schedule.operation(index, 10_000) as usize] += 1;
+    }
+    // Ten of each, as often as the streams overlap: fewer than by chance are left out.
+    assert!(counts.iter().all(|&n| n > 0 && n < 30), "{:?}", counts.iter().max());
 }

@@ -105,7 +105,7 @@ impl Arrivals {
                 *next = left.next();
                 let operation = in_turn(match process {
                     Process::Even => index,
-                    Process::Poisson { .. } => index % STREAMS + index / STREAMS,
+                    Process::Poisson { .. } => index % STREAMS * operations / STREAMS + index / STREAMS,
                 });
                 Some(Due { index, operation, intended, begins: false })
             }
@@ -123,7 +123,12 @@ impl Arrivals {
                     first.remove();
                 }
                 *measured_left -= u64::from(intended >= self.measured_from);
-                Some(Due { index: step * *users + user, operation: in_turn(user + step), intended, begins })
+                Some(Due {
+                    index: step * *users + user,
+                    operation: in_turn(user * operations / *users + step),
+                    intended,
+                    begins,
+                })
             }
         }
     }

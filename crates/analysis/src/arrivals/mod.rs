@@ -80,16 +80,19 @@ impl ArrivalProcess {
         let blocks = arrivals.chunk_by(|a, b| a.block == b.block);
         let whole = blocks.filter(|block| block.len() >= BLOCK_ARRIVALS as usize);
         let runs: Vec<&[SampledArrival]> = whole.map(|block| &block[..BLOCK_ARRIVALS as usize]).collect();
-        let test = |at: fn(&SampledArrival) -> Instant, tolerance| match claimed {
+        let test = |at: fn(&SampledArrival) -> Option<Instant>, tolerance| match claimed {
             ClaimedProcess::Even => None,
             ClaimedProcess::Poisson => test_gaps(&runs, at, tolerance, shape),
         };
         let line = || arrivals.iter().filter_map(|arrival| off_the_line(arrival, shape)).max();
         Some(ArrivalProcess {
             claimed,
-            arrivals: arrivals.len() as u64,
+            arrivals: match claimed {
+                ClaimedProcess::Poisson if !runs.is_empty() => runs.iter().map(|run| run.len() as u64).sum(),
+                _ => arrivals.len() as u64,
+            },
             intended: TimesTest {
-                gaps: test(|arrival| arrival.intended, Nanos::ZERO),
+                gaps: test(|arrival| Some(arrival.intended), Nanos::ZERO),
                 deviation_max: if claimed == ClaimedProcess::Even { line() } else { None },
             },
             sent: TimesTest {
@@ -129,15 +132,16 @@ impl GapsTest {
 
 fn test_gaps(
     runs: &[&[SampledArrival]],
-    at: fn(&SampledArrival) -> Instant,
+    at: fn(&SampledArrival) -> Option<Instant>,
     tolerance: Nanos,
     shape: &Shape,
 ) -> Option<GapsTest> {
     // (gap in expected arrivals, tolerance in expected arrivals)
     let (mut gaps, mut neighbours) = (Vec::new(), Vec::new());
-    for run in runs {
+    // Beside an arrival that has no such time there is no gap.
+    for run in runs.iter().flat_map(|run| run.split(|arrival| at(arrival).is_none())) {
         // Several workers' arrivals may overtake each other on their way out.
-        let mut times: Vec<u64> = run.iter().map(|arrival| at(arrival).0).collect();
+        let mut times: Vec<u64> = run.iter().filter_map(|arrival| Some(at(arrival)?.0)).collect();
         times.sort_unstable();
         let first = gaps.len();
         for pair in times.windows(2) {

@@ -58,9 +58,10 @@ pub(super) struct IntervalLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeline: Option<MomentsLine>,
     slowest: Vec<SlowLine>,
-    /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns.
+    /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns; without a lag where it was never
+    /// sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    arrivals: Vec<(u64, u64, u64, u64)>,
+    arrivals: Vec<(u64, u64, u64, Option<u64>)>,
     /// Of every how many blocks of them one is kept; 0 where nothing was left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     arrivals_spacing: u64,
@@ -301,7 +302,7 @@ impl IntervalLine {
         interval.bank.sample = ArrivalSample::default();
         for &(block, index, intended_ns, lag_ns) in &self.arrivals {
             let intended = Instant(intended_ns);
-            let sent = intended + Nanos(lag_ns);
+            let sent = lag_ns.map(|lag| intended + Nanos(lag));
             interval.bank.sample.push(SampledArrival { block, index, intended, sent });
         }
         interval.bank.sample.thin_to(self.arrivals_spacing);
@@ -314,9 +315,9 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, u64) {
+fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, Option<u64>) {
     let SampledArrival { block, index, intended, sent } = *arrival;
-    (block, index, intended.0, sent.since(intended).0)
+    (block, index, intended.0, sent.map(|sent| sent.since(intended).0))
 }
 
 impl OutcomesLine {

@@ -240,7 +240,12 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.counters.lag.generator_ns += lag;
             if let Some(block) = blocks.block_of(intended) {
                 let intended = Instant(intended.0);
-                bank.sample.push(SampledArrival { block, index: k, intended, sent: intended + Nanos(lag) });
+                bank.sample.push(SampledArrival {
+                    block,
+                    index: k,
+                    intended,
+                    sent: Some(intended + Nanos(lag)),
+                });
             }
         } else {
             bank.counters.warmup.due += 1;

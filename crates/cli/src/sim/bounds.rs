@@ -3,13 +3,15 @@
 use crate::errors::refuse;
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::Process;
+use unblink_core::schedule::{Process, STREAMS};
 use unblink_core::sim::{ClientSpec, Pacing, Return, ServerSpec, Service, UsersSpec, WorldSpec};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
 /// Events at the most: about an hour of one processor.
 const EVENTS_MAX: f64 = 1e10;
+/// Workers that each have a Poisson schedule of their own: its 1,024 streams take a tenth of a megabyte.
+const POISSON_LANES_MAX: u32 = 5_000;
 /// A request is due, reaches the server, and is answered.
 const EVENTS_PER_REQUEST: f64 = 3.0;
 
@@ -42,6 +44,13 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         Some(ClientSpec::Users(users)) => attempts(users, world, plan.spec().timeout),
         _ => 1.0,
     };
+    if dealing(plan, client).is_some_and(|workers| workers > POISSON_LANES_MAX) {
+        refuse!(
+            ["client", "arrivals"],
+            "Poisson arrivals are dealt out to {POISSON_LANES_MAX} workers at the most: give --client fewer \
+             connections, or --arrivals even"
+        );
+    }
     let requests = requests.min(most);
     let events =
         requests * attempts * EVENTS_PER_REQUEST + draws(plan, client, requests) + windows(world, length);
@@ -120,18 +129,22 @@ fn typical(server: &ServerSpec) -> Nanos {
     }
 }
 
-/// Each of the workers that deal a Poisson schedule out draws all of it.
-fn draws(plan: &Plan, client: Option<&ClientSpec>, requests: f64) -> f64 {
+/// The workers to whom a Poisson schedule is dealt out, one by one: each draws all of it.
+fn dealing(plan: &Plan, client: Option<&ClientSpec>) -> Option<u32> {
     let is_poisson = matches!(plan.spec().load, LoadSpec::Open { process: Process::Poisson { .. }, .. });
     match client {
-        Some(ClientSpec::Tool(tool))
-            if is_poisson && matches!(tool.pacing, Pacing::StaticLocal | Pacing::DynamicLocal) =>
-        {
-            let workers = f64::from(tool.workers.unwrap_or(1));
-            workers * (requests + workers * (1.0 + f64::from(tool.burst)))
+        Some(ClientSpec::Tool(tool)) if matches!(tool.pacing, Pacing::StaticLocal | Pacing::DynamicLocal) => {
+            is_poisson.then(|| tool.workers.unwrap_or(1))
         }
-        _ => 0.0,
+        _ => None,
     }
+}
+
+/// Draws of all of them.
+fn draws(plan: &Plan, client: Option<&ClientSpec>, requests: f64) -> f64 {
+    let (Some(workers), Some(ClientSpec::Tool(tool))) = (dealing(plan, client), client) else { return 0.0 };
+    let workers = f64::from(workers);
+    workers * (requests + workers * (1.0 + f64::from(tool.burst)) + STREAMS as f64)
 }
 
 /// Pauses at random times that have to be drawn.

@@ -264,7 +264,7 @@ impl Simulation {
         (self.plan, self.header.load.summary)
     }
 
-    /// Intended times after the schedule's zero, by number; nothing of a closed load.
+    /// Intended times after the schedule's zero, in order; nothing of a closed load.
     pub(crate) fn intended(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.plan.schedule().into_iter().flat_map(|schedule| {
             let mut cursor = Cursor::new(schedule, 0, 1);

@@ -75,7 +75,7 @@ pub struct ClosedShare {
     pub limit: u64,
     /// Which users are this worker's: those whose number is `first` (mod `of`).
     pub share: Share,
-    /// Each user asks for so many operations in turn, user u from operation u on.
+    /// Each user asks for so many operations in turn; the users begin at places that are spread over them.
     pub operations: usize,
 }
 
@@ -104,6 +104,14 @@ impl Closed {
     }
 }
 
+impl Closed {
+    /// What a user asks for next. Were all to begin with neighbours, a long list would be walked in step.
+    fn operation(&self, user: u64, step: u32) -> u32 {
+        let begins_with = user * self.operations / self.beginners.users.max(1);
+        ((begins_with + u64::from(step)) % self.operations) as u32
+    }
+}
+
 impl Load for Closed {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some(intended) = self.next_due().filter(|&next| next <= now) {
@@ -117,7 +125,7 @@ impl Load for Closed {
             let arrival = Arrival {
                 index: u64::from(step) * self.beginners.users + user,
                 key: Key { load: 0, unit: user, step },
-                operation: ((user + u64::from(step)) % self.operations) as u32,
+                operation: self.operation(user, step),
                 intended,
                 begins,
             };

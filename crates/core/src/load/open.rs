@@ -52,7 +52,7 @@ impl Open {
     }
 
     fn arrival(&self, index: u64, offset: Nanos) -> Arrival {
-        let operation = (self.schedule.turn(index) % self.operations) as u32;
+        let operation = self.schedule.operation(index, self.operations);
         Arrival::single(index, operation, self.start + offset)
     }
 }

@@ -1,9 +1,9 @@
 //! What a plan must be like.
 
-use super::{PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
 use crate::dispatch::Pool;
 use crate::record::RECORDABLE_MAX;
-use crate::schedule::{Phase, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds};
+use crate::schedule::{Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds};
 use crate::time::Nanos;
 
 /// Longest part before the measured one.
@@ -55,6 +55,15 @@ pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(
             Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap.as_per_s() })
         }
         None => Ok(()),
+    }
+}
+
+pub(super) fn check_limit(process: Process, limit: Option<u64>) -> Result<(), PlanError> {
+    match (process, limit) {
+        (Process::Poisson { .. }, Some(limit)) if limit > LIMIT_POISSON_MAX => {
+            Err(PlanError::LimitTooHigh(limit))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a plan can't be.
 
-use super::{THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, THREADS_MAX, USERS_MAX};
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
 
@@ -51,6 +51,11 @@ pub enum PlanError {
     /// No arrival asked for.
     #[error("0 requests: nothing would be sent")]
     LimitZero,
+    /// More Poisson arrivals than are drawn before the start to find where they end.
+    #[error(
+        "{0} requests of a Poisson load are more than can be counted beforehand, {LIMIT_POISSON_MAX}: give a duration instead (-d), or --arrivals even"
+    )]
+    LimitTooHigh(u64),
     /// No worker.
     #[error("0 threads can't send anything")]
     NoThreads,

@@ -11,7 +11,7 @@ use crate::record::SampleBlocks;
 use crate::schedule::{HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_common, check_length, check_phases, check_users};
+use check::{check_common, check_length, check_limit, check_phases, check_users};
 use std::sync::Arc;
 
 /// Users of a closed population who don't think begin spread over this time.
@@ -19,6 +19,9 @@ const RAMP_UP_WITHOUT_THINKING: Nanos = Nanos::from_millis(100);
 
 /// Operations whose response times are kept apart; the rest of a long target list shares the last place.
 pub const OPERATIONS_APART_MAX: usize = 32;
+
+/// Requests of a limited Poisson load at the most: all are drawn once before the start, a hundred million in about a second.
+pub const LIMIT_POISSON_MAX: u64 = 100_000_000;
 
 /// Users of a closed population at the most.
 pub const USERS_MAX: u32 = 1_000_000;
@@ -104,6 +107,7 @@ impl Plan {
         let schedule = match &spec.load {
             LoadSpec::Open { phases, process } => {
                 check_phases(phases, &spec)?;
+                check_limit(*process, spec.limit)?;
                 Some(Arc::new(place(phases, *process, spec.warmup, spec.limit)))
             }
             LoadSpec::Closed { users, think, ramp_up, duration } => {

@@ -41,6 +41,8 @@ pub struct Recorder {
     timeout: Nanos,
     last_ok: Option<Instant>,
     blocks: Option<SampleBlocks>,
+    /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
+    unsent_blocks: Option<SampleBlocks>,
     pub(super) absences: Absences,
 }
 
@@ -55,6 +57,7 @@ impl Recorder {
             timeout,
             last_ok: None,
             blocks: None,
+            unsent_blocks: None,
             absences: Absences::default(),
         }
     }
@@ -69,6 +72,7 @@ impl Recorder {
 
     /// Keeps the measured arrivals of `blocks`; without blocks (a closed load has no process) none.
     pub fn sample_arrivals(&mut self, blocks: Option<SampleBlocks>) {
+        self.unsent_blocks = blocks.clone();
         self.blocks = blocks;
     }
 
@@ -149,7 +153,7 @@ impl Recorder {
             return;
         }
         if let Some(blocks) = &mut self.blocks {
-            self.bank.sample.note(blocks, &flight.arrival, sent, self.start);
+            self.bank.sample.note(blocks, &flight.arrival, Some(sent), self.start);
         }
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
@@ -325,6 +329,12 @@ impl Recorder {
     }
 
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+        if flight.sent.is_none()
+            && self.is_measured(&flight.arrival)
+            && let Some(blocks) = &mut self.unsent_blocks
+        {
+            self.bank.sample.note(blocks, &flight.arrival, None, self.start);
+        }
         self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
     }
 

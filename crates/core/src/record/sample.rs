@@ -35,8 +35,8 @@ pub struct SampledArrival {
     pub index: u64,
     /// When it should have started.
     pub intended: Instant,
-    /// When it was sent.
-    pub sent: Instant,
+    /// When it was sent; `None` if it never was.
+    pub sent: Option<Instant>,
 }
 
 /// Where the blocks lie.
@@ -122,12 +122,13 @@ impl ArrivalSample {
         self.spacing
     }
 
-    /// Takes note of an arrival that goes out at `sent`, if it lies in one of `blocks`. Allocates nothing.
+    /// Takes note of an arrival that goes out at `sent`, or has ended without, if it lies in one of `blocks`. Allocates
+    /// nothing.
     pub(crate) fn note(
         &mut self,
         blocks: &mut SampleBlocks,
         arrival: &Arrival,
-        sent: Instant,
+        sent: Option<Instant>,
         zero: Instant,
     ) {
         let intended = arrival.intended.since(zero);
@@ -136,7 +137,7 @@ impl ArrivalSample {
             self.thin_to(2 * self.spacing);
         }
         if block.is_multiple_of(self.spacing) && self.kept.len() < BANK_ARRIVALS_MAX {
-            let sent = Instant(sent.since(zero).0);
+            let sent = sent.map(|sent| Instant(sent.since(zero).0));
             self.kept.push(SampledArrival {
                 block,
                 index: arrival.index,
@@ -194,7 +195,7 @@ impl ArrivalSample {
 
     /// The longest time that a sampled arrival was sent after it was due.
     pub fn lag_max(&self) -> Option<Nanos> {
-        self.kept.iter().map(|arrival| arrival.sent.since(arrival.intended)).max()
+        self.kept.iter().filter_map(|arrival| Some(arrival.sent?.since(arrival.intended))).max()
     }
 }
 
@@ -232,7 +233,7 @@ mod tests {
                 }
                 let arrival = Arrival::single(index, 0, ZERO + offset);
                 if let Some((_, bank)) = interval.last_mut() {
-                    bank.note(&mut blocks, &arrival, ZERO + offset + Nanos(index % 7), ZERO);
+                    bank.note(&mut blocks, &arrival, Some(ZERO + offset + Nanos(index % 7)), ZERO);
                 }
             }
         }

@@ -158,7 +158,7 @@ impl Lane {
     }
 
     fn arrival(&self, index: u64, intended: Instant) -> Arrival {
-        Arrival::single(index, (self.schedule.turn(index) % self.operations) as u32, intended)
+        Arrival::single(index, self.schedule.operation(index, self.operations), intended)
     }
 
     /// What has fallen due by `now` and was not sent: only where it is queued.
