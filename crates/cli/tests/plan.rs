@@ -66,7 +66,9 @@ fn a_variable_that_is_not_set_is_named() {
 #[test]
 fn what_is_shown_holds_no_secret_and_is_a_plan() {
     let place = Place::new();
-    let plan = format!("{PLAN}[request]\nheader = [\"Authorization: Basic czNjcmV0\", \"X: ${{A}}\"]\n");
+    let plan = format!(
+        "{PLAN}[request]\nheader = [\"Authorization: Basic czNjcmV0\", \"X: ${{A}}\"]\nexpect = \"contains=s3cretly\"\n"
+    );
     place.file("plan.toml", plan);
     let shown =
         finish(place.command(&["plan", "show", "plan.toml"]).env("CART_TOKEN", "s3cret").env("A", "s3cret"));
@@ -303,6 +305,32 @@ fn errors_point_into_the_file() {
     place.file("good.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\n");
     let own = place.call(&["run", "good.toml", "--think", "1s"]);
     assert!(own.code() == Some(2) && !own.stderr.contains("good.toml"), "{own:?}");
+}
+
+/// A flag's value may be the plan's own name, and only the plan is taken away.
+#[test]
+fn the_plan_is_told_from_the_values_of_flags() {
+    let place = Place::new();
+    place.file("p.toml", "target = \"http://127.0.0.1:9/\"\n[load]\nrate = 5\nduration = \"200ms\"\n[world]\nserver = \"service=1ms\"\n");
+    for args in [["run", "--body-file", "p.toml", "p.toml"], ["run", "p.toml", "--body-file", "p.toml"]] {
+        let said = place.call(&[&args[..], &["--no-preflight", "--json"]].concat()).run();
+        assert_eq!(said.arrivals("scheduled"), 1, "{args:?}");
+    }
+    for second in ["p.toml", "other.toml", "http://127.0.0.1:9/"] {
+        place.call(&["sim", "p.toml", second]).refused(&["p.toml", "beside it"]);
+    }
+    place.call(&["run", "p.toml", "p.toml"]).refused(&["one plan at a time"]);
+}
+
+/// A flag that means nothing beside the plan's load is refused for what it is.
+#[test]
+fn a_flag_of_another_kind_of_load_leaves_the_plans_load() {
+    let place = Place::new();
+    place.file("open.toml", "[load]\nrate = 5\nduration = \"1s\"\n[world]\nserver = \"service=1ms\"\n");
+    place.call(&["sim", "open.toml", "--think", "1s"]).refused(&["--think is for users who wait"]);
+    place.file("closed.toml", "[load]\nclosed = 4\nduration = \"1s\"\n[world]\nserver = \"service=1ms\"\n");
+    let said = place.call(&["sim", "closed.toml", "--arrivals", "poisson"]);
+    assert!(said.code() == Some(2) && !said.stderr.contains("how much load"), "{said:?}");
 }
 
 /// YAML has three spellings of true.

@@ -35,7 +35,7 @@ use user::User;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {
-    let mut argv: Vec<OsString> = std::env::args_os().collect();
+    let argv: Vec<OsString> = std::env::args_os().collect();
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
         return Ok(crate::parse(short::command(), argv));
     };
@@ -43,8 +43,7 @@ pub(crate) fn command_line() -> Result<Cli> {
         return Err(file::no_plan(&name));
     }
     let plan = file::read(Path::new(&name))?;
-    let place = argv.iter().skip(2).position(|arg| *arg == *name).context("the plan is an argument")?;
-    argv.remove(place + 2);
+    let argv = user::without_plan(&Cli::command(), &argv, &name)?;
     let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv))?;
     // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is
     // there once.

@@ -2,20 +2,25 @@
 
 use super::fields::For;
 use super::file::{self, PlanFile};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 
-/// Flags of which those on the one side make those on the other pointless.
-const ALTERNATIVES: [(&[&str], &[&str]); 7] = [
+/// Any flag on the left, given, takes the place of the plan's fields on the right.
+const INSTEAD: [(&[&str], &[&str]); 12] = [
     (&["output"], &["resume"]),
-    (&["rate", "arrivals"], &["closed", "think", "ramp-up"]),
+    (&["resume"], &["output"]),
+    (&["rate"], &["closed", "think", "ramp-up"]),
+    (&["closed"], &["rate", "arrivals", "precision", "precision-of", "max-duration"]),
     (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
-    (&["closed"], &["precision", "precision-of", "max-duration"]),
+    (&["precision", "precision-of", "max-duration"], &["duration", "requests", "closed"]),
     (&["body"], &["body-file"]),
+    (&["body-file"], &["body"]),
     (&["connect-to"], &["unix-socket"]),
+    (&["unix-socket"], &["connect-to"]),
     (&["server"], &["scenario"]),
+    (&["scenario"], &["server"]),
 ];
 
 /// The plan among the positional arguments of a command line that may be incomplete without it, and the command.
@@ -41,6 +46,15 @@ pub(super) fn plan_among(cli: &Command, argv: &[OsString]) -> Result<Option<(For
         [plan] => Ok(Some((command, plan.clone()))),
         [_, second, ..] => bail!("there is one plan at a time, and {second:?} is a second one"),
     }
+}
+
+/// The command line without the plan called `name`. A flag's value may be the same text: without the right one of them no
+/// plan is left.
+pub(super) fn without_plan(cli: &Command, argv: &[OsString], name: &str) -> Result<Vec<OsString>> {
+    let same = (2..argv.len()).filter(|&place| argv[place] == *name);
+    let mut left = same.map(|place| [&argv[..place], &argv[place + 1..]].concat());
+    let is_left = |argv: &Vec<OsString>| plan_among(cli, argv).is_ok_and(|plan| plan.is_none());
+    left.find(is_left).with_context(|| format!("{name:?} is a plan, and nothing else may stand beside it"))
 }
 
 /// Flags and addresses of a command line that lacks what the plan has.
@@ -73,9 +87,7 @@ impl User {
     /// Did the user give a flag that says something else in the place of this one?
     pub(super) fn has_instead_of(&self, flag: &str) -> bool {
         let given = |flags: &[&str]| flags.iter().any(|flag| self.has(flag));
-        let instead = ALTERNATIVES.iter().any(|(one, other)| {
-            (one.contains(&flag) && given(other)) || (other.contains(&flag) && given(one))
-        });
+        let instead = INSTEAD.iter().any(|(flags, fields)| fields.contains(&flag) && given(flags));
         instead || (flag == "targets" && !self.urls().is_empty())
     }
 

@@ -128,6 +128,7 @@ pub(crate) fn shown(name: &str, text: &Text) -> String {
         "body" => secrets::MASK.to_string(),
         TARGET | CANDIDATE | "url" => secrets::mask_url(raw),
         "slo" | "abort-on" => secrets::mask_objective(raw),
+        "expect" => secrets::mask_expectation(raw),
         _ => raw.clone(),
     }
 }
