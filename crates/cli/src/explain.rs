@@ -281,15 +281,15 @@ impl Watch for Watching<'_> {
     fn see(&mut self, at: Instant, sight: Sight) {
         let mut exact = self.0.borrow_mut();
         match sight {
-            Sight::Action(Action::Send { conn, arrival, .. }) => {
-                let place = conn.slot as usize;
+            Sight::Action(Action::Send { flight, arrival, .. }) => {
+                let place = flight.slot as usize;
                 if exact.carried.len() <= place {
                     exact.carried.resize(place + 1, u64::MAX);
                 }
                 exact.carried[place] = arrival;
             }
-            Sight::Turn(Event::Answered(conn, answer)) if answer.failure.is_none() => {
-                let arrival = exact.carried.get(conn.slot as usize).copied().unwrap_or(u64::MAX);
+            Sight::Turn(Event::Answered(flight, answer)) if answer.failure.is_none() => {
+                let arrival = exact.carried.get(flight.slot as usize).copied().unwrap_or(u64::MAX);
                 let intended = usize::try_from(arrival).ok().and_then(|k| exact.intended.get(k).copied());
                 if let Some(intended) = intended.filter(|&intended| intended >= exact.from) {
                     exact.response_ns.push(at.since(intended).0);

@@ -68,18 +68,18 @@ impl Rig {
         self.dispatch.handle(now, event, &mut self.actions, &mut self.recorder);
         let actions = std::mem::take(&mut self.actions);
         for action in &actions {
-            if let Action::Send { conn, .. } = action {
-                self.dispatch.handle(now, Event::Sent(*conn), &mut self.actions, &mut self.recorder);
+            if let Action::Send { flight, .. } = action {
+                self.dispatch.handle(now, Event::Sent(*flight), &mut self.actions, &mut self.recorder);
             }
         }
         actions
     }
 
     fn answer(&mut self, us: u64, sent: &Actions) -> Actions {
-        let Some(Action::Send { conn, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
+        let Some(Action::Send { flight, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
         let first_byte = START + Nanos::from_micros(us);
         let answer = Answer { failure: None, status: 200, first_byte, reusable: true };
-        self.at(us, Event::Answered(*conn, answer))
+        self.at(us, Event::Answered(*flight, answer))
     }
 
     /// (waited for the pool, waited for a connection to open, generator late), in µs.

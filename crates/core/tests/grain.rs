@@ -50,8 +50,8 @@ fn arrivals_leave_at_multiples_of_the_grain() {
         let mut actions = Actions::new();
         dispatch.handle(us(at), Event::Tick, &mut actions, &mut recorder);
         for i in 0..actions.len() {
-            let Action::Send { conn, .. } = actions[i] else { panic!("{actions:?}") };
-            dispatch.handle(us(at), Event::Sent(conn), &mut Actions::new(), &mut recorder);
+            let Action::Send { flight, .. } = actions[i] else { panic!("{actions:?}") };
+            dispatch.handle(us(at), Event::Sent(flight), &mut Actions::new(), &mut recorder);
         }
         sends.push(actions.len());
         let next = if at < 1_000 { us(1_000) } else { us(2_000) };

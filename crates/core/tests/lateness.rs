@@ -1,6 +1,8 @@
 //! What has taken longer than the timeout is timed out, whatever else befalls it before anyone looks.
 
-use unblink_core::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, Pool};
+use unblink_core::dispatch::{
+    Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Pool,
+};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Open;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -14,6 +16,7 @@ const TIMEOUT: Nanos = Nanos::from_secs(1);
 struct Rig {
     dispatch: Dispatch<Open>,
     recorder: Recorder,
+    sent: Vec<FlightId>,
 }
 
 impl Rig {
@@ -36,7 +39,7 @@ impl Rig {
         recorder.begin(START, Nanos::ZERO, plan.load_length());
         let mut dispatch = Dispatch::new(plan.policy(0));
         dispatch.start(plan.open_load(START, 0).unwrap());
-        Rig { dispatch, recorder }
+        Rig { dispatch, recorder, sent: vec![] }
     }
 
     /// Feeds an event `ms` after the start; sends are confirmed at once.
@@ -44,8 +47,9 @@ impl Rig {
         let (now, mut actions) = (START + Nanos::from_millis(ms), Actions::new());
         self.dispatch.handle(now, event, &mut actions, &mut self.recorder);
         for i in 0..actions.len() {
-            if let Action::Send { conn, .. } = actions[i] {
-                self.dispatch.handle(now, Event::Sent(conn), &mut actions, &mut self.recorder);
+            if let Action::Send { flight, .. } = actions[i] {
+                self.sent.push(flight);
+                self.dispatch.handle(now, Event::Sent(flight), &mut actions, &mut self.recorder);
             }
         }
         actions
@@ -125,7 +129,7 @@ fn a_second_send_that_never_comes_is_not_counted() {
     let opened = rig.connect();
     let first_byte = START + Nanos::from_millis(110);
     let answer = Answer { failure: None, status: 200, first_byte, reusable: true };
-    rig.at(110, Event::Answered(opened[0], answer));
+    rig.at(110, Event::Answered(rig.sent[0], answer));
     // Arrival 1 went out on the connection that had answered, which is reset; no other one can be had.
     rig.at(120, Event::Closed(opened[0], RESET));
     rig.at(2_100, Event::Tick);

@@ -1,7 +1,8 @@
 //! When connections are opened, and whose doing it is when there are too few.
 
+use std::collections::HashMap;
 use unblink_core::dispatch::{
-    Action, Actions, ConnId, ConnectTimes, Dispatch, Event, OPENS_PER_TICK_MAX, Policy, Pool,
+    Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
 use unblink_core::load::{Closed, ClosedShare};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -20,6 +21,7 @@ struct Worker {
     dispatch: Dispatch<Closed>,
     recorder: Recorder,
     actions: Actions,
+    carried: HashMap<ConnId, FlightId>,
 }
 
 impl Worker {
@@ -28,6 +30,7 @@ impl Worker {
             pool: Pool::Auto { max: 10_000 },
             timeout: TIMEOUT,
             drain: TIMEOUT,
+            room: Room::SINGLE,
             idempotent: vec![true],
             grain: None,
         };
@@ -45,15 +48,16 @@ impl Worker {
         }));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
-        Worker { dispatch, recorder, actions: Actions::new() }
+        Worker { dispatch, recorder, actions: Actions::new(), carried: HashMap::new() }
     }
 
     fn tell(&mut self, event: Event) {
         self.dispatch.handle(START, event, &mut self.actions, &mut self.recorder);
         for i in 0..self.actions.len() {
-            if let Action::Send { conn, .. } = self.actions[i] {
+            if let Action::Send { conn, flight, .. } = self.actions[i] {
+                self.carried.insert(conn, flight);
                 let mut none = Actions::new();
-                self.dispatch.handle(START, Event::Sent(conn), &mut none, &mut self.recorder);
+                self.dispatch.handle(START, Event::Sent(flight), &mut none, &mut self.recorder);
             }
         }
     }
@@ -81,7 +85,7 @@ fn a_turn_full_of_answers_opens_one_connection() {
     }
     assert_eq!(worker.tick().len(), OPENS_PER_TICK_MAX, "a connection that was opened is no answer");
     for (answers, opens) in [(1, 15), (10, 6), (15, 1), (32, 1), (0, 16)] {
-        open.iter().take(answers).for_each(|&id| worker.tell(Event::Answered(id, ANSWER)));
+        open.iter().take(answers).for_each(|id| worker.tell(Event::Answered(worker.carried[id], ANSWER)));
         assert_eq!(worker.tick().len(), opens, "after {answers} answers");
     }
 }

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, Pool,
+    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, FlightId, Pool,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
@@ -286,21 +286,23 @@ impl<L: Load> Worker<L> {
             i += 1;
             match action {
                 Action::Open(id) => self.open(id),
-                Action::Send { conn, operation, .. } => self.send(conn, operation),
+                Action::Send { conn, flight, operation, .. } => self.send(conn, flight, operation),
+                // One request at a time: it is the connection that is closed.
+                Action::Cancel { .. } => {}
                 Action::Close(id, kind) => self.close(id, kind),
             }
         }
         self.actions.clear();
     }
 
-    fn send(&mut self, id: ConnId, operation: u32) {
+    fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
         // The moment just before the first byte is written.
         let sent = self.pacer.watch().now();
         if let Some(recorder) = &mut self.recorder {
-            self.dispatch.handle(sent, Event::Sent(id), &mut self.actions, recorder);
+            self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
         }
-        if let Err(closing) = conn.send(&self.job, operation) {
+        if let Err(closing) = conn.send(&self.job, flight, operation) {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
             self.deferred.push_back(Deferred { id, kind: closing.kind, was_usable: true });
         }
@@ -384,7 +386,7 @@ impl<L: Load> Worker<L> {
                     self.handle(now, Event::ConnectFailed(id, kind));
                 }
             }
-            Reading::Answered(answer) => self.handle(now, Event::Answered(id, answer)),
+            Reading::Answered(flight, answer) => self.handle(now, Event::Answered(flight, answer)),
             Reading::Ended(closing) => {
                 self.close(id, CloseKind::Graceful);
                 self.handle(now, Event::Closed(id, closing));

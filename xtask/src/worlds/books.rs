@@ -1,16 +1,17 @@
 //! What became of each arrival, from the log alone and by the plainest rules; and, on the way, what a
-//! dispatcher must never do: two requests on one connection, more connections than the pool has, a request
-//! before its time or out of turn, one left waiting beside a usable connection.
+//! dispatcher must never do: more requests on a connection than it takes, more connections than the pool has, a request
+//! before its time or out of turn, one left waiting beside a connection with room.
 
 use super::arrivals::{Arrivals, Due};
+use super::carried::{Carried, State};
 use super::entry::{End, Entry};
 use super::hold;
 use super::tally::Tally;
 use super::timeline::Moments;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, IDLE_MAX, OPENS_PER_TICK_MAX, Pool,
-    SENDS_PER_CALL_MAX,
+    ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, FlightId, IDLE_MAX, OPENS_PER_TICK_MAX, Pool,
+    Room, SENDS_PER_CALL_MAX,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::outcome::Outcome;
@@ -21,27 +22,10 @@ use unblink_core::time::{Instant, Nanos};
 
 /// Waiting arrivals that one turn lets expire.
 const EXPIRIES_PER_TURN: usize = 4096;
+/// Requests under way that one turn gives up.
+const TIMEOUTS_PER_TURN: usize = 64;
 /// Connects in progress to begin with; each that succeeds allows one more.
 const OPENING_MIN: u64 = 128;
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum State {
-    Closed,
-    Opening(Instant),
-    Idle,
-    Busy(usize),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Conn {
-    generation: u32,
-    state: State,
-    has_answered: bool,
-    usable_since: Instant,
-}
-
-const UNKNOWN: Conn =
-    Conn { generation: 0, state: State::Closed, has_answered: false, usable_since: Instant(0) };
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Turn {
@@ -67,11 +51,12 @@ pub(super) struct Books<'a> {
     pub(super) entries: Vec<Entry>,
     waiting: VecDeque<usize>,
     second_sends: VecDeque<usize>,
-    conns: Vec<Conn>,
-    usable: usize,
-    busy: usize,
-    opening: usize,
-    nonempty_since: Instant,
+    room: Room,
+    carried: Carried,
+    /// What is under way, by intended time.
+    in_flight: BTreeSet<(Instant, usize)>,
+    /// What the client has to do next, since requests have been given up.
+    owed: VecDeque<Action>,
     turn: Turn,
     /// When the client looked at the clock.
     pub(super) turns: Vec<Instant>,
@@ -87,7 +72,7 @@ pub(super) struct Books<'a> {
 }
 
 impl<'a> Books<'a> {
-    pub(super) fn new(plan: &'a Plan, part: Part) -> Result<Books<'a>, String> {
+    pub(super) fn new(plan: &'a Plan, part: Part, room: Room) -> Result<Books<'a>, String> {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = plan.pool_of(part.worker);
         let load_end = ZERO + plan.load_length();
         let load_end = part.stop.map_or(load_end, |stop| load_end.min(ZERO + stop));
@@ -100,11 +85,10 @@ impl<'a> Books<'a> {
             entries: Vec::new(),
             waiting: VecDeque::new(),
             second_sends: VecDeque::new(),
-            conns: Vec::new(),
-            usable: 0,
-            busy: 0,
-            opening: 0,
-            nonempty_since: Instant(0),
+            room,
+            carried: Carried::new(room),
+            in_flight: BTreeSet::new(),
+            owed: VecDeque::new(),
             turn: Turn::default(),
             turns: Vec::new(),
             connects: Vec::new(),
@@ -118,9 +102,9 @@ impl<'a> Books<'a> {
         (self.waiting.len() + self.second_sends.len()) as u64
     }
 
-    /// (in flight, usable)
+    /// (in flight, open connections)
     pub(super) fn levels(&self) -> (u64, u64) {
-        (self.busy as u64, (self.usable + self.busy) as u64)
+        (self.carried.in_flight as u64, self.carried.open as u64)
     }
 
     pub(super) fn see(&mut self, at: Instant, sight: &Sight) -> Result<(), String> {
@@ -140,21 +124,30 @@ impl<'a> Books<'a> {
         self.turn = Turn { now, at: now, ..Turn::default() };
         self.turns.push(now);
         match *event {
-            Event::Tick => self.turn.expires = true,
+            Event::Tick => {
+                self.turn.expires = true;
+                self.expire_flights();
+            }
             Event::Connected(id, times) => {
-                if let Some(State::Opening(since)) = self.state_of(id) {
+                if let Some(State::Opening(since)) = self.carried.state_of(id) {
                     hold!(times.connect <= now.since(since), "connected in {:?}, too soon", times.connect);
-                    self.opening -= 1;
-                    self.make_usable(id);
-                    self.peak = self.peak.max(self.usable + self.busy);
+                    self.carried.opened(id.slot, now);
+                    self.peak = self.peak.max(self.carried.open);
                     self.connects.push(times.connect);
                     self.tally.connections().opened += 1;
                 }
             }
             Event::ConnectFailed(id, kind) => self.connect_failed(id, kind),
             Event::Answered(id, answer) => self.answered(id, &answer)?,
+            Event::Lost(id, _) => {
+                let landed = self.carried.land(id, now)?;
+                hold!(!matches!(landed, Some((Some(_), _))), "{id:?} was not given up, and is lost");
+                self.carried.ignore(id);
+            }
             Event::Closed(id, closing) => self.closed(id, &closing)?,
-            Event::Sent(_) => return Err("a turn was spent on a request's being sent".to_string()),
+            Event::Sent(_) | Event::Room(..) | Event::Retired(_) => {
+                return Err(format!("a turn was spent on {event:?}"));
+            }
         }
         Ok(())
     }
@@ -196,18 +189,19 @@ impl<'a> Books<'a> {
             return Ok(());
         }
         self.look();
-        while self.turn.sends < SENDS_PER_CALL_MAX && self.usable > 0 {
+        while self.turn.sends < SENDS_PER_CALL_MAX && self.carried.have_room() {
             let Some(place) = self.pop_waiting() else { break };
             let entry = self.entries[place];
             let now = self.turn.now;
-            hold!(self.is_late(place), "{entry:?} waits beside a usable connection at {now:?}");
+            hold!(self.is_late(place), "{entry:?} waits beside a connection with room at {now:?}");
             self.finish(place, Outcome::TimedOut, 0, 0);
         }
-        let total = self.usable + self.busy + self.opening;
+        hold!(self.owed.is_empty(), "{:?} was not done", self.owed.front());
+        let (total, opening) = (self.carried.total(), self.carried.opening);
         let opening_max = OPENING_MIN + self.connects.len() as u64;
-        hold!(self.opening as u64 <= opening_max, "{} connects in progress", self.opening);
+        hold!(opening as u64 <= opening_max, "{opening} connects in progress");
         hold!(self.turn.actions <= ACTIONS_MAX, "{} actions in a turn", self.turn.actions);
-        self.was_growing |= self.turn.now >= ZERO && (total < self.max || self.opening > 0);
+        self.was_growing |= self.turn.now >= ZERO && (total < self.max || opening > 0);
         Ok(())
     }
 
@@ -228,9 +222,20 @@ impl<'a> Books<'a> {
         hold!(at >= self.turn.at, "an action at {at:?}, after one at {:?}", self.turn.at);
         self.turn.at = at;
         self.turn.actions += 1;
+        if let Some(owed) = self.owed.pop_front() {
+            hold!(owed == *action, "{action:?} instead of {owed:?}");
+            if let Action::Close(id, _) = owed {
+                self.tally.connections().closed_on_timeout += 1;
+                self.carried.end(id.slot);
+            }
+            return Ok(());
+        }
         match *action {
             Action::Open(id) => self.open(id),
-            Action::Send { conn, operation, arrival } => self.send(conn, operation, arrival, at),
+            Action::Send { conn, flight, operation, arrival } => {
+                self.send((conn, flight), operation, arrival, at)
+            }
+            Action::Cancel { flight, .. } => Err(format!("{flight:?} is cancelled before its timeout")),
             Action::Close(id, kind) => self.close(id, kind),
         }
     }
@@ -238,31 +243,25 @@ impl<'a> Books<'a> {
     fn open(&mut self, id: ConnId) -> Result<(), String> {
         self.turn.opens += 1;
         hold!(self.turn.opens <= OPENS_PER_TICK_MAX, "{} attempts to connect in a turn", self.turn.opens);
-        let slot = id.slot as usize;
-        hold!(slot < self.max, "{id:?} in a pool of {}", self.max);
-        hold!(slot <= self.conns.len(), "{id:?}: the slots before are not all taken");
-        if slot == self.conns.len() {
-            self.conns.push(Conn { generation: 0, state: State::Closed, ..UNKNOWN });
-        } else {
-            let old = self.conns[slot];
-            hold!(old.state == State::Closed, "{id:?} is opened, and the slot is in use: {old:?}");
-            hold!(id.generation > old.generation, "{id:?} bears a name that was used before");
-        }
-        let state = State::Opening(self.turn.now);
-        self.conns[slot] = Conn { generation: id.generation, state, ..UNKNOWN };
-        self.opening += 1;
-        let total = self.usable + self.busy + self.opening;
+        hold!((id.slot as usize) < self.max, "{id:?} in a pool of {}", self.max);
+        self.carried.begin_opening(id, self.turn.now)?;
+        let total = self.carried.total();
         hold!(total <= self.max, "{total} connections in a pool of {}", self.max);
         self.was_full |= total == self.max;
         self.tally.connections().attempted += 1;
         Ok(())
     }
 
-    fn send(&mut self, id: ConnId, operation: u32, index: u64, at: Instant) -> Result<(), String> {
+    fn send(
+        &mut self,
+        (conn, flight): (ConnId, FlightId),
+        operation: u32,
+        index: u64,
+        at: Instant,
+    ) -> Result<(), String> {
         self.look();
         self.turn.sends += 1;
         hold!(self.turn.sends <= SENDS_PER_CALL_MAX, "{} sends in a turn", self.turn.sends);
-        hold!(self.state_of(id) == Some(State::Idle), "{index} is sent on {id:?}: {:?}", self.state_of(id));
         let place = loop {
             let Some(place) = self.pop_waiting() else {
                 return Err(format!("{index} is sent at {at:?}, and nothing waits"));
@@ -272,7 +271,7 @@ impl<'a> Books<'a> {
             }
             self.finish(place, Outcome::TimedOut, 0, 0);
         };
-        let usable_since = self.nonempty_since;
+        let usable_since = self.carried.room_since;
         let entry = &mut self.entries[place];
         hold!(entry.index == index, "{index} is sent at {at:?} before {entry:?}");
         hold!(entry.operation == operation, "{entry:?} is sent as operation {operation}");
@@ -289,55 +288,68 @@ impl<'a> Books<'a> {
             hold!(entry.sends == 2, "{entry:?} is sent more than twice");
             self.tally.connections().resent += 1;
         }
-        self.conns[id.slot as usize].state = State::Busy(place);
-        self.usable -= 1;
-        self.busy += 1;
-        Ok(())
+        self.in_flight.insert((entry.intended, place));
+        self.carried.take_off(conn, flight, place)
+    }
+
+    /// What has taken too long is given up, the oldest first; its connection is closed if that leaves it no use.
+    fn expire_flights(&mut self) {
+        for _ in 0..TIMEOUTS_PER_TURN {
+            let Some(&(_, place)) = self.in_flight.first() else { return };
+            if !self.is_late(place) {
+                return;
+            }
+            let Some((conn, flight, is_over)) = self.carried.abandon(place) else { return };
+            self.finish(place, Outcome::TimedOut, 0, conn.slot);
+            if self.room.cancels {
+                self.owed.push_back(Action::Cancel { conn, flight });
+            } else if is_over {
+                self.owed.push_back(Action::Close(conn, CloseKind::Abort));
+            }
+        }
     }
 
     fn close(&mut self, id: ConnId, kind: CloseKind) -> Result<(), String> {
-        let Some(state) = self.state_of(id) else { return Err(format!("{id:?} is closed twice")) };
-        if (state, kind) == (State::Idle, CloseKind::Graceful) {
+        let Some(state) = self.carried.state_of(id) else { return Err(format!("{id:?} is closed twice")) };
+        if (state, kind) == (State::Open, CloseKind::Graceful) {
             return self.close_unneeded(id);
         }
         hold!(kind == CloseKind::Abort, "{id:?} is closed though it could be used again");
-        let timeout = self.plan.spec().timeout;
-        match state {
-            State::Opening(since) => {
-                hold!(self.turn.now.since(since) > timeout, "{id:?} is given up after less than the timeout");
-                self.opening -= 1;
-                self.tally.connections().failed += 1;
-            }
-            State::Busy(place) => {
-                let late = self.is_late(place);
-                self.turn.gave_up |= !late;
-                self.tally.connections().closed_on_timeout += u64::from(late);
-                self.busy -= 1;
-                self.finish(place, if late { Outcome::TimedOut } else { Outcome::Unfinished }, 0, id.slot);
-            }
-            State::Idle | State::Closed => return Err(format!("{id:?} is closed while it is {state:?}")),
+        if let State::Opening(since) = state {
+            let timeout = self.plan.spec().timeout;
+            hold!(self.turn.now.since(since) > timeout, "{id:?} is given up after less than the timeout");
+            self.tally.connections().failed += 1;
+            self.carried.give_up_opening(id.slot);
+            return Ok(());
         }
-        self.conns[id.slot as usize].state = State::Closed;
+        // At the end of the run.
+        let carried = self.carried.end(id.slot).carried;
+        hold!(!carried.is_empty(), "{id:?} is closed, and nothing is under way on it");
+        let is_late = carried.iter().all(|&place| self.is_late(place));
+        self.turn.gave_up |= !is_late;
+        self.tally.connections().closed_on_timeout += u64::from(is_late);
+        for place in carried {
+            let outcome = if self.is_late(place) { Outcome::TimedOut } else { Outcome::Unfinished };
+            self.finish(place, outcome, 0, id.slot);
+        }
         Ok(())
     }
 
     /// Only a pool that grows shrinks, and only by what it has not needed for long.
     fn close_unneeded(&mut self, id: ConnId) -> Result<(), String> {
-        let conn = self.conns[id.slot as usize];
-        let idle = self.turn.now.since(conn.usable_since);
+        let since = self.carried.rested_since(id.slot);
+        let rested = since.map(|since| self.turn.now.since(since));
         hold!(matches!(self.plan.pool_of(0), Pool::Auto { .. }), "{id:?} of a fixed pool is closed");
-        hold!(idle >= IDLE_MAX, "{id:?} is closed after having been idle for {idle:?}");
-        hold!(self.usable > 1, "{id:?} is closed, and it was the last one");
-        self.usable -= 1;
+        hold!(rested >= Some(IDLE_MAX), "{id:?} is closed after having rested for {rested:?}");
+        hold!(self.carried.resting() > 1, "{id:?} is closed, and it was the last one");
+        self.carried.end(id.slot);
         self.tally.connections().closed_unneeded += 1;
-        self.conns[id.slot as usize].state = State::Closed;
         Ok(())
     }
 
     fn connect_failed(&mut self, id: ConnId, kind: FailureKind) {
-        let Some(State::Opening(_)) = self.state_of(id) else { return };
-        self.conns[id.slot as usize].state = State::Closed;
-        self.opening -= 1;
+        let Some(State::Opening(_)) = self.carried.state_of(id) else { return };
+        self.carried.give_up_opening(id.slot);
         self.tally.connections().failed += 1;
         self.tally.connections().refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
         // A failed attempt costs the oldest that still has time.
@@ -347,37 +359,37 @@ impl<'a> Books<'a> {
         }
     }
 
-    fn answered(&mut self, id: ConnId, answer: &Answer) -> Result<(), String> {
-        let Some(state) = self.state_of(id) else { return Ok(()) };
-        let State::Busy(place) = state else { return Err(format!("an answer on {id:?}: {state:?}")) };
+    fn answered(&mut self, id: FlightId, answer: &Answer) -> Result<(), String> {
+        let Some((place, slot)) = self.carried.land(id, self.turn.now)? else { return Ok(()) };
+        self.carried.note_answer(slot);
+        let Some(place) = place else { return Ok(()) };
         self.tally.answered(self.entries[place].measured, answer);
         let outcome = match answer.failure {
             _ if self.is_late(place) => Outcome::TimedOut,
             Some(kind) => Outcome::Failed(kind),
             None => Outcome::Ok,
         };
-        self.busy -= 1;
-        self.conns[id.slot as usize].has_answered = true;
-        self.make_usable(id);
-        self.finish(place, outcome, answer.status, id.slot);
+        self.finish(place, outcome, answer.status, slot);
         Ok(())
     }
 
     fn closed(&mut self, id: ConnId, closing: &Closing) -> Result<(), String> {
-        let Some(state) = self.state_of(id) else { return Ok(()) };
-        let State::Busy(place) = state else { return Err(format!("a reset on {id:?}: {state:?}")) };
+        let Some(state) = self.carried.state_of(id) else { return Ok(()) };
+        hold!(state == State::Open, "a reset on {id:?}: {state:?}");
         self.tally.connections().closed_by_target += 1;
-        self.busy -= 1;
-        let conn = &mut self.conns[id.slot as usize];
-        conn.state = State::Closed;
-        let entry = &self.entries[place];
-        let again = conn.has_answered && self.plan.spec().idempotent[entry.operation as usize];
-        if self.is_late(place) {
-            self.finish(place, Outcome::TimedOut, 0, id.slot);
-        } else if again && !closing.answered && entry.sends == 1 {
-            self.second_sends.push_back(place);
-        } else {
-            self.finish(place, Outcome::Failed(closing.kind), 0, id.slot);
+        let remains = self.carried.end(id.slot);
+        hold!(self.room != Room::SINGLE || remains.carried.len() == 1, "a reset on {id:?}, which rests");
+        for place in remains.carried {
+            let entry = &self.entries[place];
+            let again = remains.has_answered && self.plan.spec().idempotent[entry.operation as usize];
+            if self.is_late(place) {
+                self.finish(place, Outcome::TimedOut, 0, id.slot);
+            } else if again && !closing.answered && entry.sends == 1 {
+                self.in_flight.remove(&(entry.intended, place));
+                self.second_sends.push_back(place);
+            } else {
+                self.finish(place, Outcome::Failed(closing.kind), 0, id.slot);
+            }
         }
         Ok(())
     }
@@ -404,23 +416,9 @@ impl<'a> Books<'a> {
         self.turn.now.since(self.entries[place].intended) > self.plan.spec().timeout
     }
 
-    fn make_usable(&mut self, id: ConnId) {
-        if self.usable == 0 {
-            self.nonempty_since = self.turn.now;
-        }
-        self.usable += 1;
-        let conn = &mut self.conns[id.slot as usize];
-        (conn.state, conn.usable_since) = (State::Idle, self.turn.now);
-    }
-
-    /// The state of a connection; none if `id` is closed, and so whatever is heard of it is to be ignored.
-    fn state_of(&self, id: ConnId) -> Option<State> {
-        let conn = self.conns.get(id.slot as usize)?;
-        (conn.generation == id.generation && conn.state != State::Closed).then_some(conn.state)
-    }
-
     fn finish(&mut self, place: usize, outcome: Outcome, status: u16, slot: u32) {
         let entry = &mut self.entries[place];
+        self.in_flight.remove(&(entry.intended, place));
         entry.end = Some(End { at: self.turn.now, outcome, status, slot });
         self.tally.ended(place, entry);
         self.arrivals.ended(entry.index, self.turn.now);

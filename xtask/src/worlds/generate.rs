@@ -1,6 +1,6 @@
 //! Random worlds: a plan, a server, a network and a generator, all from one seed.
 
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{Pool, Room};
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{
@@ -54,9 +54,24 @@ pub(super) fn case(seed: u64) -> Case {
         rate_cap: None,
     };
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
-    let world =
-        WorldSpec { server: server(&mut dice), network, generator: generator(&mut dice), seed: dice.bits() };
+    let world = WorldSpec {
+        server: server(&mut dice),
+        network,
+        generator: generator(&mut dice),
+        room: room(seed),
+        seed: dice.bits(),
+    };
     Case { plan, world, stop }
+}
+
+/// A third of the worlds have connections that take several requests at once. Drawn apart, so that the rest of a world is
+/// the same with it and without.
+fn room(seed: u64) -> Room {
+    let mut dice = Dice(Random::new(seed, STREAM + 1));
+    match dice.one_in(3) {
+        true => Room { places: 1 + dice.count(120), cancels: dice.one_in(2) },
+        false => Room::SINGLE,
+    }
 }
 
 /// A generator of choices.

@@ -7,6 +7,7 @@
 mod arrivals;
 mod bins;
 mod books;
+mod carried;
 mod command;
 mod distributions;
 mod entry;
@@ -114,7 +115,7 @@ fn run_workers(case: &Case) -> Result<Sum, String> {
 /// Every checker; gives the number of arrivals that fell due.
 fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording) -> Result<u64, String> {
     server::check(case, &recording.log).map_err(|error| format!("server: {error}"))?;
-    let mut books = Books::new(plan, Part { worker, stop: case.stop })?;
+    let mut books = Books::new(plan, Part { worker, stop: case.stop }, case.world.room)?;
     let mut start = Nanos::ZERO;
     for (place, entry) in recording.log.iter().enumerate() {
         match entry {

@@ -4,20 +4,27 @@
 use super::generate::Case;
 use super::hold;
 use super::recording::Entry;
-use std::collections::{HashMap, VecDeque};
-use unblink_core::dispatch::{Action, ConnId, Event};
+use std::collections::HashMap;
+use unblink_core::dispatch::{Action, ConnId, Event, FlightId};
 use unblink_core::sim::{Sight, Taken, Windows, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 pub(super) fn check(case: &Case, log: &[Entry]) -> Result<(), String> {
-    let mut server = Server { case, on_the_way: HashMap::new(), taken: HashMap::new(), inside: vec![] };
+    let mut server = Server {
+        case,
+        on_the_way: HashMap::new(),
+        taken: HashMap::new(),
+        conns: HashMap::new(),
+        inside: vec![],
+    };
     let (mut now, mut begun_last) = (Instant(0), Instant(0));
     for entry in log {
         let Entry::Seen(at, sight) = entry else { continue };
         let at = *at;
         match sight {
-            Sight::Action(Action::Send { conn, .. }) => {
-                server.on_the_way.entry(*conn).or_default().push_back(at);
+            Sight::Action(Action::Send { conn, flight, .. }) => {
+                server.on_the_way.insert(*flight, at);
+                server.conns.entry(*conn).or_default().push(*flight);
             }
             Sight::Request(taken) => {
                 hold!(at >= now, "the server's clock goes back from {now:?} to {at:?}");
@@ -28,8 +35,14 @@ pub(super) fn check(case: &Case, log: &[Entry]) -> Result<(), String> {
                     begun_last = begin;
                 }
             }
-            Sight::Turn(Event::Answered(conn, answer)) => server.news(at, *conn, Some(answer.status))?,
-            Sight::Turn(Event::Closed(conn, _)) => server.news(at, *conn, None)?,
+            Sight::Turn(Event::Answered(flight, answer)) => {
+                let taken = server.taken.remove(flight);
+                server.news(at, taken, Some(answer.status))?;
+            }
+            Sight::Turn(Event::Closed(conn, _)) => {
+                let taken = server.next_reset(*conn);
+                server.news(at, taken, None)?;
+            }
             _ => {}
         }
     }
@@ -38,19 +51,22 @@ pub(super) fn check(case: &Case, log: &[Entry]) -> Result<(), String> {
 
 struct Server<'a> {
     case: &'a Case,
-    on_the_way: HashMap<ConnId, VecDeque<Instant>>,
-    taken: HashMap<ConnId, VecDeque<Taken>>,
+    on_the_way: HashMap<FlightId, Instant>,
+    taken: HashMap<FlightId, Taken>,
+    /// Which requests were sent on which connection.
+    conns: HashMap<ConnId, Vec<FlightId>>,
     /// (begin, end) of what is in a slot or waits for one.
     inside: Vec<(Instant, Instant)>,
 }
 
 impl Server<'_> {
     fn request(&mut self, now: Instant, taken: &Taken) -> Result<(), String> {
-        let sent = self.on_the_way.get_mut(&taken.conn).and_then(VecDeque::pop_front);
-        let Some(sent) = sent else { return Err(format!("{taken:?} at {now:?} was never sent")) };
+        let Some(sent) = self.on_the_way.remove(&taken.flight) else {
+            return Err(format!("{taken:?} at {now:?} was never sent"));
+        };
         self.way(sent, now, "a request")?;
         hold!(taken.ends >= now, "{taken:?} at {now:?} ends before it begins");
-        self.taken.entry(taken.conn).or_default().push_back(*taken);
+        self.taken.insert(taken.flight, *taken);
 
         let spec = &self.case.world.server;
         let is_in = |windows: &[Windows], at: Instant| windows.iter().any(|w| holds(w, at.since(ZERO)));
@@ -79,10 +95,18 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The client hears of the oldest request that the server took on this connection.
-    fn news(&mut self, now: Instant, conn: ConnId, status: Option<u16>) -> Result<(), String> {
-        let taken = self.taken.get_mut(&conn).and_then(VecDeque::pop_front);
-        let Some(taken) = taken else { return Err(format!("news on {conn:?}, which asked for nothing")) };
+    /// The request whose reset the client hears of next on a connection. Way and jitter may let a later one come first.
+    fn next_reset(&mut self, conn: ConnId) -> Option<Taken> {
+        let flights = self.conns.get(&conn)?;
+        let resets =
+            flights.iter().filter_map(|flight| self.taken.get(flight)).filter(|t| t.status.is_none());
+        let first = resets.min_by_key(|taken| taken.ends)?.flight;
+        self.taken.remove(&first)
+    }
+
+    /// The client hears what has become of a request that the server took.
+    fn news(&self, now: Instant, taken: Option<Taken>, status: Option<u16>) -> Result<(), String> {
+        let Some(taken) = taken else { return Err(format!("news of nothing that was asked: {status:?}")) };
         hold!(taken.status == status, "{taken:?} has become {status:?}");
         self.way(taken.ends, now, "an answer")
     }

@@ -3,7 +3,7 @@
 
 use super::generate::Case;
 use super::{ENDLESS, NO_PLAN, Sum};
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{Pool, Room};
 use unblink_core::plan::LoadSpec;
 use unblink_core::schedule::{Process, Rate};
 use unblink_core::sim::{GeneratorSpec, NetworkSpec, ServerSpec, Service};
@@ -46,6 +46,7 @@ fn simpler(case: &Case) -> Vec<Case> {
     with(&|c| c.world.server = ServerSpec::new(c.world.server.service.clone()));
     with(&|c| c.world.generator = GeneratorSpec::default());
     with(&|c| c.world.network = NetworkSpec::default());
+    with(&|c| c.world.room = Room::SINGLE);
     with(&|c| c.stop = None);
     with(&|c| c.plan.warmup = Nanos::ZERO);
     with(&|c| c.plan.limit = None);

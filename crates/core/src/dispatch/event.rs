@@ -1,9 +1,27 @@
 //! What the dispatcher is told, what it asks for, and what it must know of the plan.
 
-use super::ConnId;
 use crate::failure::FailureKind;
 use crate::record::Answer;
 use crate::time::{Instant, Nanos};
+
+/// Names a connection. A slot is used again; the generation tells the old tenant's events from the new
+/// one's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct ConnId {
+    /// Its place among the connections.
+    pub slot: u32,
+    /// How many tenants the place had before.
+    pub generation: u32,
+}
+
+/// Names a flight: an arrival that is under way on a connection. What is said of one that has ended is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct FlightId {
+    /// Its place among the flights.
+    pub slot: u32,
+    /// How many tenants the place had before.
+    pub generation: u32,
+}
 
 /// What happened, as seen from outside.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +33,27 @@ pub enum Event {
     /// An attempt to open a connection failed.
     ConnectFailed(ConnId, FailureKind),
     /// `now` is the moment just before the first byte of the request is written.
-    Sent(ConnId),
-    /// `now` is the moment just after the last byte of the answer was read.
-    Answered(ConnId, Answer),
-    /// A usable connection has ended without a whole answer.
+    Sent(FlightId),
+    /// `now` is the moment just after the last byte of the answer was read. Of a flight that was given up it says
+    /// that its place is free again.
+    Answered(FlightId, Answer),
+    /// A flight has ended without a whole answer, and its connection goes on. Said of one that was given up, too.
+    Lost(FlightId, Loss),
+    /// The connection takes so many requests at once from now on, at the most as many as [`Policy::room`] says.
+    Room(ConnId, u32),
+    /// The connection takes no more requests. It is to be closed when the last one has ended.
+    Retired(ConnId),
+    /// A usable connection has ended. So have its flights.
     Closed(ConnId, Closing),
+}
+
+/// How a flight ended whose connection goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// What it failed of.
+    pub kind: FailureKind,
+    /// The target says that it has not looked at the request, which may therefore be sent again, whatever it asks.
+    pub unprocessed: bool,
 }
 
 /// How long the parts of opening a connection took.
@@ -34,9 +68,9 @@ pub struct ConnectTimes {
 /// How a usable connection ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Closing {
-    /// What its request, if it carried one, failed of.
+    /// What its requests, if it carried any, failed of.
     pub kind: FailureKind,
-    /// A byte of an answer had been read, so that the request must not be sent again.
+    /// A byte of an answer to them had been read, so that they must not be sent again.
     pub answered: bool,
 }
 
@@ -45,16 +79,25 @@ pub struct Closing {
 pub enum Action {
     /// Open a connection; answer with `Connected` or `ConnectFailed`.
     Open(ConnId),
-    /// Send the operation; answer with `Sent` at once, then `Answered` or `Closed`.
+    /// Send the operation; answer with `Sent` at once, then `Answered`, `Lost` or `Closed`.
     Send {
         /// On this connection.
         conn: ConnId,
+        /// Which is called this from now on.
+        flight: FlightId,
         /// Number of the operation.
         operation: u32,
         /// Number of the arrival.
         arrival: u64,
     },
-    /// Close; no event follows.
+    /// The flight has been given up; answer with `Lost` once its place is free.
+    Cancel {
+        /// On this connection.
+        conn: ConnId,
+        /// That flight.
+        flight: FlightId,
+    },
+    /// Close; no event follows, for its flights neither.
     Close(ConnId, CloseKind),
 }
 
@@ -92,11 +135,28 @@ pub enum Pool {
     },
 }
 
+/// What one connection takes at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Requests, at the most; not zero.
+    pub places: u32,
+    /// A request can be cancelled without closing its connection. Where it can't, one that was given up keeps its place
+    /// until its answer has come.
+    pub cancels: bool,
+}
+
+impl Room {
+    /// One request at a time, as HTTP/1.1 has it.
+    pub const SINGLE: Room = Room { places: 1, cancels: false };
+}
+
 /// What the dispatcher must know of the plan.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Connections.
     pub pool: Pool,
+    /// What one connection takes at once.
+    pub room: Room,
     /// From the intended time.
     pub timeout: Nanos,
     /// How long dispatch goes on after the last arrival due.

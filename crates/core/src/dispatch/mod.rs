@@ -5,27 +5,32 @@
 //! engine and a simulator drive the same code.
 //!
 //! Binding is late: a connection that is being opened belongs to no arrival, and the oldest waiting
-//! arrival takes whichever connection is usable first. Nothing is dropped: an arrival that can't be sent
+//! arrival takes whichever connection has room first. Nothing is dropped: an arrival that can't be sent
 //! waits with its intended time until it is sent, times out or the run ends.
+//!
+//! An arrival that is under way is a flight. A connection carries as many as it has places, each with a name of its own.
 
+mod arena;
+mod connections;
 mod event;
 mod expiry;
+mod landing;
 mod notice;
 mod opening;
-mod slab;
 
-pub use event::{ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnectTimes, Event, Grain, Policy, Pool};
-pub use slab::ConnId;
+pub use event::{
+    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event, FlightId, Grain, Loss,
+    Policy, Pool, Room,
+};
 
 use crate::arrival::Arrival;
-use crate::failure::FailureKind;
 use crate::load::Load;
-use crate::outcome::Outcome;
-use crate::record::{Answer, Flight, Gauges, Recorder};
+use crate::record::{Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
+use arena::{Arena, List};
+use connections::Connections;
+use landing::Bound;
 use notice::{OVERSLEPT_FROM, OVERSLEPT_MAX, Overslept};
-use opening::OPENING_MIN;
-use slab::{List, NONE, Slab, State};
 use std::collections::VecDeque;
 
 /// Connection attempts that one tick may ask for.
@@ -43,34 +48,23 @@ const EXPIRIES_PER_CALL_MAX: usize = 4096;
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
 /// Idle connections that one tick closes.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
+/// Flights for which memory is reserved at the most, should connections have many places.
+const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
 
 /// The state machine of one worker.
 #[derive(Debug)]
 pub struct Dispatch<L> {
     load: Option<L>,
     policy: Policy,
-    max: u32,
-    slab: Slab,
-    idle: List,
-    /// Since when a connection has been idle at every moment.
-    idle_from: Instant,
-    opening: List,
-    flights: List,
+    connections: Connections,
+    flights: Arena<Bound, 2>,
+    /// What is under way, by intended time.
+    in_flight: List<{ landing::BY_INTENDED }>,
     resend: VecDeque<Flight>,
-    prewarm_left: u32,
-    /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
-    opening_max: u32,
-    /// Since when attempts have been under way without one that succeeded.
-    unaccepted_since: Option<Instant>,
     /// Since when something could have been sent, or opened, and was left for the next turn.
     behind_since: Option<Instant>,
     /// Answers since the last tick.
     answers: usize,
-    /// This machine had no port or descriptor: no attempt before then.
-    blocked_until: Option<Instant>,
-    /// The latest stretch in which the pool was at its limit and nothing was idle.
-    full_since: Option<Instant>,
-    full_until: Option<Instant>,
     /// Stretches in which nobody looked at the clock while arrivals fell due.
     overslept: VecDeque<Overslept>,
     /// The last answer of `next_wake` took the next arrival into account.
@@ -78,51 +72,38 @@ pub struct Dispatch<L> {
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
-    open_peak: u32,
 }
 
 impl<L: Load> Dispatch<L> {
     /// A dispatcher that has no load yet; a fixed pool is opened by ticks before [`Dispatch::start`].
     pub fn new(policy: Policy) -> Dispatch<L> {
-        let (max, prewarm_left) = match policy.pool {
-            Pool::Auto { max } => (max, 0),
-            Pool::Fixed { n } => (n, n),
-        };
+        let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
+        let flights = (max as usize).saturating_mul(policy.room.places as usize).min(FLIGHTS_RESERVED_MAX);
         Dispatch {
             load: None,
-            max,
-            slab: Slab::new(max as usize),
-            idle: List::EMPTY,
-            idle_from: Instant(0),
-            opening: List::EMPTY,
-            flights: List::EMPTY,
-            resend: VecDeque::with_capacity(max as usize),
-            prewarm_left,
-            opening_max: OPENING_MIN,
-            unaccepted_since: None,
+            connections: Connections::new(&policy),
+            flights: Arena::new(flights),
+            in_flight: List::EMPTY,
+            resend: VecDeque::with_capacity(flights),
             behind_since: None,
             answers: 0,
-            blocked_until: None,
-            full_since: None,
-            full_until: None,
             overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
             woke_for_due: true,
             exhausted_at: None,
             more_to_do: false,
             finished: false,
-            open_peak: 0,
             policy,
         }
     }
 
     /// True while connections of a fixed pool are still being opened.
     pub fn is_prewarming(&self) -> bool {
-        self.prewarm_left > 0 || self.opening.len > 0
+        self.connections.prewarm_left > 0 || !self.connections.opening.is_empty()
     }
 
     /// Gives the load; its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
-        self.prewarm_left = 0;
+        self.connections.prewarm_left = 0;
         self.woke_for_due = true;
         self.load = Some(load);
     }
@@ -142,17 +123,17 @@ impl<L: Load> Dispatch<L> {
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
         Gauges {
-            in_flight: u64::from(self.flights.len),
+            in_flight: u64::from(self.in_flight.len),
             backlog: self.waiting(),
-            connections: u64::from(self.idle.len + self.flights.len),
-            connections_peak: u64::from(self.open_peak),
+            connections: u64::from(self.connections.open),
+            connections_peak: u64::from(self.connections.open_peak),
         }
     }
 
     /// Requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {
-        self.flights.len > 0
+        !self.in_flight.is_empty()
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
@@ -165,6 +146,9 @@ impl<L: Load> Dispatch<L> {
             Event::ConnectFailed(id, kind) => self.connect_failed(id, kind, now, rec),
             Event::Sent(id) => self.sent(id, now, rec),
             Event::Answered(id, answer) => self.answered(id, &answer, now, out, rec),
+            Event::Lost(id, loss) => self.lost(id, loss, now, out, rec),
+            Event::Room(id, places) => self.room(id, places, now),
+            Event::Retired(id) => self.retired(id, now, out, rec),
             Event::Closed(id, closing) => self.closed(id, closing, now, rec),
         }
         if !matches!(event, Event::Sent(_)) {
@@ -172,11 +156,12 @@ impl<L: Load> Dispatch<L> {
             if matches!(event, Event::Tick) {
                 self.open_connections(now, out, rec);
             }
-            let wants_to_open = self.wants_to_open();
+            let waiting = self.waiting();
+            let wants_to_open = self.connections.want_more(waiting);
             self.more_to_do |= wants_to_open;
-            self.note_fullness(now);
+            self.connections.note_fullness(now, waiting);
             self.woke_for_due = self.wakes_for_due();
-            let is_behind = wants_to_open || (self.idle.len > 0 && self.waiting() > 0);
+            let is_behind = wants_to_open || (self.connections.have_room() && waiting > 0);
             self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
             rec.look_at_absences(now);
         }
@@ -190,23 +175,18 @@ impl<L: Load> Dispatch<L> {
         if self.more_to_do {
             return Some(Instant(0));
         }
-        let timeout_of = |slot: u32| {
-            let conn = self.slab.at(slot);
-            let begin = if conn.state == State::Busy { conn.flight.arrival.intended } else { conn.since };
-            // A response time equal to the timeout is still in time.
-            begin + self.policy.timeout + Nanos(1)
-        };
-        let first = |list: &List| (list.head != NONE).then(|| timeout_of(list.head));
-        let resend = self.resend.front().map(|f| f.arrival.intended + self.policy.timeout + Nanos(1));
-        let mut wake = [first(&self.flights), first(&self.opening), resend, self.unneeded_at()]
-            .into_iter()
-            .flatten()
-            .min();
+        // A response time equal to the timeout is still in time.
+        let timeout = self.policy.timeout + Nanos(1);
+        let in_flight = self.oldest().map(|flight| flight.arrival.intended + timeout);
+        let opening = self.connections.first_opening().map(|(_, since)| since + timeout);
+        let resend = self.resend.front().map(|f| f.arrival.intended + timeout);
+        let unneeded = self.connections.unneeded().map(|(_, at)| at);
+        let mut wake = [in_flight, opening, resend, unneeded].into_iter().flatten().min();
         if let Some(load) = &self.load {
-            let head = load.head().map(|a| a.intended + self.policy.timeout + Nanos(1));
+            let head = load.head().map(|a| a.intended + timeout);
             let due = if self.wakes_for_due() { load.next_due() } else { None };
             let due = due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due)));
-            let blocked = self.blocked_until.filter(|_| load.waiting() > 0);
+            let blocked = self.connections.blocked_until.filter(|_| load.waiting() > 0);
             let drained = Some(self.drain_end(load));
             wake = [wake, head, due, blocked, drained].into_iter().flatten().min();
         }
@@ -216,14 +196,7 @@ impl<L: Load> Dispatch<L> {
     /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`. An early end is announced
     /// by [`Dispatch::stop`], and this is called no sooner than the moment given there.
     pub fn finish(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        while self.flights.head != NONE {
-            let slot = self.flights.head;
-            let flight = self.end_flight(slot);
-            rec.counters().connections.closed_on_timeout += u64::from(self.is_late(&flight.arrival, now));
-            self.end_unanswered(&flight, slot, None, now, rec);
-            out.push(Action::Close(self.slab.id(slot), CloseKind::Abort));
-            self.slab.release(slot);
-        }
+        self.end_flights(now, out, rec);
         if let Some(load) = &mut self.load {
             // What fell due until the end but was not looked at yet is accounted for too.
             load.advance(now, |arrival| rec.due(&arrival));
@@ -256,72 +229,17 @@ impl<L: Load> Dispatch<L> {
         self.exhausted_at.unwrap_or(load.end()) + self.policy.drain + Nanos(1)
     }
 
-    fn sent(&mut self, id: ConnId, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.slab.resolve(id) else { return };
-        let flight = &mut self.slab.at_mut(slot).flight;
-        if flight.sent.is_none() {
-            flight.sent = Some(now);
-            rec.sent(flight);
-        } else {
-            rec.counters().connections.resent += 1;
-        }
-    }
-
-    fn answered(&mut self, id: ConnId, answer: &Answer, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let Some(slot) = self.slab.resolve(id).filter(|&s| self.slab.at(s).state == State::Busy) else {
-            return;
-        };
-        self.answers += 1;
-        let flight = self.end_flight(slot);
-        let outcome = rec.answered(&flight, slot, answer, now);
-        self.ended(&flight, outcome, now);
-        if answer.reusable {
-            self.slab.at_mut(slot).reused = true;
-            self.make_idle(slot, now);
-        } else {
-            rec.counters().connections.closed_by_target += 1;
-            out.push(Action::Close(self.slab.id(slot), CloseKind::Graceful));
-            self.slab.release(slot);
-        }
-    }
-
-    fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.slab.resolve(id) else { return };
-        let state = self.slab.at(slot).state;
-        rec.counters().connections.closed_by_target += u64::from(state != State::Opening);
-        match state {
-            State::Idle => {
-                self.slab.unlink(&mut self.idle, slot);
-                self.slab.release(slot);
-            }
-            State::Busy => {
-                let reused = self.slab.at(slot).reused;
-                let flight = self.end_flight(slot);
-                self.slab.release(slot);
-                let idempotent =
-                    self.policy.idempotent.get(flight.arrival.operation as usize).copied().unwrap_or(false);
-                let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
-                let again = reused && idempotent && died && !closing.answered && !flight.resent;
-                if again && !self.is_late(&flight.arrival, now) {
-                    self.resend.push_back(Flight { resent: true, ..flight });
-                } else {
-                    self.end_unanswered(&flight, id.slot, Some(closing.kind), now, rec);
-                }
-            }
-            State::Opening => self.connect_failed(id, closing.kind, now, rec),
-            State::Free => {}
-        }
-    }
-
-    /// Sends what waits on what is usable.
+    /// Sends what waits on what has room.
     fn pump(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         if self.finished {
             return;
         }
         self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
-        self.blocked_until = self.blocked_until.filter(|&until| now < until);
+        let blocked_until = &mut self.connections.blocked_until;
+        *blocked_until = blocked_until.filter(|&until| now < until);
         let mut sends = 0;
-        while self.idle.len > 0 && self.waiting() > 0 {
+        while self.waiting() > 0 {
+            let Some(conn) = self.connections.least_loaded() else { break };
             if sends == SENDS_PER_CALL_MAX {
                 self.more_to_do = true;
                 return;
@@ -331,10 +249,10 @@ impl<L: Load> Dispatch<L> {
                 self.give_up_waiting(flight, now, rec);
                 continue;
             }
-            self.bind(flight, out);
+            self.bind(flight, conn, out);
             sends += 1;
         }
-        if self.exhausted_at.is_some() && self.waiting() == 0 && self.flights.len == 0 {
+        if self.exhausted_at.is_some() && self.waiting() == 0 && self.in_flight.is_empty() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
@@ -342,48 +260,17 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    fn bind(&mut self, mut flight: Flight, out: &mut Actions) {
-        let slot = self.idle.head;
-        self.slab.unlink(&mut self.idle, slot);
-        let conn = self.slab.at_mut(slot);
-        // Any idle connection would have done: only the time without one is time waited for one.
-        flight.ready = conn.since.min(self.idle_from);
-        conn.state = State::Busy;
-        conn.flight = flight;
-        self.slab.insert_by_intended(&mut self.flights, slot);
+    fn bind(&mut self, mut flight: Flight, conn: u32, out: &mut Actions) {
+        // Any connection with room would have done: only the time without one is time waited for one.
+        flight.ready = self.connections.at(conn).since.min(self.connections.room_from);
         let Arrival { operation, index, .. } = flight.arrival;
-        out.push(Action::Send { conn: self.slab.id(slot), operation, arrival: index });
-    }
-
-    fn total(&self) -> u32 {
-        self.idle.len + self.flights.len + self.opening.len
+        let flight = self.take_off(flight, conn);
+        out.push(Action::Send { conn: self.connections.id(conn), flight, operation, arrival: index });
     }
 
     /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
     fn wakes_for_due(&self) -> bool {
-        self.load.as_ref().is_some_and(|load| load.waiting() == 0) || self.can_open()
-    }
-
-    fn note_fullness(&mut self, now: Instant) {
-        // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
-        // more of them waiting.
-        let in_use = self.total() >= self.max && self.flights.len >= self.opening.len;
-        let at_limit = in_use || self.blocked_until.is_some();
-        // Whoever has a connection of its own being opened waits for that one: a closed population whose users
-        // have a connection each is never short of them.
-        let all_served = self.opening.len > 0 && self.waiting() <= u64::from(self.opening.len);
-        let full = at_limit && self.idle.len == 0 && !all_served;
-        match (full, self.full_since, self.full_until) {
-            (true, None, _) | (true, Some(_), Some(_)) => {
-                (self.full_since, self.full_until) = (Some(now), None)
-            }
-            (false, Some(_), None) => self.full_until = Some(now),
-            _ => {}
-        }
-    }
-
-    fn was_full_at(&self, at: Instant) -> bool {
-        self.full_since.is_some_and(|since| since <= at) && self.full_until.is_none_or(|until| at < until)
+        self.load.as_ref().is_some_and(|load| load.waiting() == 0) || self.connections.can_open()
     }
 
     fn waiting(&self) -> u64 {
@@ -403,30 +290,9 @@ impl<L: Load> Dispatch<L> {
             arrival,
             noticed,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: self.was_full_at(noticed) || self.was_full_at(noticed + OVERSLEPT_FROM),
+            pool_full: self.connections.was_full_at(noticed)
+                || self.connections.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         })
-    }
-
-    /// The load learns who ended and how: a user comes again.
-    fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
-        if let Some(load) = &mut self.load {
-            load.ended(&flight.arrival, outcome, now);
-        }
-    }
-
-    fn end_flight(&mut self, slot: u32) -> Flight {
-        self.slab.unlink(&mut self.flights, slot);
-        std::mem::take(&mut self.slab.at_mut(slot).flight)
-    }
-
-    fn make_idle(&mut self, slot: u32, now: Instant) {
-        if self.idle.len == 0 {
-            self.idle_from = now;
-        }
-        let conn = self.slab.at_mut(slot);
-        conn.state = State::Idle;
-        conn.since = now;
-        self.slab.push_front(&mut self.idle, slot);
     }
 }

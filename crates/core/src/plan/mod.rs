@@ -5,7 +5,7 @@ mod error;
 
 pub use error::PlanError;
 
-use crate::dispatch::{Policy, Pool};
+use crate::dispatch::{Policy, Pool, Room};
 use crate::load::{Closed, ClosedShare, Open};
 use crate::record::SampleBlocks;
 use crate::schedule::{HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, Rate, Schedule};
@@ -179,10 +179,12 @@ impl Plan {
         }
     }
 
-    /// What worker `shard`'s dispatcher must know.
+    /// What worker `shard`'s dispatcher must know. A connection takes one request at a time and arrivals have no grain:
+    /// how the requests are carried is not the plan's affair.
     pub fn policy(&self, shard: u32) -> Policy {
         Policy {
             pool: self.pool_of(shard),
+            room: Room::SINGLE,
             timeout: self.spec.timeout,
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),

@@ -97,7 +97,7 @@ fn users(
 
 fn drive<C: Client>(world: &WorldSpec, client: &mut C, watch: impl Watch) -> (Instant, u64) {
     let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    let mut around = World::new(world, server, ZERO, world.seed, watch);
     let end = around.run(client, ZERO, Client::is_finished);
     (end, around.events())
 }

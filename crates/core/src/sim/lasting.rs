@@ -36,7 +36,7 @@ impl LastingWorld {
         let zero = self.now;
         let server = self.server.clone();
         let seed = self.spec.seed.wrapping_add(self.runs);
-        let mut world = World::new(server, self.spec.network, self.spec.generator, zero, seed, ());
+        let mut world = World::new(&self.spec, server, zero, seed, ());
         let driven = drive_until(plan, &mut world, zero, look);
         self.server = world.into_server();
         self.now = driven.end.max(zero);

@@ -31,7 +31,7 @@ pub use users::{Return, UsersSpec};
 pub use watch::{Part, Sight, Taken, Watch};
 pub use window::{RandomWindows, Windows};
 
-use crate::dispatch::Dispatch;
+use crate::dispatch::{Dispatch, Policy, Room};
 use crate::load::Load;
 use crate::plan::Plan;
 use crate::record::Interval;
@@ -70,6 +70,8 @@ pub struct WorldSpec {
     pub network: NetworkSpec,
     /// The client's machine.
     pub generator: GeneratorSpec,
+    /// What a connection takes at once. Load tools other than the real dispatcher have one request on each.
+    pub room: Room,
     /// Of every draw in the world; that of a Poisson schedule is the plan's.
     pub seed: u64,
 }
@@ -77,7 +79,8 @@ pub struct WorldSpec {
 impl WorldSpec {
     /// A server behind a perfect network, loaded from a perfect machine.
     pub fn new(server: ServerSpec) -> WorldSpec {
-        WorldSpec { server, network: NetworkSpec::default(), generator: GeneratorSpec::default(), seed: 1 }
+        let (network, generator) = (NetworkSpec::default(), GeneratorSpec::default());
+        WorldSpec { server, network, generator, room: Room::SINGLE, seed: 1 }
     }
 }
 
@@ -108,7 +111,7 @@ pub fn simulate_part(
 ) -> SimSummary {
     let intervals = Intervals::new(plan, ZERO, each);
     let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    let mut around = World::new(world, server, ZERO, world.seed, watch);
     drive_load(plan, part, &mut around, ZERO, None, intervals).summary
 }
 
@@ -121,7 +124,7 @@ pub fn simulate_until(
     look: impl FnMut(&Interval) -> ControlFlow<()>,
 ) -> (SimSummary, Nanos) {
     let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(server, world.network, world.generator, ZERO, world.seed, watch);
+    let mut around = World::new(world, server, ZERO, world.seed, watch);
     let driven = drive_until(plan, &mut around, ZERO, look);
     (driven.summary, driven.offered(plan, ZERO))
 }
@@ -179,7 +182,8 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
     intervals: Intervals<F>,
 ) -> Driven {
     let stop = part.stop.map(|stop| zero + stop);
-    let dispatch = Dispatch::new(plan.policy(part.worker));
+    let policy = Policy { room: world.room(), ..plan.policy(part.worker) };
+    let dispatch = Dispatch::new(policy);
     let mut client = Honest { dispatch, intervals, looked: zero, stop, enough, ended: None };
     if let Some(stop) = stop {
         // Known ahead, since a turn may send beyond it before the next one begins.

@@ -11,7 +11,7 @@ use super::random::{Random, nanos};
 use super::service::Service;
 use super::watch::Taken;
 use super::window::{DrawnWindows, RandomWindows, Windows};
-use crate::dispatch::ConnId;
+use crate::dispatch::FlightId;
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -140,16 +140,16 @@ impl Server {
         Attempt::Accepted(at)
     }
 
-    /// A request arrives on `conn`; `now` never goes back.
-    pub(super) fn request(&mut self, conn: ConnId, now: Instant) -> Taken {
+    /// A request arrives; `now` never goes back.
+    pub(super) fn request(&mut self, flight: FlightId, now: Instant) -> Taken {
         if self.is_down(now) {
-            return Taken { conn, work: None, ends: now, status: None };
+            return Taken { flight, work: None, ends: now, status: None };
         }
         if self.spec.error_one_in > 0 && self.random.one_in(self.spec.error_one_in) {
-            return Taken { conn, work: None, ends: now, status: Some(500) };
+            return Taken { flight, work: None, ends: now, status: Some(500) };
         }
         if self.bucket.as_mut().is_some_and(|bucket| !bucket.take(now)) {
-            return Taken { conn, work: None, ends: now, status: Some(429) };
+            return Taken { flight, work: None, ends: now, status: Some(429) };
         }
         let begin = match self.free.peek() {
             None => now,
@@ -160,7 +160,7 @@ impl Server {
                 self.begins.pop_front();
             }
             if self.begins.len() as u64 >= queue_max {
-                return Taken { conn, work: None, ends: now, status: Some(503) };
+                return Taken { flight, work: None, ends: now, status: Some(503) };
             }
             self.begins.push_back(begin);
         }
@@ -172,9 +172,9 @@ impl Server {
         }
         if self.spec.reset_one_in > 0 && self.random.one_in(self.spec.reset_one_in) {
             let ends = begin + Nanos(end.since(begin).0 / 2);
-            return Taken { conn, work: Some((begin, end)), ends, status: None };
+            return Taken { flight, work: Some((begin, end)), ends, status: None };
         }
-        Taken { conn, work: Some((begin, end)), ends: end, status: Some(200) }
+        Taken { flight, work: Some((begin, end)), ends: end, status: Some(200) }
     }
 
     /// When work that begins at `begin` is answered.

@@ -7,7 +7,7 @@
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
 use crate::arrival::Arrival;
-use crate::dispatch::{Action, Actions, ConnId, Event};
+use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
 use crate::load::{Load, Open};
 use crate::plan::Plan;
 use crate::record::{Answer, Flight, Gauges, Interval};
@@ -135,9 +135,11 @@ impl<F: FnMut(&Interval)> Users<F> {
         user.generation += 1;
         user.attempts += 1;
         user.is_waiting = true;
-        let conn = ConnId { slot: place, generation: user.generation };
+        // A user has one connection, and one request on it.
+        let (slot, generation) = (place, user.generation);
+        let (conn, flight) = (ConnId { slot, generation }, FlightId { slot, generation });
         let Arrival { operation, index, .. } = user.flight.arrival;
-        out.push(Action::Send { conn, operation, arrival: index });
+        out.push(Action::Send { conn, flight, operation, arrival: index });
     }
 
     /// When the user has waited for as long as the timeout.
@@ -150,8 +152,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.intervals.recorder().timed_out(&flight, place, 0, now);
     }
 
-    fn sent(&mut self, conn: ConnId, now: Instant) {
-        let user = &mut self.users[conn.slot as usize];
+    fn sent(&mut self, id: FlightId, now: Instant) {
+        let user = &mut self.users[id.slot as usize];
         let is_first = user.attempts == 1;
         if is_first {
             user.flight.sent = Some(now);
@@ -160,12 +162,12 @@ impl<F: FnMut(&Interval)> Users<F> {
         } else {
             self.intervals.recorder().counters().connections.resent += 1;
         }
-        let timeout = self.deadline(conn.slot);
-        let user = &self.users[conn.slot as usize];
+        let timeout = self.deadline(id.slot);
+        let user = &self.users[id.slot as usize];
         let patience = self.spec.patience.map(|patience| now + patience);
         let entry = match patience.filter(|&at| at < timeout && user.attempts < self.spec.attempts_max) {
-            Some(at) => (at, conn.slot, conn.generation, What::GiveUp),
-            None => (timeout, conn.slot, conn.generation, What::TimeOut),
+            Some(at) => (at, id.slot, id.generation, What::GiveUp),
+            None => (timeout, id.slot, id.generation, What::TimeOut),
         };
         self.ahead.push(Reverse(entry));
     }
@@ -204,19 +206,19 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
     }
 
-    fn answered(&mut self, conn: ConnId, answer: &Answer, now: Instant, out: &mut Actions) {
+    fn answered(&mut self, id: FlightId, answer: &Answer, now: Instant, out: &mut Actions) {
         if answer.failure.is_none() {
             // Everybody hears of it, whoever asked.
             self.come_back(now, out);
         }
-        if !self.is_asking(conn) {
+        if !self.is_asking(id.slot, id.generation) {
             return;
         }
-        if answer.failure.is_some() && self.may_repeat(conn.slot) {
-            return self.turn_away(conn.slot, now);
+        if answer.failure.is_some() && self.may_repeat(id.slot) {
+            return self.turn_away(id.slot, now);
         }
-        let flight = self.leave(conn.slot);
-        self.intervals.recorder().answered(&flight, conn.slot, answer, now);
+        let flight = self.leave(id.slot);
+        self.intervals.recorder().answered(&flight, id.slot, answer, now);
     }
 
     fn come_back(&mut self, now: Instant, out: &mut Actions) {
@@ -233,8 +235,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         user.is_here && user.generation == generation
     }
 
-    fn is_asking(&self, conn: ConnId) -> bool {
-        self.is_same(conn.slot, conn.generation) && self.users[conn.slot as usize].is_waiting
+    fn is_asking(&self, place: u32, generation: u32) -> bool {
+        self.is_same(place, generation) && self.users[place as usize].is_waiting
     }
 
     fn leave(&mut self, place: u32) -> Flight {
@@ -317,9 +319,9 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
 
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
         match event {
-            Event::Sent(conn) => return self.sent(conn, now),
-            Event::Answered(conn, answer) => self.answered(conn, &answer, now, out),
-            Event::Closed(conn, closing) if self.is_asking(conn) => {
+            Event::Sent(id) => return self.sent(id, now),
+            Event::Answered(id, answer) => self.answered(id, &answer, now, out),
+            Event::Closed(conn, closing) if self.is_asking(conn.slot, conn.generation) => {
                 if self.may_repeat(conn.slot) {
                     self.turn_away(conn.slot, now);
                 } else {
@@ -330,7 +332,12 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             // Answers of the same moment come first.
             Event::Tick if now >= self.end => return self.cut_off(now),
             Event::Tick => self.pass_time(now, out),
-            Event::Closed(..) | Event::Connected(..) | Event::ConnectFailed(..) => {}
+            Event::Closed(..)
+            | Event::Connected(..)
+            | Event::ConnectFailed(..)
+            | Event::Lost(..)
+            | Event::Room(..)
+            | Event::Retired(..) => {}
         }
         self.load.advance(now, |_| {});
         while let Some(arrival) = self.load.head() {

@@ -1,6 +1,6 @@
 //! A simulated run as seen from outside of dispatcher and recorder: what a checker keeps its own books from.
 
-use crate::dispatch::{Action, ConnId, Event};
+use crate::dispatch::{Action, Event, FlightId};
 use crate::time::{Instant, Nanos};
 
 /// Something that can be seen.
@@ -17,8 +17,8 @@ pub enum Sight {
 /// What the server makes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// The connection that it came on.
-    pub conn: ConnId,
+    /// Which one.
+    pub flight: FlightId,
     /// From when to when it holds a slot; none if it is turned away at once.
     pub work: Option<(Instant, Instant)>,
     /// When it is answered or reset.

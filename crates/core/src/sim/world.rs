@@ -5,8 +5,8 @@ use super::random::Random;
 use super::server::{Attempt, Server};
 use super::watch::{Sight, Watch};
 use super::window::Windows;
-use super::{GeneratorSpec, NetworkSpec};
-use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event};
+use super::{NetworkSpec, WorldSpec};
+use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event, FlightId, Loss, Room};
 use crate::failure::FailureKind;
 use crate::record::Answer;
 use crate::time::{Instant, Nanos};
@@ -40,11 +40,14 @@ pub(super) struct Turn {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Request(ConnId),
-    Answer(ConnId, u16),
+    Request(ConnId, FlightId),
+    Answer(FlightId, u16),
+    /// The server resets the connection, and with it whatever is under way there.
     Reset(ConnId),
     Connected(ConnId, Nanos),
     Refused(ConnId),
+    /// The place of a request that was given up is free.
+    Cancelled(FlightId),
 }
 
 #[derive(Debug)]
@@ -79,6 +82,7 @@ impl Eq for Entry {}
 #[derive(Debug)]
 pub(super) struct World<W> {
     server: Server,
+    room: Room,
     network: NetworkSpec,
     /// Draws the network's jitter.
     random: Random,
@@ -98,20 +102,15 @@ pub(super) struct World<W> {
 }
 
 impl<W: Watch> World<W> {
-    pub(super) fn new(
-        server: Server,
-        network: NetworkSpec,
-        generator: GeneratorSpec,
-        zero: Instant,
-        seed: u64,
-        watch: W,
-    ) -> World<W> {
+    /// `server` may be that of `spec` after earlier runs, and `seed` another one.
+    pub(super) fn new(spec: &WorldSpec, server: Server, zero: Instant, seed: u64, watch: W) -> World<W> {
         World {
             server,
-            network,
+            room: spec.room,
+            network: spec.network,
             random: Random::new(seed, 3),
-            pauses: generator.pauses,
-            cost: generator.cpu_per_event,
+            pauses: spec.generator.pauses,
+            cost: spec.generator.cpu_per_event,
             zero,
             ahead: BinaryHeap::new(),
             arrived: VecDeque::new(),
@@ -121,6 +120,11 @@ impl<W: Watch> World<W> {
             events: 0,
             watch,
         }
+    }
+
+    /// What a connection takes at once.
+    pub(super) fn room(&self) -> Room {
+        self.room
     }
 
     /// Events that the client and the server have seen.
@@ -229,14 +233,16 @@ impl<W: Watch> World<W> {
                 let what = if accepted { What::Connected(conn, back.since(at)) } else { What::Refused(conn) };
                 self.push(back, what);
             }
-            Action::Send { conn, .. } => {
-                client.handle(at, Event::Sent(conn), actions);
+            Action::Send { conn, flight, .. } => {
+                client.handle(at, Event::Sent(flight), actions);
                 match self.delay() {
                     // Without a way to go there is nothing to wait for.
-                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, at),
-                    delay => self.push(at + delay, What::Request(conn)),
+                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, flight, at),
+                    delay => self.push(at + delay, What::Request(conn, flight)),
                 }
             }
+            // The server does not learn of either, and works on.
+            Action::Cancel { flight, .. } => self.arrived.push_back((at, What::Cancelled(flight))),
             Action::Close(..) => {}
         }
     }
@@ -244,19 +250,19 @@ impl<W: Watch> World<W> {
     fn happen(&mut self, now: Instant) {
         let Some(entry) = self.ahead.pop() else { return };
         match entry.what {
-            What::Request(conn) => {
+            What::Request(conn, flight) => {
                 self.events += 1;
-                self.serve(conn, now);
+                self.serve(conn, flight, now);
             }
             what => self.arrived.push_back((now, what)),
         }
     }
 
-    fn serve(&mut self, conn: ConnId, now: Instant) {
-        let taken = self.server.request(conn, now);
+    fn serve(&mut self, conn: ConnId, flight: FlightId, now: Instant) {
+        let taken = self.server.request(flight, now);
         self.watch.see(now, Sight::Request(taken));
         let what = match taken.status {
-            Some(status) => What::Answer(conn, status),
+            Some(status) => What::Answer(flight, status),
             None => What::Reset(conn),
         };
         let at = taken.ends + self.delay();
@@ -282,12 +288,13 @@ fn seen(what: What, now: Instant) -> Event {
     match what {
         What::Connected(conn, connect) => Event::Connected(conn, ConnectTimes { connect, tls: None }),
         What::Refused(conn) => Event::ConnectFailed(conn, FailureKind::CONNECT_REFUSED),
+        What::Cancelled(flight) => Event::Lost(flight, Loss { kind: FailureKind::RESET, unprocessed: false }),
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
-        What::Answer(conn, status) => {
+        What::Answer(flight, status) => {
             let failure = FailureKind::of_status(status);
             let answer = Answer { failure, status, first_byte: now, reusable: true };
-            Event::Answered(conn, answer)
+            Event::Answered(flight, answer)
         }
-        What::Request(_) => Event::Tick,
+        What::Request(..) => Event::Tick,
     }
 }

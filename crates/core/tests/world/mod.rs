@@ -1,9 +1,14 @@
 //! A small virtual server and network around the real dispatcher and recorder, on virtual time; written apart from
 //! `core::sim`, so that the two do not share a misreading.
 
+mod books;
+
+use books::Books;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use unblink_core::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event};
+use unblink_core::dispatch::{
+    Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Loss, Room,
+};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::plan::Plan;
@@ -18,6 +23,8 @@ pub(crate) struct Server {
     pub(crate) gates: Vec<(u64, u64)>,
     pub(crate) slots: Option<usize>,
     pub(crate) connect_ns: u64,
+    /// What a connection takes at once.
+    pub(crate) room: Room,
     /// One draw in this many goes wrong; 0: never. See [`World::misfortune`].
     pub(crate) hostile_one_in: u64,
     pub(crate) seed: u64,
@@ -30,6 +37,7 @@ impl Server {
             gates: vec![],
             slots: None,
             connect_ns: 0,
+            room: Room::SINGLE,
             hostile_one_in: 0,
             seed: 1,
         }
@@ -39,9 +47,16 @@ impl Server {
 enum Happening {
     Connect(ConnId),
     Refuse(ConnId),
-    Finish(ConnId, u64),
-    Answer(ConnId, u16, bool),
+    /// The server is through with a request; it is answered at that time, unless nobody hears of it.
+    Finish(Option<FlightId>, u64),
+    Answer(FlightId, u16, bool),
     Break(ConnId, bool),
+    /// A request alone is lost.
+    Lose(FlightId, bool),
+    /// The place of a request that was cancelled is free.
+    Free(FlightId),
+    Room(ConnId, u32),
+    Retire(ConnId),
 }
 
 /// What was sent, as seen from outside the dispatcher.
@@ -56,11 +71,12 @@ pub(crate) struct World {
     random: u64,
     start: Instant,
     busy: usize,
-    queue: VecDeque<(ConnId, u64)>,
+    queue: VecDeque<(ConnId, FlightId)>,
     heap: BinaryHeap<Reverse<(Instant, u64)>>,
     happenings: std::collections::HashMap<u64, Happening>,
     sequence: u64,
     pub(crate) sent: Vec<SentRecord>,
+    pub(crate) books: Books,
 }
 
 /// One worker's whole run. `stop_at` ends it early.
@@ -71,13 +87,16 @@ pub(crate) fn run<L: Load>(
     server: Server,
     stop_at: Option<Nanos>,
 ) -> (Box<Bank<u32>>, World) {
-    let mut dispatch = Dispatch::new(plan.policy(shard));
+    let mut policy = plan.policy(shard);
+    policy.room = server.room;
+    let mut dispatch = Dispatch::new(policy);
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.operations_apart()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout);
     recorder.begin(start, plan.measured_from(), plan.load_length());
     let mut world = World {
         random: server.seed,
+        books: Books::new(server.room),
         server,
         start,
         busy: 0,
@@ -125,8 +144,10 @@ impl World {
             None => Event::Tick,
             Some(_) => self.happen(now),
         };
+        self.books.hear(&event);
         dispatch.handle(now, event, actions, recorder);
         self.act(now, dispatch, actions, recorder);
+        self.books.agree_with(&dispatch.gauges());
         now
     }
 
@@ -147,13 +168,22 @@ impl World {
             }
             Happening::Finish(id, answered_at) => {
                 self.free_slot(now);
-                self.at(Instant(answered_at), Happening::Answer(id, 200, true));
+                if let Some(id) = id {
+                    self.at(Instant(answered_at), Happening::Answer(id, 200, true));
+                }
                 Event::Tick
             }
             Happening::Answer(id, status, reusable) => Event::Answered(
                 id,
                 Answer { failure: FailureKind::of_status(status), status, first_byte: now, reusable },
             ),
+            Happening::Lose(id, unprocessed) => {
+                self.free_slot(now);
+                Event::Lost(id, Loss { kind: FailureKind::RESET, unprocessed })
+            }
+            Happening::Free(id) => Event::Lost(id, Loss { kind: FailureKind::RESET, unprocessed: false }),
+            Happening::Room(id, places) => Event::Room(id, places),
+            Happening::Retire(id) => Event::Retired(id),
         }
     }
 
@@ -166,32 +196,57 @@ impl World {
     ) {
         // Only `Sent` is fed back here, and it asks for nothing.
         for action in std::mem::take(actions) {
+            self.books.note(now, &action);
             match action {
                 Action::Open(id) if self.misfortune() => self.at(now + Nanos(50_000), Happening::Refuse(id)),
                 Action::Open(id) => {
                     self.at(now + Nanos(self.server.connect_ns), Happening::Connect(id));
+                    self.trouble_ahead(id, now);
                 }
-                Action::Send { conn, arrival, .. } => {
+                Action::Send { conn, flight, arrival, .. } => {
                     self.sent.push(SentRecord { at: now, arrival });
-                    dispatch.handle(now, Event::Sent(conn), actions, recorder);
+                    dispatch.handle(now, Event::Sent(flight), actions, recorder);
                     assert!(actions.is_empty());
-                    self.take_or_queue(conn, now);
+                    self.take_or_queue(conn, flight, now);
+                }
+                // As a rule at once; a client must not cancel too many in a short time.
+                Action::Cancel { flight, .. } => {
+                    let wait = Nanos(u64::from(self.misfortune()) * 30_000_000);
+                    self.at(now + wait, Happening::Free(flight));
                 }
                 Action::Close(..) => {}
             }
         }
     }
 
-    fn take_or_queue(&mut self, conn: ConnId, now: Instant) {
-        if self.server.slots.is_some_and(|slots| self.busy >= slots) {
-            self.queue.push_back((conn, now.0));
-        } else {
-            self.busy += 1;
-            self.serve(conn, now);
+    /// What befalls connections that carry several requests: their room changes, or the server wants to be rid of them.
+    fn trouble_ahead(&mut self, id: ConnId, now: Instant) {
+        let places = u64::from(self.server.room.places);
+        if places == 1 {
+            return;
+        }
+        let later = |world: &mut World| now + Nanos(world.draw() % 3_000_000_000);
+        if self.misfortune() {
+            let (at, fewer) = (later(self), (self.draw() % places) as u32);
+            self.at(at, Happening::Room(id, fewer));
+            self.at(at + Nanos(200_000_000), Happening::Room(id, 1_000));
+        }
+        if self.misfortune() {
+            let at = later(self);
+            self.at(at, Happening::Retire(id));
         }
     }
 
-    fn serve(&mut self, conn: ConnId, now: Instant) {
+    fn take_or_queue(&mut self, conn: ConnId, flight: FlightId, now: Instant) {
+        if self.server.slots.is_some_and(|slots| self.busy >= slots) {
+            self.queue.push_back((conn, flight));
+        } else {
+            self.busy += 1;
+            self.serve(conn, flight, now);
+        }
+    }
+
+    fn serve(&mut self, conn: ConnId, flight: FlightId, now: Instant) {
         let offset = now.0 - self.start.0;
         let mut end = offset + (self.server.baseline)(offset);
         if let Some(&(_, open)) = self.server.gates.iter().find(|&&(shut, open)| shut <= end && end < open) {
@@ -204,18 +259,21 @@ impl World {
         }
         if self.misfortune() {
             let status = [500, 503, 404, 200][(self.draw() % 4) as usize];
-            self.at(Instant(end), Happening::Answer(conn, status, false));
-            return self
-                .at(Instant(end + 1), Happening::Finish(ConnId { slot: u32::MAX, generation: 0 }, end + 2));
+            self.at(Instant(end), Happening::Answer(flight, status, false));
+            return self.at(Instant(end + 1), Happening::Finish(None, 0));
         }
-        self.at(Instant(end), Happening::Finish(conn, end));
+        if self.server.room.places > 1 && self.misfortune() {
+            let unprocessed = self.draw().is_multiple_of(2);
+            return self.at(Instant(now.0 + (end - now.0) / 3), Happening::Lose(flight, unprocessed));
+        }
+        self.at(Instant(end), Happening::Finish(Some(flight), end));
     }
 
     fn free_slot(&mut self, now: Instant) {
         self.busy -= 1;
-        if let Some((conn, _)) = self.queue.pop_front() {
+        if let Some((conn, flight)) = self.queue.pop_front() {
             self.busy += 1;
-            self.serve(conn, now);
+            self.serve(conn, flight, now);
         }
     }
 

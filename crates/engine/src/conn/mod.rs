@@ -15,7 +15,7 @@ use rustix::net::{RecvFlags, sockopt};
 use rustls::ClientConnection;
 use socket::{flush, kind_of_connect_error, kind_of_socket_error, send_both};
 use std::io::{self, Read, Write};
-use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes};
+use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
 use unblink_core::time::Instant;
@@ -41,7 +41,7 @@ pub(crate) enum Reading {
     /// It never became usable.
     Unusable(FailureKind),
     /// The answer is whole.
-    Answered(Answer),
+    Answered(FlightId, Answer),
     /// It has ended.
     Ended(Closing),
 }
@@ -77,7 +77,7 @@ pub(crate) struct Conn {
     parser: Parser,
     operation: u32,
     written: usize,
-    in_flight: bool,
+    in_flight: Option<FlightId>,
     first_byte: Option<Instant>,
     matched: usize,
     /// Bytes of answers that nobody has counted yet.
@@ -112,7 +112,7 @@ impl Conn {
             parser: Parser::new(job.limits),
             operation: 0,
             written: 0,
-            in_flight: false,
+            in_flight: None,
             first_byte: None,
             matched: 0,
             bytes_read: 0,
@@ -153,11 +153,11 @@ impl Conn {
     }
 
     /// Starts to write the operation; the rest follows when the socket takes it.
-    pub(crate) fn send(&mut self, job: &Job, operation: u32) -> Result<(), Closing> {
+    pub(crate) fn send(&mut self, job: &Job, flight: FlightId, operation: u32) -> Result<(), Closing> {
         let request = &job.operations[operation as usize];
         self.operation = operation;
         self.written = 0;
-        self.in_flight = true;
+        self.in_flight = Some(flight);
         self.first_byte = None;
         self.matched = 0;
         self.parser.begin(request.kind);
@@ -178,7 +178,7 @@ impl Conn {
             return flush(tls, &self.fd).map_err(|kind| self.closing(kind));
         }
         let request = &job.operations[self.operation as usize];
-        while self.in_flight && self.written < request.length() {
+        while self.in_flight.is_some() && self.written < request.length() {
             match send_both(self.fd.as_fd(), request.left(self.written)) {
                 Ok(n) => self.written += n,
                 Err(Errno::AGAIN) => return Ok(()),
@@ -288,10 +288,10 @@ impl Conn {
 
     /// Takes decrypted or plain bytes.
     fn take(&mut self, job: &Job, bytes: &[u8], last: &mut LastHead, now: Instant) -> Reading {
-        if !self.in_flight {
+        let Some(flight) = self.in_flight else {
             let kind = kind_of_violation(unblink_wire::ProtocolError::UnsolicitedData);
             return Reading::Ended(Closing { kind, answered: true });
-        }
+        };
         self.first_byte.get_or_insert(now);
         self.bytes_read += bytes.len() as u64;
         let matched = &mut self.matched;
@@ -304,7 +304,7 @@ impl Conn {
         match fed {
             Ok(Progress::NeedMore) => Reading::Quiet,
             Ok(Progress::Done { response, consumed }) => {
-                self.answered(job, response, consumed == bytes.len(), now)
+                self.answered(job, flight, response, consumed == bytes.len(), now)
             }
             Err(violation) => Reading::Ended(Closing { kind: kind_of_violation(violation), answered: true }),
         }
@@ -340,7 +340,7 @@ impl Conn {
                     Ok(0) => break,
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                     Err(_) => return self.ended(self.closing(FailureKind::TLS)),
-                    Ok(_) if matches!(result, Reading::Answered(_)) => self.forbid_reuse(&mut result),
+                    Ok(_) if matches!(result, Reading::Answered(..)) => self.forbid_reuse(&mut result),
                     Ok(n) => {
                         let last = last_head(last_heads, self.operation);
                         let reading = self.take(job, &plain[..n], last, now);
@@ -355,7 +355,7 @@ impl Conn {
             }
             if state.peer_has_closed() {
                 self.peer_closed = true;
-                if let Reading::Answered(answer) = &mut result {
+                if let Reading::Answered(_, answer) = &mut result {
                     answer.reusable = false;
                     return result;
                 }
@@ -366,16 +366,16 @@ impl Conn {
     }
 
     fn forbid_reuse(&self, result: &mut Reading) {
-        if let Reading::Answered(answer) = result {
+        if let Reading::Answered(_, answer) = result {
             answer.reusable = false;
         }
     }
 
     /// The peer closed its side; `clean` unless TLS says that something was cut off.
     fn end_of_stream(&mut self, job: &Job, clean: bool) -> Reading {
-        if !self.in_flight || self.stage != Stage::Open {
+        let Some(flight) = self.in_flight.filter(|_| self.stage == Stage::Open) else {
             return self.ended(self.closing(FailureKind::CLOSED_EARLY));
-        }
+        };
         if !clean && self.parser.is_close_delimited_body() {
             return Reading::Ended(Closing { kind: FailureKind::CLOSED_EARLY, answered: true });
         }
@@ -383,17 +383,24 @@ impl Conn {
         match self.parser.eof() {
             Ok(response) => {
                 let last = self.first_byte.unwrap_or(self.connected);
-                self.answered(job, Response { reusable: false, ..response }, true, last)
+                self.answered(job, flight, Response { reusable: false, ..response }, true, last)
             }
             Err(violation) => Reading::Ended(Closing { kind: kind_of_violation(violation), answered }),
         }
     }
 
-    fn answered(&mut self, job: &Job, response: Response, all_taken: bool, now: Instant) -> Reading {
-        self.in_flight = false;
+    fn answered(
+        &mut self,
+        job: &Job,
+        flight: FlightId,
+        response: Response,
+        all_taken: bool,
+        now: Instant,
+    ) -> Reading {
+        self.in_flight = None;
         let operation = &job.operations[self.operation as usize];
         let whole_request = self.written == operation.length();
-        Reading::Answered(Answer {
+        let answer = Answer {
             failure: self.judge(job, &response),
             status: response.status,
             first_byte: self.first_byte.unwrap_or(now),
@@ -402,7 +409,8 @@ impl Conn {
                 && whole_request
                 && !self.peer_closed
                 && !operation.closes,
-        })
+        };
+        Reading::Answered(flight, answer)
     }
 
     fn judge(&self, job: &Job, response: &Response) -> Option<FailureKind> {

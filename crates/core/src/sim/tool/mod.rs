@@ -14,7 +14,7 @@ pub use spec::{ClockFrom, Correct, Late, Pacing, ToolSpec};
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
 use crate::arrival::Arrival;
-use crate::dispatch::{Action, Actions, ConnId, Event};
+use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
 use crate::plan::Plan;
 use crate::record::{Answer, Flight, Gauges, Interval, Recorder};
 use crate::schedule::{HOLD_LENGTH_MAX, Schedule};
@@ -131,13 +131,15 @@ impl<F: FnMut(&Interval)> Tool<F> {
         self.busy += 1;
         self.started += 1;
         self.now = now;
-        let conn = ConnId { slot: start.worker, generation: worker.generation };
+        // A worker has one connection, and one request on it.
+        let (slot, generation) = (start.worker, worker.generation);
+        let (conn, flight) = (ConnId { slot, generation }, FlightId { slot, generation });
         let Arrival { operation, index, .. } = start.arrival;
-        out.push(Action::Send { conn, operation, arrival: index });
+        out.push(Action::Send { conn, flight, operation, arrival: index });
     }
 
-    fn sent(&mut self, conn: ConnId, now: Instant) {
-        let flight = &mut self.workers[conn.slot as usize].flight;
+    fn sent(&mut self, id: FlightId, now: Instant) {
+        let flight = &mut self.workers[id.slot as usize].flight;
         flight.sent = Some(now);
         if self.spec.clock == ClockFrom::Sent {
             (flight.arrival.intended, flight.noticed, flight.ready) = (now, now, now);
@@ -145,15 +147,15 @@ impl<F: FnMut(&Interval)> Tool<F> {
         let flight = *flight;
         self.intervals.recorder().due(&flight.arrival);
         self.intervals.recorder().sent(&flight);
-        self.deadlines.push(Reverse((now + self.timeout, conn.slot, conn.generation)));
+        self.deadlines.push(Reverse((now + self.timeout, id.slot, id.generation)));
     }
 
-    fn answered_at(&mut self, conn: ConnId, answer: &Answer, now: Instant) {
-        let Some(flight) = self.release(conn) else { return };
+    fn answered_at(&mut self, id: FlightId, answer: &Answer, now: Instant) {
+        let Some(flight) = self.release(id.slot, id.generation) else { return };
         self.answered += 1;
         let recorder = self.intervals.recorder();
-        let outcome = recorder.answered(&flight, conn.slot, answer, now);
-        self.source.free(conn.slot, &flight.arrival, outcome, now);
+        let outcome = recorder.answered(&flight, id.slot, answer, now);
+        self.source.free(id.slot, &flight.arrival, outcome, now);
         let response = now.since(flight.arrival.intended);
         if answer.failure.is_none() && response <= self.timeout {
             for value in self.inventing.beside(response) {
@@ -163,9 +165,9 @@ impl<F: FnMut(&Interval)> Tool<F> {
     }
 
     /// A request ends. Nothing, if it was given up before.
-    fn release(&mut self, conn: ConnId) -> Option<Flight> {
-        let worker = &mut self.workers[conn.slot as usize];
-        if !worker.is_busy || worker.generation != conn.generation {
+    fn release(&mut self, slot: u32, generation: u32) -> Option<Flight> {
+        let worker = &mut self.workers[slot as usize];
+        if !worker.is_busy || worker.generation != generation {
             return None;
         }
         worker.is_busy = false;
@@ -189,7 +191,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
                 return;
             }
             self.deadlines.pop();
-            if let Some(flight) = self.release(ConnId { slot, generation }) {
+            if let Some(flight) = self.release(slot, generation) {
                 let outcome = self.intervals.recorder().timed_out(&flight, slot, 0, now);
                 self.source.free(slot, &flight.arrival, outcome, now);
             }
@@ -232,10 +234,10 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
     fn handle(&mut self, now: Instant, event: Event, out: &mut Actions) {
         self.now = now;
         match event {
-            Event::Sent(conn) => return self.sent(conn, now),
-            Event::Answered(conn, answer) => self.answered_at(conn, &answer, now),
+            Event::Sent(id) => return self.sent(id, now),
+            Event::Answered(id, answer) => self.answered_at(id, &answer, now),
             Event::Closed(conn, closing) => {
-                if let Some(flight) = self.release(conn) {
+                if let Some(flight) = self.release(conn.slot, conn.generation) {
                     let outcome = self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
                     self.source.free(conn.slot, &flight.arrival, outcome, now);
                 }
@@ -246,7 +248,11 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
                 return self.cut_off(now);
             }
             Event::Tick => self.give_up_late(now),
-            Event::Connected(..) | Event::ConnectFailed(..) => {}
+            Event::Connected(..)
+            | Event::ConnectFailed(..)
+            | Event::Lost(..)
+            | Event::Room(..)
+            | Event::Retired(..) => {}
         }
         while let Some(start) = self.source.start(now) {
             self.begin(start, now, out);

@@ -1,0 +1,157 @@
+//! Entries with generations, and doubly linked lists through them: nothing is allocated once as many entries were there.
+
+use std::ops::{Index, IndexMut};
+
+/// No entry.
+pub(super) const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    prev: u32,
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Entry<T, const LISTS: usize> {
+    /// How many tenants the place had before.
+    generation: u32,
+    is_taken: bool,
+    links: [Links; LISTS],
+    value: T,
+}
+
+/// Places for values; each may be on `LISTS` lists at once, one for each of its pairs of links.
+#[derive(Debug)]
+pub(super) struct Arena<T, const LISTS: usize> {
+    entries: Vec<Entry<T, LISTS>>,
+    free: Vec<u32>,
+}
+
+/// A list through the entries of an arena, by one of their pairs of links. Lists by the same pair exclude each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List<const LINKS: usize> {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) len: u32,
+}
+
+impl<const LINKS: usize> List<LINKS> {
+    pub(super) const EMPTY: List<LINKS> = List { head: NONE, tail: NONE, len: 0 };
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T, const LISTS: usize> Arena<T, LISTS> {
+    /// Room for `max` entries. The memory is reserved, and touched only as entries are made.
+    pub(super) fn new(max: usize) -> Arena<T, LISTS> {
+        Arena { entries: Vec::with_capacity(max), free: Vec::with_capacity(max) }
+    }
+
+    /// The place of a new entry: the one that became free last, or else the lowest that was never taken.
+    pub(super) fn take(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                let entry = &mut self.entries[slot as usize];
+                entry.is_taken = true;
+                entry.value = value;
+                slot
+            }
+            None => {
+                let links = [Links { prev: NONE, next: NONE }; LISTS];
+                self.entries.push(Entry { generation: 0, is_taken: true, links, value });
+                self.entries.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The entry must be on no list.
+    pub(super) fn release(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot as usize];
+        entry.generation = entry.generation.wrapping_add(1);
+        entry.is_taken = false;
+        self.free.push(slot);
+    }
+
+    pub(super) fn generation(&self, slot: u32) -> u32 {
+        self.entries[slot as usize].generation
+    }
+
+    /// Whether this tenant is still there.
+    pub(super) fn holds(&self, slot: u32, generation: u32) -> bool {
+        self.entries.get(slot as usize).is_some_and(|entry| entry.is_taken && entry.generation == generation)
+    }
+
+    pub(super) fn prev<const L: usize>(&self, _: &List<L>, slot: u32) -> u32 {
+        self.entries[slot as usize].links[L].prev
+    }
+
+    #[inline]
+    pub(super) fn push_front<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        let next = list.head;
+        self.entries[slot as usize].links[L] = Links { prev: NONE, next };
+        match next {
+            NONE => list.tail = slot,
+            _ => self.entries[next as usize].links[L].prev = slot,
+        }
+        list.head = slot;
+        list.len += 1;
+    }
+
+    #[inline]
+    pub(super) fn push_back<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        let prev = list.tail;
+        self.entries[slot as usize].links[L] = Links { prev, next: NONE };
+        match prev {
+            NONE => list.head = slot,
+            _ => self.entries[prev as usize].links[L].next = slot,
+        }
+        list.tail = slot;
+        list.len += 1;
+    }
+
+    /// Puts `slot` behind `prev`, or in front of all where that is [`NONE`].
+    #[inline]
+    pub(super) fn insert_after<const L: usize>(&mut self, list: &mut List<L>, prev: u32, slot: u32) {
+        if prev == list.tail {
+            return self.push_back(list, slot);
+        }
+        if prev == NONE {
+            return self.push_front(list, slot);
+        }
+        let next = self.entries[prev as usize].links[L].next;
+        self.entries[slot as usize].links[L] = Links { prev, next };
+        self.entries[prev as usize].links[L].next = slot;
+        self.entries[next as usize].links[L].prev = slot;
+        list.len += 1;
+    }
+
+    #[inline]
+    pub(super) fn unlink<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
+        let Links { prev, next } = self.entries[slot as usize].links[L];
+        match prev {
+            NONE => list.head = next,
+            _ => self.entries[prev as usize].links[L].next = next,
+        }
+        match next {
+            NONE => list.tail = prev,
+            _ => self.entries[next as usize].links[L].prev = prev,
+        }
+        list.len -= 1;
+    }
+}
+
+impl<T, const LISTS: usize> Index<u32> for Arena<T, LISTS> {
+    type Output = T;
+
+    fn index(&self, slot: u32) -> &T {
+        &self.entries[slot as usize].value
+    }
+}
+
+impl<T, const LISTS: usize> IndexMut<u32> for Arena<T, LISTS> {
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.entries[slot as usize].value
+    }
+}

@@ -1,0 +1,322 @@
+//! The connections of a worker: which have room, which are being opened, and how many there may be.
+
+use super::arena::{Arena, List, NONE};
+use super::{ConnId, IDLE_MAX, Policy, Pool};
+use crate::time::Instant;
+
+/// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
+/// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
+const OPENING_MIN: u32 = 128;
+
+/// Which of a flight's links go from one flight of a connection to the next.
+pub(super) const OF_CONNECTION: usize = 1;
+
+/// A connection as the dispatcher sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection {
+    pub(super) is_open: bool,
+    /// Opening began; of one that is open, since when it has had room.
+    pub(super) since: Instant,
+    /// Since when nothing has been under way on it.
+    rested_from: Instant,
+    /// It has answered before.
+    pub(super) reused: bool,
+    /// So many requests it takes at once: none while it is not open, or once it is retired.
+    room: u32,
+    /// It ends with its last request.
+    pub(super) is_retired: bool,
+    /// Its requests, in the order in which they were bound to it.
+    pub(super) flights: List<OF_CONNECTION>,
+    /// Of these, the ones that were given up and keep their places.
+    pub(super) abandoned: u32,
+}
+
+impl Connection {
+    fn has_room(&self) -> bool {
+        self.flights.len < self.room
+    }
+
+    /// Everything on it was given up, and nothing else fits.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.abandoned == self.flights.len && !self.has_room()
+    }
+}
+
+/// All connections of a worker.
+#[derive(Debug)]
+pub(super) struct Connections {
+    conns: Arena<Connection, 1>,
+    max: u32,
+    grows: bool,
+    /// Requests that one connection takes at once, at the most.
+    places: u32,
+    pub(super) open: u32,
+    pub(super) open_peak: u32,
+    pub(super) opening: List<0>,
+    /// Connections with room, by how many requests they have; the one that came last is first.
+    with_room: Vec<List<0>>,
+    /// No connection with room has fewer requests.
+    least: usize,
+    /// How many have room.
+    roomy: u32,
+    /// Since when one has had room at every moment.
+    pub(super) room_from: Instant,
+    pub(super) prewarm_left: u32,
+    /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
+    opening_max: u32,
+    /// Since when attempts have been under way without one that succeeded.
+    pub(super) unaccepted_since: Option<Instant>,
+    /// This machine had no port or descriptor: no attempt before then.
+    pub(super) blocked_until: Option<Instant>,
+    /// The latest stretch in which the pool was at its limit and nothing had room.
+    full_since: Option<Instant>,
+    full_until: Option<Instant>,
+}
+
+impl Connections {
+    pub(super) fn new(policy: &Policy) -> Connections {
+        let (max, prewarm_left, grows) = match policy.pool {
+            Pool::Auto { max } => (max, 0, true),
+            Pool::Fixed { n } => (n, n, false),
+        };
+        Connections {
+            conns: Arena::new(max as usize),
+            max,
+            grows,
+            places: policy.room.places,
+            open: 0,
+            open_peak: 0,
+            opening: List::EMPTY,
+            with_room: vec![List::EMPTY; policy.room.places as usize],
+            least: 0,
+            roomy: 0,
+            room_from: Instant(0),
+            prewarm_left,
+            opening_max: OPENING_MIN,
+            unaccepted_since: None,
+            blocked_until: None,
+            full_since: None,
+            full_until: None,
+        }
+    }
+
+    pub(super) fn at(&self, slot: u32) -> &Connection {
+        &self.conns[slot]
+    }
+
+    pub(super) fn at_mut(&mut self, slot: u32) -> &mut Connection {
+        &mut self.conns[slot]
+    }
+
+    pub(super) fn id(&self, slot: u32) -> ConnId {
+        ConnId { slot, generation: self.conns.generation(slot) }
+    }
+
+    /// The slot, if `id` is still its tenant.
+    pub(super) fn resolve(&self, id: ConnId) -> Option<u32> {
+        self.conns.holds(id.slot, id.generation).then_some(id.slot)
+    }
+
+    /// The same, if it is open.
+    pub(super) fn resolve_open(&self, id: ConnId) -> Option<u32> {
+        self.resolve(id).filter(|&slot| self.conns[slot].is_open)
+    }
+
+    /// All there are, open or about to be.
+    pub(super) fn total(&self) -> u32 {
+        self.open + self.opening.len
+    }
+
+    pub(super) fn have_room(&self) -> bool {
+        self.roomy > 0
+    }
+
+    /// The least loaded of those with room; among equals the one that came last.
+    pub(super) fn least_loaded(&mut self) -> Option<u32> {
+        if self.roomy == 0 {
+            return None;
+        }
+        while self.with_room[self.least].is_empty() {
+            self.least += 1;
+        }
+        Some(self.with_room[self.least].head)
+    }
+
+    pub(super) fn begin_opening(&mut self, now: Instant) -> ConnId {
+        let slot = self.conns.take(Connection {
+            is_open: false,
+            since: now,
+            rested_from: now,
+            reused: false,
+            room: 0,
+            is_retired: false,
+            flights: List::EMPTY,
+            abandoned: 0,
+        });
+        self.conns.push_back(&mut self.opening, slot);
+        self.unaccepted_since.get_or_insert(now);
+        self.prewarm_left = self.prewarm_left.saturating_sub(1);
+        self.id(slot)
+    }
+
+    /// An attempt has succeeded.
+    pub(super) fn opened(&mut self, slot: u32, now: Instant) {
+        self.conns.unlink(&mut self.opening, slot);
+        self.open += 1;
+        let places = self.places;
+        self.change(slot, now, |conn| (conn.is_open, conn.room, conn.rested_from) = (true, places, now));
+        self.opening_max = self.opening_max.saturating_add(1);
+        self.unaccepted_since = (self.opening.len > 0).then_some(now);
+        self.open_peak = self.open_peak.max(self.open);
+    }
+
+    /// An attempt has come to nothing.
+    pub(super) fn give_up_opening(&mut self, slot: u32) {
+        self.conns.unlink(&mut self.opening, slot);
+        self.conns.release(slot);
+    }
+
+    /// An open connection is no more. Its flights must be gone.
+    pub(super) fn end(&mut self, slot: u32, now: Instant) {
+        self.change(slot, now, |conn| conn.room = 0);
+        self.open -= 1;
+        self.conns.release(slot);
+    }
+
+    /// It takes so many requests at once from now on, as far as that many were asked for.
+    pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
+        let room = room.min(self.places);
+        if !self.conns[slot].is_retired {
+            self.change(slot, now, |conn| conn.room = room);
+        }
+    }
+
+    /// It takes no more requests.
+    pub(super) fn retire(&mut self, slot: u32, now: Instant) {
+        self.change(slot, now, |conn| (conn.room, conn.is_retired) = (0, true));
+    }
+
+    /// Puts a flight on a connection with room.
+    #[inline]
+    pub(super) fn take_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 2>, flight: u32) {
+        let conn = &mut self.conns[slot];
+        let load = conn.flights.len;
+        flights.push_back(&mut conn.flights, flight);
+        let still_has_room = conn.has_room();
+        self.conns.unlink(&mut self.with_room[load as usize], slot);
+        match still_has_room {
+            true => self.conns.push_front(&mut self.with_room[load as usize + 1], slot),
+            false => self.roomy -= 1,
+        }
+    }
+
+    /// Takes a flight off a connection, which may be used again now.
+    #[inline]
+    pub(super) fn free_place<T>(
+        &mut self,
+        slot: u32,
+        flights: &mut Arena<T, 2>,
+        flight: u32,
+        now: Instant,
+    ) -> &mut Connection {
+        let conn = &mut self.conns[slot];
+        let had_room = conn.has_room();
+        flights.unlink(&mut conn.flights, flight);
+        let load = conn.flights.len;
+        if load == 0 {
+            conn.rested_from = now;
+        }
+        if conn.has_room() {
+            if had_room {
+                self.conns.unlink(&mut self.with_room[load as usize + 1], slot);
+            } else {
+                conn.since = now;
+                if self.roomy == 0 {
+                    self.room_from = now;
+                }
+                self.roomy += 1;
+            }
+            self.conns.push_front(&mut self.with_room[load as usize], slot);
+            self.least = self.least.min(load as usize);
+        }
+        &mut self.conns[slot]
+    }
+
+    /// Changes what an open connection takes, and keeps the lists in step.
+    fn change(&mut self, slot: u32, now: Instant, change: impl FnOnce(&mut Connection)) {
+        let conn = &mut self.conns[slot];
+        let (had_room, load) = (conn.has_room(), conn.flights.len as usize);
+        change(conn);
+        match (had_room, conn.has_room()) {
+            (true, false) => {
+                self.conns.unlink(&mut self.with_room[load], slot);
+                self.roomy -= 1;
+            }
+            (false, true) => {
+                conn.since = now;
+                if self.roomy == 0 {
+                    self.room_from = now;
+                }
+                self.conns.push_front(&mut self.with_room[load], slot);
+                self.least = self.least.min(load);
+                self.roomy += 1;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn can_open(&self) -> bool {
+        self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
+    }
+
+    /// Whether connections should be opened for so many arrivals that wait.
+    pub(super) fn want_more(&self, waiting: u64) -> bool {
+        let wanted = self.for_so_many(waiting).max(u64::from(self.prewarm_left + self.opening.len));
+        u64::from(self.opening.len) < wanted && self.can_open()
+    }
+
+    fn for_so_many(&self, waiting: u64) -> u64 {
+        waiting.div_ceil(u64::from(self.places))
+    }
+
+    /// Attempts vanish: fewer at once.
+    pub(super) fn slow_down_opening(&mut self) {
+        self.opening_max = (self.opening_max / 2).max(OPENING_MIN);
+    }
+
+    /// The connection with nothing under way that has been so for longest, and when that is too long. Of a pool that
+    /// grows, and not the last one: a load of few arrivals would open one for each.
+    pub(super) fn unneeded(&self) -> Option<(u32, Instant)> {
+        let resting = self.with_room[0];
+        let shrinks = self.grows && resting.len > 1;
+        shrinks.then(|| (resting.tail, self.conns[resting.tail].rested_from + IDLE_MAX))
+    }
+
+    /// Since when the attempt that has been under way for longest has been.
+    pub(super) fn first_opening(&self) -> Option<(u32, Instant)> {
+        let slot = self.opening.head;
+        (slot != NONE).then(|| (slot, self.conns[slot].since))
+    }
+
+    pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
+        // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
+        // more of them waiting.
+        let in_use = self.total() >= self.max && self.open >= self.opening.len;
+        let at_limit = in_use || self.blocked_until.is_some();
+        // Whoever has a connection of its own being opened waits for that one: a closed population whose users
+        // have a connection each is never short of them.
+        let all_served = self.opening.len > 0 && self.for_so_many(waiting) <= u64::from(self.opening.len);
+        let full = at_limit && self.roomy == 0 && !all_served;
+        match (full, self.full_since, self.full_until) {
+            (true, None, _) | (true, Some(_), Some(_)) => {
+                (self.full_since, self.full_until) = (Some(now), None)
+            }
+            (false, Some(_), None) => self.full_until = Some(now),
+            _ => {}
+        }
+    }
+
+    pub(super) fn was_full_at(&self, at: Instant) -> bool {
+        self.full_since.is_some_and(|since| since <= at) && self.full_until.is_none_or(|until| at < until)
+    }
+}

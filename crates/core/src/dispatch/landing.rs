@@ -1,0 +1,240 @@
+//! Flights: how they begin and how they end.
+
+use super::arena::NONE;
+use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
+use crate::failure::FailureKind;
+use crate::load::Load;
+use crate::outcome::Outcome;
+use crate::record::{Answer, Flight, Recorder};
+use crate::time::Instant;
+
+/// Which of a flight's links go from one to the next by intended time.
+pub(super) const BY_INTENDED: usize = 0;
+
+/// A flight and the connection that it is bound to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    conn: u32,
+    /// It has ended for the load and the record, and keeps its place on the connection.
+    is_abandoned: bool,
+    flight: Flight,
+}
+
+impl<L: Load> Dispatch<L> {
+    /// The flight whose arrival should have started first.
+    pub(super) fn oldest(&self) -> Option<&Flight> {
+        let slot = self.in_flight.head;
+        (slot != NONE).then(|| &self.flights[slot].flight)
+    }
+
+    /// `flight` is under way on `conn`.
+    #[inline]
+    pub(super) fn take_off(&mut self, flight: Flight, conn: u32) -> FlightId {
+        let slot = self.flights.take(Bound { conn, is_abandoned: false, flight });
+        // Sends come in the order of intended times but for the rare second send, so the walk from the tail is short.
+        let mut prev = self.in_flight.tail;
+        while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
+            prev = self.flights.prev(&self.in_flight, prev);
+        }
+        self.flights.insert_after(&mut self.in_flight, prev, slot);
+        self.connections.take_place(conn, &mut self.flights, slot);
+        FlightId { slot, generation: self.flights.generation(slot) }
+    }
+
+    pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
+        let flight = &mut self.flights[slot].flight;
+        if flight.sent.is_none() {
+            flight.sent = Some(now);
+            rec.sent(flight);
+        } else {
+            rec.counters().connections.resent += 1;
+        }
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        id: FlightId,
+        answer: &Answer,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let Some(slot) = self.resolve(id) else { return };
+        let conn = self.flights[slot].conn;
+        let landed = self.land(slot, now);
+        self.connections.at_mut(conn).reused = true;
+        if let Some(flight) = &landed {
+            self.answers += 1;
+            let outcome = rec.answered(flight, conn, answer, now);
+            self.ended(flight, outcome, now);
+        }
+        if !answer.reusable {
+            self.connections.retire(conn, now);
+        }
+        self.close_if_over(conn, now, out, rec);
+    }
+
+    pub(super) fn lost(
+        &mut self,
+        id: FlightId,
+        loss: Loss,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let Some(slot) = self.resolve(id) else { return };
+        let conn = self.flights[slot].conn;
+        if let Some(flight) = self.land(slot, now) {
+            self.send_again_or_fail(flight, conn, loss.kind, loss.unprocessed, now, rec);
+        }
+        self.close_if_over(conn, now, out, rec);
+    }
+
+    pub(super) fn room(&mut self, id: ConnId, places: u32, now: Instant) {
+        if let Some(slot) = self.connections.resolve_open(id) {
+            self.connections.set_room(slot, places, now);
+        }
+    }
+
+    pub(super) fn retired(&mut self, id: ConnId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let Some(slot) = self.connections.resolve_open(id) else { return };
+        self.connections.retire(slot, now);
+        self.close_if_over(slot, now, out, rec);
+    }
+
+    pub(super) fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.connections.resolve(id) else { return };
+        let conn = *self.connections.at(slot);
+        if !conn.is_open {
+            return self.connect_failed(id, closing.kind, now, rec);
+        }
+        rec.counters().connections.closed_by_target += 1;
+        let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
+        while let Some(flight) = self.first_of(slot) {
+            let Some(flight) = self.land(flight, now) else { continue };
+            let operation = flight.arrival.operation as usize;
+            let idempotent = self.policy.idempotent.get(operation).copied().unwrap_or(false);
+            let again = conn.reused && idempotent && died && !closing.answered;
+            self.send_again_or_fail(flight, slot, closing.kind, again, now, rec);
+        }
+        self.connections.end(slot, now);
+    }
+
+    /// The flight has taken too long. Its connection goes on where the request can be cancelled, or where another would
+    /// still find a place.
+    pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let Bound { conn, flight, .. } = self.flights[slot];
+        self.flights.unlink(&mut self.in_flight, slot);
+        self.flights[slot].is_abandoned = true;
+        self.connections.at_mut(conn).abandoned += 1;
+        let outcome = rec.timed_out(&flight, conn, 0, now);
+        self.ended(&flight, outcome, now);
+        if self.policy.room.cancels {
+            let flight = FlightId { slot, generation: self.flights.generation(slot) };
+            out.push(Action::Cancel { conn: self.connections.id(conn), flight });
+        } else if self.connections.at(conn).is_stuck() {
+            rec.counters().connections.closed_on_timeout += 1;
+            self.abort(conn, now, out);
+        }
+    }
+
+    /// The run ends: nothing is under way any more.
+    pub(super) fn end_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        while self.in_flight.head != NONE {
+            let slot = self.in_flight.head;
+            let conn = self.flights[slot].conn;
+            let Some(flight) = self.land(slot, now) else { return };
+            self.end_unanswered(&flight, conn, None, now, rec);
+            let left = self.connections.at(conn);
+            if left.flights.len == left.abandoned {
+                // The last one of it; those before were later still.
+                let is_late = self.is_late(&flight.arrival, now);
+                rec.counters().connections.closed_on_timeout += u64::from(is_late);
+                self.abort(conn, now, out);
+            }
+        }
+    }
+
+    /// `flight` ended without an answer: it failed, or (without a kind) the run ended first. If it had taken too
+    /// long already it is timed out, whatever else befell it before anyone looked.
+    pub(super) fn end_unanswered(
+        &mut self,
+        flight: &Flight,
+        conn: u32,
+        failed: Option<FailureKind>,
+        now: Instant,
+        rec: &mut Recorder,
+    ) {
+        let outcome = match failed {
+            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, conn, 0, now),
+            Some(kind) => rec.failed(flight, conn, kind, 0, now),
+            None => rec.cut_off(flight, conn, now),
+        };
+        self.ended(flight, outcome, now);
+    }
+
+    /// The load learns who ended and how: a user comes again.
+    pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+        if let Some(load) = &mut self.load {
+            load.ended(&flight.arrival, outcome, now);
+        }
+    }
+
+    fn send_again_or_fail(
+        &mut self,
+        flight: Flight,
+        conn: u32,
+        kind: FailureKind,
+        again: bool,
+        now: Instant,
+        rec: &mut Recorder,
+    ) {
+        if again && !flight.resent && !self.is_late(&flight.arrival, now) {
+            self.resend.push_back(Flight { resent: true, ..flight });
+        } else {
+            self.end_unanswered(&flight, conn, Some(kind), now, rec);
+        }
+    }
+
+    fn resolve(&self, id: FlightId) -> Option<u32> {
+        self.flights.holds(id.slot, id.generation).then_some(id.slot)
+    }
+
+    fn first_of(&self, conn: u32) -> Option<u32> {
+        let slot = self.connections.at(conn).flights.head;
+        (slot != NONE).then_some(slot)
+    }
+
+    /// Takes a flight off its connection. Nothing comes of one that was given up before.
+    #[inline]
+    fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
+        let Bound { conn, is_abandoned, flight } = self.flights[slot];
+        if !is_abandoned {
+            self.flights.unlink(&mut self.in_flight, slot);
+        }
+        let conn = self.connections.free_place(conn, &mut self.flights, slot, now);
+        conn.abandoned -= u32::from(is_abandoned);
+        self.flights.release(slot);
+        (!is_abandoned).then_some(flight)
+    }
+
+    /// Closes a connection that takes no more requests and has none.
+    fn close_if_over(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let conn = self.connections.at(slot);
+        if conn.is_retired && conn.flights.is_empty() {
+            rec.counters().connections.closed_by_target += 1;
+            out.push(Action::Close(self.connections.id(slot), CloseKind::Graceful));
+            self.connections.end(slot, now);
+        }
+    }
+
+    /// Closes a connection whose flights were all given up.
+    fn abort(&mut self, slot: u32, now: Instant, out: &mut Actions) {
+        while let Some(flight) = self.first_of(slot) {
+            self.land(flight, now);
+        }
+        out.push(Action::Close(self.connections.id(slot), CloseKind::Abort));
+        self.connections.end(slot, now);
+    }
+}

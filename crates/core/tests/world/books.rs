@@ -1,0 +1,119 @@
+//! What is under way on each connection, from actions and events alone: no connection carries more than it takes, none is
+//! used that takes nothing more, and the least loaded one comes first.
+
+use std::collections::{HashMap, HashSet};
+use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Room};
+use unblink_core::record::Gauges;
+use unblink_core::time::Instant;
+
+struct Conn {
+    places: u32,
+    is_retired: bool,
+    carries: HashSet<FlightId>,
+}
+
+impl Conn {
+    fn has_room(&self) -> bool {
+        !self.is_retired && self.carries.len() < self.places as usize
+    }
+}
+
+pub(crate) struct Books {
+    room: Room,
+    opening: HashSet<ConnId>,
+    open: HashMap<ConnId, Conn>,
+    opened: HashMap<ConnId, u64>,
+    digest: u64,
+    /// Most requests that a connection carried at once.
+    pub(crate) carried_max: usize,
+}
+
+impl Books {
+    pub(super) fn new(room: Room) -> Books {
+        let (opening, open, opened) = (HashSet::new(), HashMap::new(), HashMap::new());
+        Books { room, opening, open, opened, digest: 0, carried_max: 0 }
+    }
+
+    /// What the dispatcher asked for and when, as one number. Connections count by the order in which they were opened,
+    /// so that it does not matter how they are named.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    pub(super) fn hear(&mut self, event: &Event) {
+        match *event {
+            Event::Connected(id, _) => {
+                let conn = Conn { places: self.room.places, is_retired: false, carries: HashSet::new() };
+                // It may have been given up meanwhile.
+                if self.opening.remove(&id) {
+                    self.open.insert(id, conn);
+                }
+            }
+            Event::Answered(id, answer) => {
+                if let Some(conn) = self.free(id) {
+                    conn.is_retired |= !answer.reusable;
+                }
+            }
+            Event::Lost(id, _) => drop(self.free(id)),
+            Event::Closed(id, _) => drop(self.open.remove(&id)),
+            Event::Room(id, places) => {
+                let places = places.min(self.room.places);
+                self.open.get_mut(&id).into_iter().for_each(|conn| conn.places = places);
+            }
+            Event::Retired(id) => self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true),
+            Event::ConnectFailed(id, _) => drop(self.opening.remove(&id)),
+            Event::Tick | Event::Sent(_) => {}
+        }
+    }
+
+    fn free(&mut self, id: FlightId) -> Option<&mut Conn> {
+        self.open.values_mut().find_map(|conn| conn.carries.remove(&id).then_some(conn))
+    }
+
+    pub(super) fn note(&mut self, now: Instant, action: &Action) {
+        let opened = self.opened.len() as u64;
+        let (kind, conn, what) = match *action {
+            Action::Open(id) => {
+                self.opening.insert(id);
+                (1, *self.opened.entry(id).or_insert(opened), 0)
+            }
+            Action::Send { conn, flight, operation, arrival } => {
+                self.send(conn, flight);
+                (2 + u64::from(operation), self.opened[&conn], arrival)
+            }
+            Action::Cancel { conn, flight } => {
+                assert!(self.room.cancels && self.open[&conn].carries.contains(&flight));
+                (u64::MAX, self.opened[&conn], 0)
+            }
+            Action::Close(id, kind) => {
+                self.opening.remove(&id);
+                self.open.remove(&id);
+                (0, self.opened[&id], kind as u64)
+            }
+        };
+        for word in [now.0, kind, conn, what] {
+            // FNV-1a, by words.
+            self.digest = (self.digest ^ word).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn send(&mut self, id: ConnId, flight: FlightId) {
+        let least = self.open.values().filter(|conn| conn.has_room()).map(|conn| conn.carries.len()).min();
+        assert!(self.open.values().all(|conn| !conn.carries.contains(&flight)), "{flight:?} is taken");
+        let conn = self.open.get_mut(&id).expect("an open connection");
+        assert!(conn.has_room(), "{id:?} takes no more");
+        assert_eq!(Some(conn.carries.len()), least, "{id:?} is not the least loaded");
+        conn.carries.insert(flight);
+        self.carried_max = self.carried_max.max(conn.carries.len());
+    }
+
+    /// What was given up is not in flight, and may keep its place.
+    pub(super) fn agree_with(&self, gauges: &Gauges) {
+        assert_eq!(gauges.connections, self.open.len() as u64);
+        let carried: usize = self.open.values().map(|conn| conn.carries.len()).sum();
+        assert!(gauges.in_flight <= carried as u64, "{} in flight, {carried} carried", gauges.in_flight);
+        if self.room == Room::SINGLE {
+            assert_eq!(gauges.in_flight, carried as u64);
+        }
+    }
+}
