@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
+use unblink_wire::http1::Http1;
 use unblink_wire::{Parser, Progress, ProtocolError, Response, status_line};
 
 /// Bytes of an answer kept to quote its first line.
@@ -114,7 +115,7 @@ impl<T: Read + Write> Stream for T {}
 
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
 /// Each wait of it lasts no longer than `timeout`, and reading the answer no longer in all.
-pub fn preflight(job: &Job, number: usize, timeout: Duration) -> Result<(), PreflightError> {
+pub fn preflight(job: &Job<Http1>, number: usize, timeout: Duration) -> Result<(), PreflightError> {
     let Target { addresses, tls, .. } = &job.target;
     let mut refused = None;
     for address in addresses {
@@ -152,7 +153,7 @@ fn secure<S: Read + Write + 'static>(stream: S, tls: Option<&TlsTarget>) -> io::
 }
 
 fn exchange(
-    job: &Job,
+    job: &Job<Http1>,
     number: usize,
     address: &Address,
     stream: &mut dyn Stream,
@@ -184,7 +185,7 @@ fn exchange(
     {
         return Err(broken(io::ErrorKind::TimedOut.into()));
     }
-    let mut parser = Parser::new(job.limits);
+    let mut parser = Parser::new(job.settings);
     parser.begin(operation.kind);
     let (mut matched, mut first_bytes) = (0, Vec::new());
     let mut buffer = vec![0; 16 * 1024];
@@ -242,7 +243,7 @@ fn fed(
     })
 }
 
-fn judge(job: &Job, response: &Response, found: bool) -> Option<&'static str> {
+fn judge(job: &Job<Http1>, response: &Response, found: bool) -> Option<&'static str> {
     match job.expect.allows_status(response.status) {
         Some(true) => {}
         Some(false) => return Some("its status is not what --expect asks for"),

@@ -18,6 +18,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
+use unblink_wire::protocol::Protocol;
 
 /// Banks that a worker has in turn: one being filled, one full, one to spare.
 const SPARE_BANKS: usize = 2;
@@ -43,7 +44,8 @@ pub struct Summary {
 
 /// A run that is under way.
 pub struct Running {
-    job: Arc<Job>,
+    /// Of the target.
+    addresses: Vec<String>,
     clock: Clock,
     start: Instant,
     controls: Arc<Controls>,
@@ -58,7 +60,7 @@ pub struct Running {
 }
 
 /// Starts the workers, opens fixed pools, and sets the schedule's zero.
-pub fn start(job: Job) -> Result<Running, EngineError> {
+pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError> {
     let clock = Clock::start();
     // Before the workers learn how late they wake up.
     let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
@@ -85,7 +87,7 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
     let lost = || workers.iter().position(JoinHandle::is_finished);
     let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
     Ok(Running {
-        job,
+        addresses: job.target.addresses.iter().map(ToString::to_string).collect(),
         clock,
         start,
         controls,
@@ -99,9 +101,9 @@ pub fn start(job: Job) -> Result<Running, EngineError> {
     })
 }
 
-fn spawn(
+fn spawn<P: Protocol + 'static>(
     number: usize,
-    job: &Arc<Job>,
+    job: &Arc<Job<P>>,
     clock: Clock,
     controls: &Arc<Controls>,
     gate: &Arc<Gate>,
@@ -121,9 +123,9 @@ fn spawn(
     builder.spawn(life).map_err(EngineError::Thread)
 }
 
-fn live<L: Load>(
+fn live<L: Load, P: Protocol>(
     number: usize,
-    job: Arc<Job>,
+    job: Arc<Job<P>>,
     clock: Clock,
     controls: Arc<Controls>,
     gate: &Gate,
@@ -184,8 +186,8 @@ impl Running {
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }
-            for (address, count) in self.job.target.addresses.iter().zip(end.by_address) {
-                summary.by_address.entry(address.to_string()).or_default().add(&count);
+            for (address, count) in self.addresses.iter().zip(end.by_address) {
+                summary.by_address.entry(address.clone()).or_default().add(&count);
             }
         }
         Ok(summary)

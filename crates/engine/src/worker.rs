@@ -1,29 +1,32 @@
 //! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
 
+mod acting;
 mod handover;
 mod opening;
 
 use crate::addresses::{AddressCounts, Addresses};
 use crate::clock::Clock;
-use crate::conn::{Buffers, Conn, Reading};
+use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
 use crate::controls::Controls;
 use crate::gate::Gate;
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
 use crate::priority::Priority;
 use crate::starvation::Starvation;
+use acting::Deferred;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, Dispatch, Event, FlightId, Pool,
+    ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, FlightId, Pool, Room, SENDS_PER_CALL_MAX,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
+use unblink_wire::protocol::{Places, Protocol};
 
 /// How often recorders are handed over.
 pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
@@ -39,6 +42,9 @@ const UNREAD_PER_TURN: usize = 4;
 
 /// An attempt to connect that was under way for so long when the run ended had no answer.
 const SILENT_FROM: Nanos = Nanos(SECOND_NS);
+
+/// Flights for which memory is reserved at the most.
+const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
 
 /// What a worker says when it is done.
 #[derive(Debug, Default)]
@@ -59,29 +65,26 @@ pub(crate) struct Channels {
     pub(crate) empty: Receiver<Box<Bank<u32>>>,
 }
 
-/// An end that came of carrying out an action.
-struct Deferred {
-    id: ConnId,
-    kind: FailureKind,
-    was_usable: bool,
-}
-
-pub(crate) struct Worker<L> {
+pub(crate) struct Worker<L, P: Protocol> {
     number: usize,
-    job: Arc<Job>,
+    job: Arc<Job<P>>,
     controls: Arc<Controls>,
     channels: Channels,
     pacer: Pacer,
     dispatch: Dispatch<L>,
     recorder: Option<Recorder>,
-    conns: Vec<Option<Conn>>,
+    conns: Vec<Option<Conn<P>>>,
     actions: Actions,
     /// Events that came of carrying out an action; they wait for the next turn, or a target that
     /// refuses at once would never let a turn end.
     deferred: VecDeque<Deferred>,
     /// Connections with more to read than their turn allowed.
     unread: VecDeque<ConnId>,
-    buffers: Buffers,
+    common: Common<P>,
+    /// A connection takes one request at a time.
+    is_serial: bool,
+    /// Requests that have been taken on and not been written.
+    unwritten: Vec<(ConnId, FlightId)>,
     starvation: Starvation,
     addresses: Addresses,
     slots_per_source: Option<u32>,
@@ -96,25 +99,28 @@ pub(crate) struct Worker<L> {
     stopped: bool,
 }
 
-impl<L: Load> Worker<L> {
+impl<L: Load, P: Protocol> Worker<L, P> {
     pub(crate) fn new(
         number: usize,
-        job: Arc<Job>,
+        job: Arc<Job<P>>,
         clock: Clock,
         controls: Arc<Controls>,
         channels: Channels,
         bank: Box<Bank<u32>>,
-    ) -> Result<Worker<L>, Errno> {
+    ) -> Result<Worker<L, P>, Errno> {
         let pacer = Pacer::new(clock, job.pacing)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(pacer.epoll(), controls.wake_fd(number), EventData::new_u64(CONTROL_TOKEN), flags)?;
         let mut policy = job.plan.policy(number as u32);
+        let Places { max: places, cancels } = P::places(&job.settings);
+        policy.room = Room { places, cancels };
         // Users who wait for their answer are not kept waiting to save a wake-up.
         if job.plan.schedule().is_some() {
             policy.grain = job.pacing.grain(number, job.plan.threads());
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let addresses = job.target.addresses.len();
+        let flights = (max as usize).saturating_mul(places as usize).min(FLIGHTS_RESERVED_MAX);
         let mut conns = Vec::new();
         conns.reserve_exact(max as usize);
         Ok(Worker {
@@ -128,7 +134,13 @@ impl<L: Load> Worker<L> {
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(max as usize),
             unread: VecDeque::with_capacity(max as usize),
-            buffers: Buffers::new(job.operations.len()),
+            is_serial: places == 1,
+            unwritten: Vec::with_capacity(SENDS_PER_CALL_MAX),
+            common: Common {
+                buffers: Buffers::new(),
+                hearing: Hearing::with_capacity(flights),
+                of_protocol: P::shared(job.operations.len()),
+            },
             starvation: Starvation::of_this_thread(),
             addresses: Addresses::new(addresses, number),
             slots_per_source: job.target.per_source.map(|n| (n / job.plan.threads()).max(1)),
@@ -278,60 +290,6 @@ impl<L: Load> Worker<L> {
         self.act();
     }
 
-    /// Carries out what the dispatcher asked for.
-    fn act(&mut self) {
-        let mut i = 0;
-        while i < self.actions.len() {
-            let action = self.actions[i];
-            i += 1;
-            match action {
-                Action::Open(id) => self.open(id),
-                Action::Send { conn, flight, operation, .. } => self.send(conn, flight, operation),
-                // One request at a time: it is the connection that is closed.
-                Action::Cancel { .. } => {}
-                Action::Close(id, kind) => self.close(id, kind),
-            }
-        }
-        self.actions.clear();
-    }
-
-    fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
-        let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
-        // The moment just before the first byte is written.
-        let sent = self.pacer.watch().now();
-        if let Some(recorder) = &mut self.recorder {
-            self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
-        }
-        if let Err(closing) = conn.send(&self.job, flight, operation) {
-            // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
-            self.deferred.push_back(Deferred { id, kind: closing.kind, was_usable: true });
-        }
-    }
-
-    fn close(&mut self, id: ConnId, kind: CloseKind) {
-        let place = self.conns.get_mut(id.slot as usize);
-        if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
-            // Given up by the dispatcher; an attempt that has failed closes gracefully.
-            if conn.is_connecting() && kind == CloseKind::Abort {
-                self.addresses.count_failed(conn.attempt.address, FailureKind::CONNECT_TIMEOUT);
-            }
-            conn.close(kind);
-        }
-    }
-
-    fn feed_deferred(&mut self, now: Instant) {
-        // Handling one may defer another; those wait for the next turn.
-        for _ in 0..self.deferred.len() {
-            let Some(Deferred { id, kind, was_usable }) = self.deferred.pop_front() else { return };
-            self.close(id, CloseKind::Abort);
-            let event = match was_usable {
-                true => Event::Closed(id, Closing { kind, answered: false }),
-                false => Event::ConnectFailed(id, kind),
-            };
-            self.handle(now, event);
-        }
-    }
-
     /// Goes on with connections that had more to read than their turn allowed; a few in each turn.
     fn read_on(&mut self) {
         let mut handshakes = 0;
@@ -342,12 +300,6 @@ impl<L: Load> Worker<L> {
                 self.on_socket(id, EventFlags::empty(), &mut handshakes);
             }
         }
-    }
-
-    /// The connection, if `id` is still its name.
-    fn conn(&mut self, id: ConnId) -> Option<&mut Conn> {
-        let place = self.conns.get_mut(id.slot as usize)?;
-        place.as_mut().filter(|conn| conn.generation == id.generation)
     }
 
     fn on_socket(&mut self, id: ConnId, flags: EventFlags, handshakes: &mut u32) {
@@ -364,19 +316,23 @@ impl<L: Load> Worker<L> {
                 return self.read_later(id);
             }
         }
-        let (reading, now) = conn.ready(&self.job, &mut self.buffers, self.pacer.watch());
+        let (reading, now) = conn.ready(&self.job, &mut self.common, self.pacer.watch());
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
         }
+        self.tell(id, now);
         match reading {
             Reading::Quiet => {}
             Reading::More => self.read_later(id),
             Reading::Usable(times) => {
-                self.addresses.count(conn.attempt.address);
+                if let Some(address) = self.conn(id).map(|conn| conn.attempt().address) {
+                    self.addresses.count(address);
+                }
                 self.handle(now, Event::Connected(id, times));
             }
             Reading::Unusable(kind) => {
-                let (connecting, attempt) = (conn.is_connecting(), conn.attempt);
+                let Some(conn) = self.conn(id) else { return };
+                let (connecting, attempt) = (conn.is_connecting(), conn.attempt());
                 self.close(id, CloseKind::Graceful);
                 let elsewhere = match connecting {
                     true => self.connect_elsewhere(id, attempt, kind),
@@ -386,12 +342,27 @@ impl<L: Load> Worker<L> {
                     self.handle(now, Event::ConnectFailed(id, kind));
                 }
             }
-            Reading::Answered(flight, answer) => self.handle(now, Event::Answered(flight, answer)),
             Reading::Ended(closing) => {
                 self.close(id, CloseKind::Graceful);
                 self.handle(now, Event::Closed(id, closing));
             }
         }
+    }
+
+    /// The dispatcher learns what a connection has heard. What it then asks for is written, and nothing is read.
+    #[inline]
+    fn tell(&mut self, id: ConnId, now: Instant) {
+        let mut i = 0;
+        while let Some(&news) = self.common.hearing.news.get(i) {
+            i += 1;
+            let event = match news {
+                News::Answered(flight, answer) => Event::Answered(flight, answer),
+                News::Lost(flight, loss) => Event::Lost(flight, loss),
+                News::Room(places) => Event::Room(id, places),
+            };
+            self.handle(now, event);
+        }
+        self.common.hearing.news.clear();
     }
 
     fn read_later(&mut self, id: ConnId) {
@@ -403,9 +374,9 @@ impl<L: Load> Worker<L> {
     }
 
     fn finish(mut self, now: Instant) -> WorkerEnd {
-        let silent = |conn: &&Conn| conn.is_connecting() && now.since(conn.attempt.began) >= SILENT_FROM;
+        let silent = |conn: &&Conn<P>| conn.is_connecting() && now.since(conn.attempt().began) >= SILENT_FROM;
         for conn in self.conns.iter().flatten().filter(silent) {
-            self.addresses.count_failed(conn.attempt.address, FailureKind::CONNECT_TIMEOUT);
+            self.addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
         }
         let last_ok = self.recorder.as_ref().and_then(Recorder::last_ok).map(|at| at.since(self.start));
         let empty = Box::new(Bank::new(0));

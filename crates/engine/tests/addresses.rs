@@ -11,11 +11,12 @@ use unblink_core::record::Counters;
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
-use unblink_engine::job::{Job, Operation};
+use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::preflight;
 use unblink_engine::run::{Summary, start};
 use unblink_engine::target::{Address, Target};
+use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -42,7 +43,7 @@ fn refusing() -> (OwnedFd, SocketAddr) {
     (socket, SocketAddr::try_from(address).expect("an internet address"))
 }
 
-fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job {
+fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
     let builder = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
     let request = builder.render().expect("a request");
     let phases = vec![Phase::hold(Rate::per_second(500), Nanos::from_millis(400))];
@@ -64,19 +65,19 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job {
             tls: None,
             per_source: None,
         },
-        operations: vec![Operation {
+        operations: vec![Request {
             head: request.into(),
             body: Default::default(),
             kind: RequestKind::Normal,
             closes: false,
         }],
         expect: Expect::default(),
-        limits: Limits::default(),
+        settings: Limits::default(),
         pacing: Pacing::default(),
     }
 }
 
-fn run(job: Job) -> (Counters, Summary) {
+fn run(job: Job<Http1>) -> (Counters, Summary) {
     let mut running = start(job).expect("it starts");
     let mut counters = Counters::default();
     while let Some(interval) = running.next_interval() {

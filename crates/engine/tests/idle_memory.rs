@@ -10,10 +10,11 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
-use unblink_engine::job::{Job, Operation};
+use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::start;
 use unblink_engine::target::{Address, Target};
+use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 
 /// Bytes for each idle connection at the most; ARCHITECTURE.md states it.
@@ -83,17 +84,17 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         idempotent: vec![true],
         rate_cap: None,
     });
-    let job = Job {
+    let job: Job<Http1> = Job {
         plan: plan.expect("a plan"),
         target: Target { addresses: vec![Address::Tcp(address)], tls: None, per_source: None },
-        operations: vec![Operation {
+        operations: vec![Request {
             head: request.render().expect("a request").into(),
             body: Default::default(),
             kind: RequestKind::Normal,
             closes: false,
         }],
         expect: Expect::default(),
-        limits: Limits::default(),
+        settings: Limits::default(),
         pacing: Pacing::default(),
     };
     let mut running = start(job).expect("it starts");

@@ -11,10 +11,11 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::expect::{Expect, Needle};
-use unblink_engine::job::{Job, Operation};
+use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::{Running, start};
 use unblink_engine::target::{Address, Target};
+use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 
 /// The thread whose allocations are counted; 0 is nobody.
@@ -75,9 +76,9 @@ fn responder(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
-fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job {
+fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
     let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
-    let operation = |request| Operation {
+    let operation = |request| Request {
         head: Vec::into(request),
         body: Default::default(),
         kind: RequestKind::Normal,
@@ -99,7 +100,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job {
         target: Target { addresses: vec![Address::Tcp(address)], tls: None, per_source: None },
         operations: vec![operation(request.render().expect("a request")); 2],
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
-        limits: Limits::default(),
+        settings: Limits::default(),
         pacing: Pacing::default(),
     }
 }
@@ -116,7 +117,7 @@ fn watch(thread: &str) {
 
 /// Allocations of the worker in the middle of the second and third second, the hand-over between them
 /// included, and arrivals that were `ok` in the run.
-fn allocations_of(job: Job) -> (u64, u64) {
+fn allocations_of(job: Job<Http1>) -> (u64, u64) {
     let mut running: Running = start(job).expect("it starts");
     let mut ok = running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
     watch("unblink-0");

@@ -18,6 +18,9 @@ macro_rules! protocol_errors {
             /// All variants, for documents and tests.
             pub const ALL: &'static [ProtocolError] = &[$(ProtocolError::$variant,)*];
 
+            /// Their codes, in the same order.
+            pub const CODES: &'static [&'static str] = &[$($code,)*];
+
             /// A stable snake_case name, for machine-readable output.
             pub const fn code(self) -> &'static str {
                 match self {

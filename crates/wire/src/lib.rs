@@ -35,9 +35,11 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod head;
+pub mod http1;
 mod last_head;
 mod limits;
 mod parser;
+pub mod protocol;
 mod request;
 mod scan;
 mod syntax;

@@ -7,7 +7,7 @@ use crate::secrets;
 use anyhow::{Result, anyhow, bail};
 use std::sync::Arc;
 use unblink_artifact::{document, harmless};
-use unblink_engine::job::Operation;
+use unblink_wire::http1::Request as Rendered;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
 use url::Url;
 
@@ -43,7 +43,7 @@ impl Request {
         matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
-    pub(crate) fn render(&self) -> Result<Operation> {
+    pub(crate) fn render(&self) -> Result<Rendered> {
         let mut headers = self.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
@@ -63,7 +63,7 @@ impl Request {
             Some(head) => (head, self.body.clone().unwrap_or_default()),
             None => (builder.render().map_err(unquoted)?, Arc::default()),
         };
-        Ok(Operation {
+        Ok(Rendered {
             head: head.into(),
             body,
             kind: RequestKind::of_method(self.method()),

@@ -20,11 +20,13 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
-use unblink_engine::job::{Job, protocol_names};
+use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
 use unblink_report::format;
+use unblink_wire::http1::Http1;
+use unblink_wire::protocol::Protocol;
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
@@ -36,7 +38,7 @@ const RATE_PER_THREAD: u64 = 50_000;
 
 /// A run that can start.
 pub(crate) struct Prepared {
-    pub job: Job,
+    pub job: Job<Http1>,
     /// Without the start time, which the engine sets.
     pub header: RunHeader,
     /// One plain line each, to print before the run.
@@ -61,7 +63,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         target,
         operations: requests.operations,
         expect: expect(&args.target.expect)?,
-        limits: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
+        settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
         pacing: args.target.pacing.mode(),
     };
     let mut header = header(args, &job, named, &limits, &asked);
@@ -368,7 +370,7 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
     Ok(expect)
 }
 
-fn header(args: &RunArgs, job: &Job, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
+fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
     let Named { targets, beyond, operations } = named;
     RunHeader {
         tool: environment::tool(),
@@ -379,7 +381,7 @@ fn header(args: &RunArgs, job: &Job, named: Named, limits: &Limits, asked: &Aske
         targets,
         targets_beyond: beyond,
         connections: ConnectionPlan::of(job.plan.spec().pool),
-        protocol_failures: protocol_names().into_iter().map(String::from).collect(),
+        protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),
         operations,
         objectives: asked.slos.document(&asked.rules),
         watch: Default::default(),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
 use unblink_artifact::document::{Target, TargetsBeyond};
-use unblink_engine::job::Operation;
+use unblink_wire::http1::Request as Rendered;
 
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
@@ -21,7 +21,7 @@ const LISTED_MAX: usize = 1_000;
 pub(crate) struct Requests {
     /// That they share.
     pub origin: Origin,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Rendered>,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
     /// The first of them as the report names them, secrets masked.

@@ -4,8 +4,9 @@ use super::{INTERVAL, Worker};
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed};
 use unblink_core::time::{Instant, Nanos};
+use unblink_wire::protocol::Protocol;
 
-impl<L: Load> Worker<L> {
+impl<L: Load, P: Protocol> Worker<L, P> {
     /// Gives the filled bank to the control thread at an interval's end. Never waits: without an empty
     /// bank the interval goes on and says that it is double.
     pub(super) fn hand_over(&mut self, now: Instant) {

@@ -1,20 +1,22 @@
 //! Opening connections, at one address of the target after the other.
 
-use super::{Deferred, Worker};
+use super::Worker;
+use super::acting::Deferred;
 use crate::conn::{Attempt, Conn};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use unblink_core::dispatch::ConnId;
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
+use unblink_wire::protocol::Protocol;
 
-impl<L: Load> Worker<L> {
+impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn open(&mut self, id: ConnId) {
         let began = self.pacer.watch().now();
         // Slots are taken from the lowest on, so that no source has more connections than its share.
         let source = self.slots_per_source.map_or(0, |n| id.slot / n);
         let attempt = Attempt { address: self.addresses.next(began), source, tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
-            self.deferred.push_back(Deferred { id, kind, was_usable: false });
+            self.deferred.push_back(Deferred::NotOpened(id, kind));
         }
     }
 

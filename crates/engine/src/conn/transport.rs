@@ -1,0 +1,193 @@
+//! The way to the target: a socket, and TLS if it is asked for.
+
+use super::buffers::Buffers;
+use super::socket::{flush, kind_of_connect_error, kind_of_socket_error, send_both};
+use crate::target::{Target, begin_connect};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, sockopt};
+use rustls::ClientConnection;
+use std::io::{self, Read, Write};
+use unblink_core::dispatch::{CloseKind, ConnectTimes};
+use unblink_core::failure::FailureKind;
+use unblink_core::time::Instant;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    Connecting,
+    Handshaking,
+    Open,
+}
+
+/// One try at a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    /// Which address of the target.
+    pub(crate) address: u32,
+    /// Which of this machine's loopback addresses it comes from; 0 leaves the choice to the system.
+    pub(crate) source: u32,
+    /// Other addresses that were tried before this one.
+    pub(crate) tried: u32,
+    /// When the first of them was tried: a user's client waits that long too.
+    pub(crate) began: Instant,
+}
+
+/// What came of reading from the socket.
+pub(super) enum Received {
+    /// So many bytes, of as many as there was room for.
+    Bytes { n: usize, asked: usize },
+    /// Nothing for now.
+    Nothing,
+    /// The peer has closed its side.
+    End,
+}
+
+pub(super) struct Transport {
+    fd: OwnedFd,
+    pub(super) attempt: Attempt,
+    pub(super) stage: Stage,
+    connected: Instant,
+    tls: Option<Box<ClientConnection>>,
+    pub(super) peer_closed: bool,
+}
+
+impl Transport {
+    /// Begins to connect.
+    pub(super) fn begin(target: &Target, attempt: Attempt) -> Result<Transport, FailureKind> {
+        let Target { addresses, tls, .. } = target;
+        let address = &addresses[attempt.address as usize];
+        let (fd, _) = begin_connect(address, attempt.source).map_err(kind_of_connect_error)?;
+        let tls = match tls {
+            None => None,
+            Some(tls) => {
+                let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
+                let mut session = session.map_err(|_| FailureKind::TLS)?;
+                session.set_buffer_limit(None);
+                Some(Box::new(session))
+            }
+        };
+        let connected = attempt.began;
+        Ok(Transport { fd, attempt, stage: Stage::Connecting, connected, tls, peer_closed: false })
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.tls.is_none()
+    }
+
+    /// Closes at once. With a request under way, or while the peer's side is open after the last answer,
+    /// by reset: TIME_WAIT would eat the local ports.
+    pub(super) fn close(self, kind: CloseKind) {
+        if kind == CloseKind::Abort || !self.peer_closed {
+            let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
+        }
+    }
+
+    /// The socket reported something while connecting: is it connected? It is open then, or has a handshake to make.
+    pub(super) fn finish_connecting(&mut self, now: Instant) -> Result<Option<ConnectTimes>, FailureKind> {
+        match sockopt::socket_error(&self.fd) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) | Err(error) => return Err(kind_of_connect_error(error)),
+        }
+        self.connected = now;
+        let Some(tls) = &mut self.tls else {
+            self.stage = Stage::Open;
+            return Ok(Some(ConnectTimes { connect: now.since(self.attempt.began), tls: None }));
+        };
+        self.stage = Stage::Handshaking;
+        flush(tls, &self.fd).map(|()| None)
+    }
+
+    /// Writes what it can of both pieces, which leave together. A TLS session takes all of it; what its socket does not
+    /// take at once follows with [`Transport::flush`].
+    pub(super) fn write(&mut self, [first, second]: [&[u8]; 2]) -> Result<usize, FailureKind> {
+        if let Some(tls) = &mut self.tls {
+            // The session's own buffer has no limit.
+            let mut plain = tls.writer();
+            let taken = plain.write_all(first).and_then(|()| plain.write_all(second));
+            taken.map_err(|_| FailureKind::TLS)?;
+            flush(tls, &self.fd)?;
+            return Ok(first.len() + second.len());
+        }
+        loop {
+            match send_both(self.fd.as_fd(), (first, second)) {
+                Ok(n) => return Ok(n),
+                Err(Errno::INTR) => {}
+                // The socket takes no more for now; or it has failed: an answer may be waiting already (a server that
+                // refuses a body says so and closes), so that reading tells, and reports the end in any case.
+                Err(_) => return Ok(0),
+            }
+        }
+    }
+
+    /// Goes on writing what a TLS session has ready.
+    #[inline]
+    pub(super) fn flush(&mut self) -> Result<(), FailureKind> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => flush(tls, &self.fd),
+        }
+    }
+
+    /// Reads what fits into the buffer; or, with `skips`, drops so many bytes at the most.
+    #[inline]
+    pub(super) fn receive(&mut self, buffers: &mut Buffers, skips: u64) -> Result<Received, FailureKind> {
+        let (room, flags) = match skips {
+            0 => (&mut buffers.socket[..], RecvFlags::empty()),
+            // TCP takes these bytes from the socket without copying them, see tcp(7).
+            left => (buffers.dropped(left), RecvFlags::TRUNC),
+        };
+        let asked = room.len();
+        loop {
+            match rustix::net::recv(&self.fd, &mut *room, flags) {
+                Ok((0, _)) => {
+                    self.peer_closed = true;
+                    return Ok(Received::End);
+                }
+                Ok((n, _)) => return Ok(Received::Bytes { n, asked }),
+                Err(Errno::AGAIN) => return Ok(Received::Nothing),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(kind_of_socket_error(error)),
+            }
+        }
+    }
+
+    /// Gives some of the TLS records in `bytes` to the session. Says how long connecting took if this was the last of the
+    /// handshake, and whether the peer has closed the session.
+    pub(super) fn take_records(
+        &mut self,
+        bytes: &mut &[u8],
+        now: Instant,
+    ) -> Result<(Option<ConnectTimes>, bool), FailureKind> {
+        let Some(tls) = &mut self.tls else { return Ok((None, false)) };
+        let taken = tls.read_tls(bytes).map_err(|_| FailureKind::TLS)?;
+        if taken == 0 {
+            // After close_notify nothing more is taken, whatever the peer still sends.
+            *bytes = &[];
+        }
+        let processed = tls.process_new_packets().map_err(|_| FailureKind::TLS);
+        // An alert, a handshake message or a key update may be waiting to go out.
+        flush(tls, &self.fd).map_err(|_| FailureKind::TLS)?;
+        let state = processed?;
+        let mut times = None;
+        if self.stage == Stage::Handshaking && !tls.is_handshaking() {
+            self.stage = Stage::Open;
+            let connect = self.connected.since(self.attempt.began);
+            times = Some(ConnectTimes { connect, tls: Some(now.since(self.connected)) });
+        }
+        Ok((times, state.peer_has_closed()))
+    }
+
+    /// The next decrypted bytes; 0 when there are none.
+    pub(super) fn decrypted(&mut self, plain: &mut [u8]) -> Result<usize, FailureKind> {
+        let Some(tls) = &mut self.tls else { return Ok(0) };
+        match tls.reader().read(plain) {
+            Ok(n) => Ok(n),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(_) => Err(FailureKind::TLS),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Carrying out what the dispatcher asks for.
+
+use super::Worker;
+use crate::conn::Conn;
+use unblink_core::dispatch::{Action, CloseKind, Closing, ConnId, Event, FlightId, Loss};
+use unblink_core::failure::FailureKind;
+use unblink_core::load::Load;
+use unblink_core::time::Instant;
+use unblink_wire::protocol::Protocol;
+
+/// An end that came of carrying out an action.
+pub(super) enum Deferred {
+    /// It could not be opened.
+    NotOpened(ConnId, FailureKind),
+    /// It was usable.
+    Closed(ConnId, FailureKind),
+    /// The place of a flight that was cancelled is free.
+    Cancelled(FlightId),
+}
+
+impl<L: Load, P: Protocol> Worker<L, P> {
+    /// Carries out what the dispatcher asked for.
+    pub(super) fn act(&mut self) {
+        let mut i = 0;
+        while i < self.actions.len() {
+            let action = self.actions[i];
+            i += 1;
+            match action {
+                Action::Open(id) => self.open(id),
+                Action::Send { conn, flight, operation, .. } => self.send(conn, flight, operation),
+                Action::Cancel { conn, flight } => self.cancel(conn, flight),
+                Action::Close(id, kind) => self.close(id, kind),
+            }
+        }
+        self.actions.clear();
+        self.write_together();
+    }
+
+    fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
+        if !self.is_serial {
+            conn.submit(&self.job, &mut self.common, flight, operation);
+            return self.unwritten.push((id, flight));
+        }
+        // The moment just before the first byte is written.
+        let sent = self.pacer.watch().now();
+        if let Some(recorder) = &mut self.recorder {
+            self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
+        }
+        conn.submit(&self.job, &mut self.common, flight, operation);
+        if let Err(closing) = conn.write_on(&self.job) {
+            // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
+            self.deferred.push_back(Deferred::Closed(id, closing.kind));
+        }
+    }
+
+    /// Requests on one connection leave in one write.
+    fn write_together(&mut self) {
+        while let Some(&(id, _)) = self.unwritten.first() {
+            // The moment just before the first byte is written.
+            let sent = self.pacer.watch().now();
+            for i in 0..self.unwritten.len() {
+                let (conn, flight) = self.unwritten[i];
+                if conn == id
+                    && let Some(recorder) = &mut self.recorder
+                {
+                    self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
+                }
+            }
+            self.unwritten.retain(|(conn, _)| *conn != id);
+            let job = self.job.clone();
+            if let Some(Err(closing)) = self.conn(id).map(|conn| conn.write_on(&job)) {
+                self.deferred.push_back(Deferred::Closed(id, closing.kind));
+            }
+        }
+    }
+
+    fn cancel(&mut self, id: ConnId, flight: FlightId) {
+        let job = self.job.clone();
+        let Some(conn) = self.conn(id) else { return };
+        let is_free = conn.cancel(flight);
+        let written = conn.write_on(&job);
+        if is_free {
+            self.deferred.push_back(Deferred::Cancelled(flight));
+        }
+        if let Err(closing) = written {
+            self.deferred.push_back(Deferred::Closed(id, closing.kind));
+        }
+    }
+
+    pub(super) fn close(&mut self, id: ConnId, kind: CloseKind) {
+        let place = self.conns.get_mut(id.slot as usize);
+        if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
+            // Given up by the dispatcher; an attempt that has failed closes gracefully.
+            if conn.is_connecting() && kind == CloseKind::Abort {
+                self.addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
+            }
+            conn.close(kind);
+        }
+    }
+
+    pub(super) fn feed_deferred(&mut self, now: Instant) {
+        // Handling one may defer another; those wait for the next turn.
+        for _ in 0..self.deferred.len() {
+            let event = match self.deferred.pop_front() {
+                None => return,
+                Some(Deferred::Closed(id, kind)) => {
+                    self.close(id, CloseKind::Abort);
+                    Event::Closed(id, Closing { kind, answered: false })
+                }
+                Some(Deferred::NotOpened(id, kind)) => {
+                    self.close(id, CloseKind::Abort);
+                    Event::ConnectFailed(id, kind)
+                }
+                Some(Deferred::Cancelled(flight)) => {
+                    Event::Lost(flight, Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: false })
+                }
+            };
+            self.handle(now, event);
+        }
+    }
+
+    /// The connection, if `id` is still its name.
+    pub(super) fn conn(&mut self, id: ConnId) -> Option<&mut Conn<P>> {
+        let place = self.conns.get_mut(id.slot as usize)?;
+        place.as_mut().filter(|conn| conn.generation == id.generation)
+    }
+}

@@ -1,0 +1,123 @@
+//! What a protocol is to whoever drives it: requests and bytes in, bytes and answers out. It has no clock and no socket.
+//!
+//! A value of it belongs to one connection. The driver calls [`Protocol::begin`] once the connection is open, then
+//! [`Protocol::submit`] for each request and [`Protocol::feed`] for each piece that was read. After either it writes what
+//! [`Protocol::output`] has, as far as the socket takes it, and says how much that was by [`Protocol::wrote`]. Nothing is
+//! allocated for a request once as many were under way before.
+
+/// Names a request on its connection. The number is the caller's own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tag(pub u64);
+
+/// A whole answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// What it says of itself; of HTTP, the status.
+    pub code: u16,
+    /// Bytes of its body. Codings such as gzip are not undone.
+    pub body_bytes: u64,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// What is wrong with a connection, which can't be used any longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Violation {
+    /// It ended before the answer did.
+    ClosedEarly,
+    /// The answer is larger than the limits allow.
+    TooLarge,
+    /// Its bytes are not what the protocol allows: a number into [`Protocol::VIOLATIONS`].
+    Malformed(u16),
+}
+
+/// Takes what comes of the bytes that were read.
+pub trait Sink {
+    /// Requests may be submitted now. Said once, if [`Protocol::begin`] left it open.
+    fn ready(&mut self);
+    /// The connection takes so many requests at once from now on.
+    fn room(&mut self, places: u32);
+    /// The first byte of an answer has come.
+    fn first(&mut self, tag: Tag);
+    /// A piece of the body of an answer; never empty.
+    fn body(&mut self, tag: Tag, piece: &[u8]);
+    /// An answer is whole.
+    fn done(&mut self, tag: Tag, reply: Reply);
+    /// There will be no answer, and the connection goes on. Of one that is `unprocessed` the target says that it has not
+    /// looked at it, so that it may be sent again.
+    fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool);
+}
+
+/// Requests that a connection takes at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// At the most; not zero.
+    pub max: u32,
+    /// One of several can be cancelled.
+    pub cancels: bool,
+}
+
+/// The client's side of one connection.
+pub trait Protocol: Sized {
+    /// A request, rendered ahead of its time.
+    type Request: Send + Sync + 'static;
+    /// What is the same for all connections.
+    type Settings: Send + Sync + 'static;
+    /// What the connections of one thread share.
+    type Shared;
+
+    /// What can be wrong with an answer's bytes, in words with underscores.
+    const VIOLATIONS: &'static [&'static str];
+
+    /// How many requests a connection takes.
+    fn places(settings: &Self::Settings) -> Places;
+
+    /// For a thread that sends requests of so many kinds.
+    fn shared(requests: usize) -> Self::Shared;
+
+    /// A connection that is not open yet.
+    fn new(settings: &Self::Settings) -> Self;
+
+    /// The connection is open. True if requests may be submitted at once; otherwise [`Sink::ready`] tells when.
+    fn begin(&mut self) -> bool;
+
+    /// Takes a request on, which is `requests[number]` of the slice that [`Protocol::output`] is given. There is room for
+    /// it.
+    fn submit(&mut self, tag: Tag, number: u32, request: &Self::Request);
+
+    /// Nobody waits for the answer any more. True if its place is free now; otherwise it is when the answer has come.
+    fn cancel(&mut self, tag: Tag) -> bool;
+
+    /// What is to be written, in two pieces: the second, a body as a rule, follows the first. Both are empty when there is
+    /// nothing.
+    fn output<'a>(&'a self, requests: &'a [Self::Request]) -> [&'a [u8]; 2];
+
+    /// So many bytes of the output were written.
+    fn wrote(&mut self, n: usize);
+
+    /// Takes the next bytes, all of them.
+    ///
+    /// # Errors
+    /// What is wrong with them. The connection can't be used any longer.
+    fn feed(
+        &mut self,
+        shared: &mut Self::Shared,
+        bytes: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), Violation>;
+
+    /// The peer has closed its side; `clean` unless something below says that bytes were cut off.
+    ///
+    /// # Errors
+    /// What that means, unless it is how the last answer ends.
+    fn eof(&mut self, clean: bool, sink: &mut impl Sink) -> Result<(), Violation>;
+
+    /// So many bytes that come next belong to a body, and may be dropped unread where nobody looks at them.
+    fn body_left(&self) -> u64;
+
+    /// So many of these came and were dropped; fewer than all.
+    fn skip(&mut self, n: u64);
+
+    /// A byte of an answer to what is under way has come, so that it must not be sent again.
+    fn is_answering(&self) -> bool;
+}
