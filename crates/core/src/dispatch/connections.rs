@@ -271,12 +271,13 @@ impl Connections {
 
     /// Whether connections should be opened for so many arrivals that wait.
     pub(super) fn want_more(&self, waiting: u64) -> bool {
-        let wanted = self.for_so_many(waiting).max(u64::from(self.prewarm_left + self.opening.len));
-        u64::from(self.opening.len) < wanted && self.can_open()
+        let is_wanted = self.places_ahead() < waiting || self.prewarm_left > 0;
+        is_wanted && self.can_open()
     }
 
-    fn for_so_many(&self, waiting: u64) -> u64 {
-        waiting.div_ceil(u64::from(self.places))
+    /// Requests that the connections being opened will take.
+    fn places_ahead(&self) -> u64 {
+        u64::from(self.opening.len) * u64::from(self.places)
     }
 
     /// Attempts vanish: fewer at once.
@@ -305,7 +306,7 @@ impl Connections {
         let at_limit = in_use || self.blocked_until.is_some();
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
-        let all_served = self.opening.len > 0 && self.for_so_many(waiting) <= u64::from(self.opening.len);
+        let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
         let full = at_limit && self.roomy == 0 && !all_served;
         match (full, self.full_since, self.full_until) {
             (true, None, _) | (true, Some(_), Some(_)) => {

@@ -1,6 +1,7 @@
 //! Flights: how they begin and how they end.
 
 use super::arena::NONE;
+use super::connections::Connection;
 use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
 use crate::failure::FailureKind;
 use crate::load::Load;
@@ -61,18 +62,21 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let Some(slot) = self.resolve(id) else { return };
-        let conn = self.flights[slot].conn;
-        let landed = self.land(slot, now);
-        self.connections.at_mut(conn).reused = true;
-        if let Some(flight) = &landed {
+        let Bound { conn, is_abandoned, flight } = &self.flights[slot];
+        let conn = *conn;
+        if !is_abandoned {
             self.answers += 1;
             let outcome = rec.answered(flight, conn, answer, now);
-            self.ended(flight, outcome, now);
+            if let Some(load) = &mut self.load {
+                load.ended(&flight.arrival, outcome, now);
+            }
         }
-        if !answer.reusable {
+        let on = self.free(slot, now);
+        on.reused = true;
+        if on.is_retired || !answer.reusable {
             self.connections.retire(conn, now);
+            self.close_if_over(conn, now, out, rec);
         }
-        self.close_if_over(conn, now, out, rec);
     }
 
     pub(super) fn lost(
@@ -207,16 +211,23 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Takes a flight off its connection. Nothing comes of one that was given up before.
-    #[inline]
     fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
-        let Bound { conn, is_abandoned, flight } = self.flights[slot];
+        let Bound { is_abandoned, flight, .. } = self.flights[slot];
+        self.free(slot, now);
+        (!is_abandoned).then_some(flight)
+    }
+
+    /// Frees the place of a flight, and gives its connection.
+    #[inline]
+    fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
+        let Bound { conn, is_abandoned, .. } = self.flights[slot];
         if !is_abandoned {
             self.flights.unlink(&mut self.in_flight, slot);
         }
         let conn = self.connections.free_place(conn, &mut self.flights, slot, now);
         conn.abandoned -= u32::from(is_abandoned);
         self.flights.release(slot);
-        (!is_abandoned).then_some(flight)
+        conn
     }
 
     /// Closes a connection that takes no more requests and has none.

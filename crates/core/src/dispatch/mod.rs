@@ -177,20 +177,26 @@ impl<L: Load> Dispatch<L> {
         }
         // A response time equal to the timeout is still in time.
         let timeout = self.policy.timeout + Nanos(1);
-        let in_flight = self.oldest().map(|flight| flight.arrival.intended + timeout);
-        let opening = self.connections.first_opening().map(|(_, since)| since + timeout);
-        let resend = self.resend.front().map(|f| f.arrival.intended + timeout);
-        let unneeded = self.connections.unneeded().map(|(_, at)| at);
-        let mut wake = [in_flight, opening, resend, unneeded].into_iter().flatten().min();
+        let mut wake = Instant(u64::MAX);
+        let mut no_later = |at: Option<Instant>| {
+            if let Some(at) = at {
+                wake = wake.min(at);
+            }
+        };
+        no_later(self.oldest().map(|flight| flight.arrival.intended + timeout));
+        no_later(self.connections.first_opening().map(|(_, since)| since + timeout));
+        no_later(self.resend.front().map(|flight| flight.arrival.intended + timeout));
+        no_later(self.connections.unneeded().map(|(_, at)| at));
         if let Some(load) = &self.load {
-            let head = load.head().map(|a| a.intended + timeout);
-            let due = if self.wakes_for_due() { load.next_due() } else { None };
-            let due = due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due)));
-            let blocked = self.connections.blocked_until.filter(|_| load.waiting() > 0);
-            let drained = Some(self.drain_end(load));
-            wake = [wake, head, due, blocked, drained].into_iter().flatten().min();
+            no_later(load.head().map(|arrival| arrival.intended + timeout));
+            if self.wakes_for_due() {
+                let due = load.next_due();
+                no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
+            }
+            no_later(self.connections.blocked_until.filter(|_| load.waiting() > 0));
+            no_later(Some(self.drain_end(load)));
         }
-        wake
+        (wake != Instant(u64::MAX)).then_some(wake)
     }
 
     /// Ends the run now: what is in flight is `unfinished`, what waits is `unsent`. An early end is announced

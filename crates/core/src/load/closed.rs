@@ -44,8 +44,10 @@ struct Beginners {
 impl Beginners {
     /// User u of n begins at u/n of the ramp-up.
     fn next_start(&self) -> Option<Instant> {
-        let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users.max(1));
-        (self.next < self.users).then(|| self.start + Nanos(share as u64))
+        (self.next < self.users).then(|| {
+            let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
+            self.start + Nanos(share as u64)
+        })
     }
 
     /// The next one begins.
@@ -149,8 +151,11 @@ impl Load for Closed {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let next =
-            self.thinking.front().map(|user| user.until).into_iter().chain(self.beginners.next_start()).min();
+        let next = match (self.thinking.front(), self.beginners.next_start()) {
+            (Some(user), Some(start)) => Some(user.until.min(start)),
+            (Some(user), None) => Some(user.until),
+            (None, start) => start,
+        };
         next.filter(|&t| self.left > 0 && t < self.stop)
     }
 
