@@ -62,6 +62,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         slots: (dice.roll(2) == 0).then(|| 1 + dice.roll(30) as usize),
         connect_ns: [0, 100_000, 20_000_000][dice.roll(3) as usize],
         room: Room::SINGLE,
+        age: None,
         hostile_one_in: [0, 3, 20, 500][dice.roll(4) as usize],
         seed,
     };
@@ -81,7 +82,8 @@ fn roomy_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let mut dice = Dice(!seed);
     let (plan, server, stop) = random_world(seed);
     let room = Room { places: [2, 3, 8, 100][dice.roll(4) as usize], cancels: dice.roll(2) == 0 };
-    (plan, Server { room, ..server }, stop)
+    let age = (dice.roll(3) == 0).then(|| Nanos::from_millis(1 + dice.roll(1000)));
+    (plan, Server { room, age, ..server }, stop)
 }
 
 #[test]
@@ -92,13 +94,23 @@ fn every_arrival_ends_once_and_none_is_early() {
 }
 
 #[test]
+fn so_it_is_with_connections_that_grow_old() {
+    let closed = (0..WORLDS).map(|seed| {
+        let (plan, server, stop) = random_world(seed);
+        let age = Some(Nanos::from_millis(1 + seed % 500));
+        check(seed, (plan, Server { age, ..server }, stop)).closed_by_age
+    });
+    assert!(closed.sum::<u64>() > 10 * WORLDS, "connections grow old in these worlds");
+}
+
+#[test]
 fn so_it_is_with_connections_that_take_several_requests() {
     let most = (0..WORLDS).map(|seed| check(seed, roomy_world(seed)).books.carried_max).max();
     assert_eq!(most, Some(100), "the worlds fill their connections");
 }
 
 fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> World {
-    let (bank, world) = play(&plan, server, stop);
+    let (bank, mut world) = play(&plan, server, stop);
     let counters = &bank.counters;
     let mut all = counters.measured;
     all.add(&counters.warmup);
@@ -113,6 +125,7 @@ fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> Worl
     }
     check_sent_twice_at_most(seed, &world.sent);
     check_recorder(seed, &bank, &counters.measured, plan.spec().timeout);
+    world.closed_by_age = counters.connections.closed_by_age;
     world
 }
 

@@ -31,6 +31,7 @@ impl Worker {
             timeout: TIMEOUT,
             drain: TIMEOUT,
             room: Room::SINGLE,
+            connection_age: None,
             idempotent: vec![true],
             grain: None,
         };

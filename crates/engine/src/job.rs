@@ -4,6 +4,7 @@ use crate::expect::Expect;
 use crate::pacing::Pacing;
 use crate::target::Target;
 use unblink_core::plan::Plan;
+use unblink_core::time::Nanos;
 use unblink_wire::protocol::Protocol;
 
 /// A run that is ready to start, by the protocol `P`.
@@ -19,6 +20,8 @@ pub struct Job<P: Protocol> {
     pub expect: Expect,
     /// What the protocol must know, such as limits on an answer.
     pub settings: P::Settings,
+    /// A connection is used for so long, and then replaced.
+    pub connection_age: Option<Nanos>,
     /// What punctuality may cost.
     pub pacing: Pacing,
 }

@@ -114,6 +114,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let mut policy = job.plan.policy(number as u32);
         let Places { max: places, cancels } = P::places(&job.settings);
         policy.room = Room { places, cancels };
+        policy.connection_age = job.connection_age;
         // Users who wait for their answer are not kept waiting to save a wake-up.
         if job.plan.schedule().is_some() {
             policy.grain = job.pacing.grain(number, job.plan.threads());

@@ -73,6 +73,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
         }],
         expect: Expect::default(),
         settings: Limits::default(),
+        connection_age: None,
         pacing: Pacing::default(),
     }
 }

@@ -95,6 +95,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         }],
         expect: Expect::default(),
         settings: Limits::default(),
+        connection_age: None,
         pacing: Pacing::default(),
     };
     let mut running = start(job).expect("it starts");

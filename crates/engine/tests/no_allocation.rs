@@ -101,6 +101,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
         operations: vec![operation(request.render().expect("a request")); 2],
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
         settings: Limits::default(),
+        connection_age: None,
         pacing: Pacing::default(),
     }
 }

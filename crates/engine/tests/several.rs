@@ -89,6 +89,7 @@ fn run(
         operations: requests.to_vec(),
         expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
         settings,
+        connection_age: None,
         pacing: Pacing::default(),
     };
     let mut running = start(job).expect("it starts");

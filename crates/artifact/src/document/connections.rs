@@ -33,6 +33,12 @@ pub struct Connections {
     /// Closed because they had not been needed for 30 s (`auto`).
     #[serde(default)]
     pub closed_unneeded: u64,
+    /// Closed because they had been open for as long as `--connection-age` says.
+    #[serde(default)]
+    pub closed_by_age: u64,
+    /// A connection is used for so long, if a time was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ns: Option<u64>,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
     /// Attempts that this machine could not make: no descriptor, no port.

@@ -107,6 +107,8 @@ struct ConnectionsLine {
     closed_on_timeout: u64,
     #[serde(default)]
     closed_unneeded: u64,
+    #[serde(default)]
+    closed_by_age: u64,
     resent: u64,
 }
 
@@ -201,6 +203,7 @@ impl IntervalLine {
                 closed_by_target: connections.closed_by_target,
                 closed_on_timeout: connections.closed_on_timeout,
                 closed_unneeded: connections.closed_unneeded,
+                closed_by_age: connections.closed_by_age,
                 resent: connections.resent,
             },
             lag: LagLine {
@@ -260,6 +263,7 @@ impl IntervalLine {
             closed_by_target: self.connections.closed_by_target,
             closed_on_timeout: self.connections.closed_on_timeout,
             closed_unneeded: self.connections.closed_unneeded,
+            closed_by_age: self.connections.closed_by_age,
             resent: self.connections.resent,
         };
         counters.lag = LagCauses {

@@ -342,6 +342,8 @@ impl Tally {
             closed_by_target: counts.closed_by_target,
             closed_on_timeout: counts.closed_on_timeout,
             closed_unneeded: counts.closed_unneeded,
+            closed_by_age: counts.closed_by_age,
+            age_ns: self.header.connections.age_ns,
             resent: counts.resent,
             local_limit: counts.local_limit,
             by_address: ending.by_address.clone(),

@@ -137,6 +137,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.connections.closed_by_target = random.below(99);
     counters.connections.closed_on_timeout = random.below(99);
     counters.connections.closed_unneeded = random.below(99);
+    counters.connections.closed_by_age = random.below(99);
     counters.connections.resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;

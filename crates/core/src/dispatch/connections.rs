@@ -2,7 +2,7 @@
 
 use super::arena::{Arena, List, NONE};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
 /// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
@@ -10,6 +10,9 @@ const OPENING_MIN: u32 = 128;
 
 /// Which of a flight's links go from one flight of a connection to the next.
 pub(super) const OF_CONNECTION: usize = 1;
+
+/// Which of a connection's links go from one to the next by the time at which they have grown too old.
+const BY_AGE: usize = 1;
 
 /// A connection as the dispatcher sees it.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,10 @@ pub(super) struct Connection {
     room: u32,
     /// It ends with its last request.
     pub(super) is_retired: bool,
+    /// It does because it has grown too old.
+    pub(super) is_aged: bool,
+    /// It has grown too old then.
+    aged_from: Instant,
     /// Its requests, in the order in which they were bound to it.
     pub(super) flights: List<OF_CONNECTION>,
     /// Of these, the ones that were given up and keep their places.
@@ -45,7 +52,7 @@ impl Connection {
 /// All connections of a worker.
 #[derive(Debug)]
 pub(super) struct Connections {
-    conns: Arena<Connection, 1>,
+    conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
     /// Requests that one connection takes at once, at the most.
@@ -61,7 +68,12 @@ pub(super) struct Connections {
     roomy: u32,
     /// Since when one has had room at every moment.
     pub(super) room_from: Instant,
-    pub(super) prewarm_left: u32,
+    /// To be opened whether anything waits or not.
+    pub(super) owed: u32,
+    /// A connection is used for so long.
+    age_max: Option<Nanos>,
+    by_age: List<BY_AGE>,
+    has_started: bool,
     /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
     opening_max: u32,
     /// Since when attempts have been under way without one that succeeded.
@@ -75,7 +87,7 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(policy: &Policy) -> Connections {
-        let (max, prewarm_left, grows) = match policy.pool {
+        let (max, owed, grows) = match policy.pool {
             Pool::Auto { max } => (max, 0, true),
             Pool::Fixed { n } => (n, n, false),
         };
@@ -91,7 +103,10 @@ impl Connections {
             least: 0,
             roomy: 0,
             room_from: Instant(0),
-            prewarm_left,
+            owed,
+            age_max: policy.connection_age,
+            by_age: List::EMPTY,
+            has_started: false,
             opening_max: OPENING_MIN,
             unaccepted_since: None,
             blocked_until: None,
@@ -150,12 +165,14 @@ impl Connections {
             reused: false,
             room: 0,
             is_retired: false,
+            is_aged: false,
+            aged_from: Instant(u64::MAX),
             flights: List::EMPTY,
             abandoned: 0,
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
-        self.prewarm_left = self.prewarm_left.saturating_sub(1);
+        self.owed = self.owed.saturating_sub(1);
         self.id(slot)
     }
 
@@ -168,6 +185,40 @@ impl Connections {
         self.opening_max = self.opening_max.saturating_add(1);
         self.unaccepted_since = (self.opening.len > 0).then_some(now);
         self.open_peak = self.open_peak.max(self.open);
+        if let Some(age) = self.age_max {
+            self.conns[slot].aged_from = now + self.share_of_age(age);
+            self.conns.push_back(&mut self.by_age, slot);
+        }
+    }
+
+    /// Of a pool that is opened before the start, the first connection ends after a small share of the age and the last
+    /// one after all of it: opened together, they would otherwise be opened anew together for ever.
+    fn share_of_age(&self, age: Nanos) -> Nanos {
+        if self.has_started {
+            return age;
+        }
+        let share = u128::from(age.0) * u128::from(self.open) / u128::from(self.max.max(1));
+        Nanos(share as u64)
+    }
+
+    /// The load begins: what is not open by now is opened when it is needed.
+    pub(super) fn start(&mut self) {
+        self.owed = 0;
+        self.has_started = true;
+    }
+
+    /// The connection that grows too old next, and when.
+    pub(super) fn first_to_age(&self) -> Option<(u32, Instant)> {
+        let slot = self.by_age.head;
+        (slot != NONE).then(|| (slot, self.conns[slot].aged_from))
+    }
+
+    /// It has grown too old.
+    pub(super) fn age(&mut self, slot: u32, now: Instant) {
+        self.conns.unlink(&mut self.by_age, slot);
+        self.conns[slot].aged_from = Instant(u64::MAX);
+        self.conns[slot].is_aged = !self.conns[slot].is_retired;
+        self.retire(slot, now);
     }
 
     /// An attempt has come to nothing.
@@ -179,6 +230,11 @@ impl Connections {
     /// An open connection is no more. Its flights must be gone.
     pub(super) fn end(&mut self, slot: u32, now: Instant) {
         self.change(slot, now, |conn| conn.room = 0);
+        if self.conns[slot].aged_from != Instant(u64::MAX) {
+            self.conns.unlink(&mut self.by_age, slot);
+        }
+        // A pool that is fixed stays as large as it is.
+        self.owed += u32::from(self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
         self.conns.release(slot);
     }
@@ -271,7 +327,7 @@ impl Connections {
 
     /// Whether connections should be opened for so many arrivals that wait.
     pub(super) fn want_more(&self, waiting: u64) -> bool {
-        let is_wanted = self.places_ahead() < waiting || self.prewarm_left > 0;
+        let is_wanted = self.places_ahead() < waiting || self.owed > 0;
         is_wanted && self.can_open()
     }
 

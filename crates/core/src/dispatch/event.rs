@@ -116,7 +116,7 @@ pub type Actions = Vec<Action>;
 /// The size of an [`Actions`] buffer that never has to grow.
 pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + super::OPENS_PER_TICK_MAX
-    + super::IDLE_CLOSED_PER_TICK_MAX
+    + 2 * super::IDLE_CLOSED_PER_TICK_MAX
     + 2 * super::TIMEOUTS_PER_CALL_MAX
     + 4;
 
@@ -157,6 +157,9 @@ pub struct Policy {
     pub pool: Pool,
     /// What one connection takes at once.
     pub room: Room,
+    /// A connection takes no more requests once it has been open for so long, and another is opened in its place. Those
+    /// that are opened before the start go one after the other over this time, not all at once.
+    pub connection_age: Option<Nanos>,
     /// From the intended time.
     pub timeout: Nanos,
     /// How long dispatch goes on after the last arrival due.

@@ -47,6 +47,17 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
+    /// Connections that have been open for long enough take no more requests, a few at a time.
+    pub(super) fn retire_aged(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
+            let Some((slot, _)) = self.connections.first_to_age().filter(|(_, at)| *at <= now) else {
+                return;
+            };
+            self.connections.age(slot, now);
+            self.close_if_over(slot, now, out, rec);
+        }
+    }
+
     /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
     /// decides, and each is also looked at when it is about to be sent.
     pub(super) fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {

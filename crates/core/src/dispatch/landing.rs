@@ -231,10 +231,14 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Closes a connection that takes no more requests and has none.
-    fn close_if_over(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+    pub(super) fn close_if_over(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let conn = self.connections.at(slot);
         if conn.is_retired && conn.flights.is_empty() {
-            rec.counters().connections.closed_by_target += 1;
+            let counts = &mut rec.counters().connections;
+            match conn.is_aged {
+                true => counts.closed_by_age += 1,
+                false => counts.closed_by_target += 1,
+            }
             out.push(Action::Close(self.connections.id(slot), CloseKind::Graceful));
             self.connections.end(slot, now);
         }

@@ -46,7 +46,7 @@ const TIMEOUTS_PER_CALL_MAX: usize = 64;
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
 /// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
-/// Idle connections that one tick closes.
+/// Connections that one tick closes because they are idle, and because they are old.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 /// Flights for which memory is reserved at the most, should connections have many places.
 const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
@@ -98,12 +98,12 @@ impl<L: Load> Dispatch<L> {
 
     /// True while connections of a fixed pool are still being opened.
     pub fn is_prewarming(&self) -> bool {
-        self.connections.prewarm_left > 0 || !self.connections.opening.is_empty()
+        self.connections.owed > 0 || !self.connections.opening.is_empty()
     }
 
     /// Gives the load; its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
-        self.connections.prewarm_left = 0;
+        self.connections.start();
         self.woke_for_due = true;
         self.load = Some(load);
     }
@@ -187,6 +187,7 @@ impl<L: Load> Dispatch<L> {
         no_later(self.connections.first_opening().map(|(_, since)| since + timeout));
         no_later(self.resend.front().map(|flight| flight.arrival.intended + timeout));
         no_later(self.connections.unneeded().map(|(_, at)| at));
+        no_later(self.connections.first_to_age().map(|(_, at)| at));
         if let Some(load) = &self.load {
             no_later(load.head().map(|arrival| arrival.intended + timeout));
             if self.wakes_for_due() {
@@ -220,6 +221,7 @@ impl<L: Load> Dispatch<L> {
         self.expire_waiting(now, rec);
         self.expire_opening(now, out, rec);
         self.close_unneeded(now, out, rec);
+        self.retire_aged(now, out, rec);
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
             self.exhausted_at = Some(now.min(load.end()));

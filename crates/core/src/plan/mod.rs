@@ -179,12 +179,13 @@ impl Plan {
         }
     }
 
-    /// What worker `shard`'s dispatcher must know. A connection takes one request at a time and arrivals have no grain:
-    /// how the requests are carried is not the plan's affair.
+    /// What worker `shard`'s dispatcher must know. A connection takes one request at a time, for ever, and
+    /// arrivals have no grain: how the requests are carried is not the plan's affair.
     pub fn policy(&self, shard: u32) -> Policy {
         Policy {
             pool: self.pool_of(shard),
             room: Room::SINGLE,
+            connection_age: None,
             timeout: self.spec.timeout,
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),

@@ -114,6 +114,8 @@ pub struct ConnectionCounts {
     pub closed_on_timeout: u64,
     /// Connections that were closed because none of them was needed for long.
     pub closed_unneeded: u64,
+    /// Open connections that were closed because they had been open for as long as they should be.
+    pub closed_by_age: u64,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
 }
@@ -128,6 +130,7 @@ impl ConnectionCounts {
         self.closed_by_target += o.closed_by_target;
         self.closed_on_timeout += o.closed_on_timeout;
         self.closed_unneeded += o.closed_unneeded;
+        self.closed_by_age += o.closed_by_age;
         self.resent += o.resent;
     }
 }

@@ -4,12 +4,16 @@
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Room};
 use unblink_core::record::Gauges;
-use unblink_core::time::Instant;
+use unblink_core::time::{Instant, Nanos};
+
+/// Nobody looks at the clock between the opening of a fixed pool and the start.
+const START: Instant = Instant(1_000_000_000);
 
 struct Conn {
     places: u32,
     is_retired: bool,
     carries: HashSet<FlightId>,
+    opened_at: Instant,
 }
 
 impl Conn {
@@ -20,6 +24,8 @@ impl Conn {
 
 pub(crate) struct Books {
     room: Room,
+    /// A connection is used for so long.
+    age: Option<Nanos>,
     opening: HashSet<ConnId>,
     open: HashMap<ConnId, Conn>,
     opened: HashMap<ConnId, u64>,
@@ -29,9 +35,9 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    pub(super) fn new(room: Room) -> Books {
+    pub(super) fn new(room: Room, age: Option<Nanos>) -> Books {
         let (opening, open, opened) = (HashSet::new(), HashMap::new(), HashMap::new());
-        Books { room, opening, open, opened, digest: 0, carried_max: 0 }
+        Books { room, age, opening, open, opened, digest: 0, carried_max: 0 }
     }
 
     /// What the dispatcher asked for and when, as one number. Connections count by the order in which they were opened,
@@ -40,10 +46,15 @@ impl Books {
         self.digest
     }
 
-    pub(super) fn hear(&mut self, event: &Event) {
+    pub(super) fn hear(&mut self, now: Instant, event: &Event) {
         match *event {
             Event::Connected(id, _) => {
-                let conn = Conn { places: self.room.places, is_retired: false, carries: HashSet::new() };
+                let conn = Conn {
+                    places: self.room.places,
+                    is_retired: false,
+                    carries: HashSet::new(),
+                    opened_at: now.max(START),
+                };
                 // It may have been given up meanwhile.
                 if self.opening.remove(&id) {
                     self.open.insert(id, conn);
@@ -78,7 +89,7 @@ impl Books {
                 (1, *self.opened.entry(id).or_insert(opened), 0)
             }
             Action::Send { conn, flight, operation, arrival } => {
-                self.send(conn, flight);
+                self.send(now, conn, flight);
                 (2 + u64::from(operation), self.opened[&conn], arrival)
             }
             Action::Cancel { conn, flight } => {
@@ -97,12 +108,16 @@ impl Books {
         }
     }
 
-    fn send(&mut self, id: ConnId, flight: FlightId) {
+    fn send(&mut self, now: Instant, id: ConnId, flight: FlightId) {
         let least = self.open.values().filter(|conn| conn.has_room()).map(|conn| conn.carries.len()).min();
         assert!(self.open.values().all(|conn| !conn.carries.contains(&flight)), "{flight:?} is taken");
         let conn = self.open.get_mut(&id).expect("an open connection");
         assert!(conn.has_room(), "{id:?} takes no more");
-        assert_eq!(Some(conn.carries.len()), least, "{id:?} is not the least loaded");
+        match self.age {
+            None => assert_eq!(Some(conn.carries.len()), least, "{id:?} is not the least loaded"),
+            // The least loaded may have been told to end.
+            Some(age) => assert!(now.since(conn.opened_at) <= age, "{id:?} is too old"),
+        }
         conn.carries.insert(flight);
         self.carried_max = self.carried_max.max(conn.carries.len());
     }

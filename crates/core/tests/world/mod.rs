@@ -25,6 +25,8 @@ pub(crate) struct Server {
     pub(crate) connect_ns: u64,
     /// What a connection takes at once.
     pub(crate) room: Room,
+    /// A connection is used for so long.
+    pub(crate) age: Option<Nanos>,
     /// One draw in this many goes wrong; 0: never. See [`World::misfortune`].
     pub(crate) hostile_one_in: u64,
     pub(crate) seed: u64,
@@ -38,6 +40,7 @@ impl Server {
             slots: None,
             connect_ns: 0,
             room: Room::SINGLE,
+            age: None,
             hostile_one_in: 0,
             seed: 1,
         }
@@ -77,6 +80,7 @@ pub(crate) struct World {
     sequence: u64,
     pub(crate) sent: Vec<SentRecord>,
     pub(crate) books: Books,
+    pub(crate) closed_by_age: u64,
 }
 
 /// One worker's whole run. `stop_at` ends it early.
@@ -89,6 +93,7 @@ pub(crate) fn run<L: Load>(
 ) -> (Box<Bank<u32>>, World) {
     let mut policy = plan.policy(shard);
     policy.room = server.room;
+    policy.connection_age = server.age;
     let mut dispatch = Dispatch::new(policy);
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.operations_apart()));
@@ -96,7 +101,7 @@ pub(crate) fn run<L: Load>(
     recorder.begin(start, plan.measured_from(), plan.load_length());
     let mut world = World {
         random: server.seed,
-        books: Books::new(server.room),
+        books: Books::new(server.room, server.age),
         server,
         start,
         busy: 0,
@@ -105,6 +110,7 @@ pub(crate) fn run<L: Load>(
         happenings: Default::default(),
         sequence: 0,
         sent: vec![],
+        closed_by_age: 0,
     };
     let mut actions = Actions::new();
     let mut now = Instant(0);
@@ -144,7 +150,7 @@ impl World {
             None => Event::Tick,
             Some(_) => self.happen(now),
         };
-        self.books.hear(&event);
+        self.books.hear(now, &event);
         dispatch.handle(now, event, actions, recorder);
         self.act(now, dispatch, actions, recorder);
         self.books.agree_with(&dispatch.gauges());

@@ -16,6 +16,7 @@ pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
         ("closed by the target", c.closed_by_target),
         ("closed on timeout", c.closed_on_timeout),
         ("closed as no longer needed", c.closed_unneeded),
+        ("closed by age", c.closed_by_age),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("stopped by a limit of this machine", c.local_limit),
     ]
