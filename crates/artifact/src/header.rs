@@ -54,6 +54,9 @@ pub struct ConnectionPlan {
     /// What this machine lacks for a higher limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<MachineLimit>,
+    /// A connection is used for so long, if a time was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ns: Option<u64>,
 }
 
 impl ConnectionPlan {
@@ -63,7 +66,7 @@ impl ConnectionPlan {
             Pool::Auto { max } => (ConnectionMode::Auto, max),
             Pool::Fixed { n } => (ConnectionMode::Fixed, n),
         };
-        ConnectionPlan { mode, limit: u64::from(limit), limited_by: None }
+        ConnectionPlan { mode, limit: u64::from(limit), limited_by: None, age_ns: None }
     }
 }
 

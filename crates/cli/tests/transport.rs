@@ -209,6 +209,28 @@ fn connect_to_another_place() {
 }
 
 /// A name with several addresses uses them all, or those that answer.
+/// A slice of a fleet that is drained: connections go to those that are left, in turn, and no longer than they should.
+#[test]
+fn connect_to_several_places_for_a_while() {
+    let servers = [(); 2].map(|()| Hostile::start(|_| Act::Answer(ok())));
+    let rules = servers.each_ref().map(|server| format!("::127.0.0.1:{}", server.address.port()));
+    let place = Place::new();
+    let url = "http://service.invalid/";
+    let args = ["run", url, "-R", "100", "-d", "2500ms", "-c", "4", "--connection-age", "1s"];
+    let ways = ["--connect-to", &rules[0], "--connect-to", &rules[1]];
+    let run = place.measure(&[&args[..], &ways].concat());
+    run.assert_accounts();
+    assert_eq!(run.arrivals("ok"), 250);
+    // Pre-flight asks one of them once. The four that were opened first end within a second, one after the other.
+    let opened = servers.each_ref().map(Hostile::connections);
+    assert_eq!((opened[0] + opened[1]) as u64, run.connections("opened") + 1);
+    assert!(opened.iter().all(|&n| n >= 3), "{opened:?}");
+    assert_eq!(run.connections("closed_by_age"), run.connections("opened") - 4);
+    assert!(run.connections("closed_by_age") >= 6, "{}", run.document["connections"]);
+    assert_eq!(run.connections("peak"), 4);
+    assert_eq!(run.document["connections"]["age_ns"], 1_000_000_000);
+}
+
 #[test]
 fn every_address_of_a_name() {
     let server = Hostile::start(|_| Act::Answer(ok()));

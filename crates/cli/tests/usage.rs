@@ -368,6 +368,12 @@ fn places_to_connect_to() {
     with(&["--connect-to", "127.0.0.1:9:name.invalid:9"]).refused(&["can't resolve", "name.invalid"]);
     with(&["--unix-socket", &"x".repeat(200)]).refused(&["socket path", "longer"]);
     with(&["--unix-socket", "s", "--connect-to", ":::"]).refused(&["--unix-socket"]);
+    with(&["--connect-to", ":::", "--connect-to", "other:80:127.0.0.1:9"])
+        .refused(&["other:80", "does not apply"]);
+    with(&["--connection-age", "500ms"]).refused(&["--connection-age", "too short", "1s"]);
+    with(&["--resolve-every", "0"]).refused(&["--resolve-every", "too short", "1s"]);
+    with(&["--resolve-every", "5s"]).refused(&["--resolve-every", "127.0.0.1", "is an address"]);
+    with(&["--unix-socket", "s", "--resolve-every", "5s"]).refused(&["--unix-socket"]);
 }
 
 #[test]

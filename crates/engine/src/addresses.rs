@@ -1,5 +1,6 @@
 //! Which address of the target the next connection goes to.
 
+use crate::target::Address;
 use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
 
@@ -31,56 +32,86 @@ impl AddressCounts {
 
 /// The addresses of one target, taken in turn by one worker.
 pub(crate) struct Addresses {
-    next: u32,
-    avoided_until: Vec<Instant>,
-    counts: Vec<AddressCounts>,
+    /// All that have been used; an address keeps its number.
+    known: Vec<Known>,
+    /// The numbers of those that connections may go to now.
+    current: Vec<u32>,
+    /// Whose turn it is, of these.
+    turn: usize,
+}
+
+struct Known {
+    address: Address,
+    avoided_until: Instant,
+    counts: AddressCounts,
 }
 
 impl Addresses {
-    /// `n` addresses; workers begin at different ones.
-    pub(crate) fn new(n: usize, worker: usize) -> Addresses {
-        Addresses {
-            next: (worker % n) as u32,
-            avoided_until: vec![Instant(0); n],
-            counts: vec![AddressCounts::default(); n],
-        }
+    /// At least one address; workers begin at different ones.
+    pub(crate) fn new(addresses: &[Address], worker: usize) -> Addresses {
+        let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0 };
+        all.replace(addresses);
+        all.turn = worker % all.current.len();
+        all
     }
 
+    /// From now on connections go to these. Those that are open stay.
+    pub(crate) fn replace(&mut self, addresses: &[Address]) {
+        let numbers: Vec<u32> = addresses.iter().map(|address| self.number(address)).collect();
+        self.current = numbers;
+        self.turn %= self.current.len().max(1);
+    }
+
+    fn number(&mut self, address: &Address) -> u32 {
+        let place = self.known.iter().position(|known| known.address == *address).unwrap_or_else(|| {
+            let (avoided_until, counts) = (Instant(0), AddressCounts::default());
+            self.known.push(Known { address: address.clone(), avoided_until, counts });
+            self.known.len() - 1
+        });
+        place as u32
+    }
+
+    pub(crate) fn at(&self, number: u32) -> &Address {
+        &self.known[number as usize].address
+    }
+
+    /// How many connections may go to.
     pub(crate) fn len(&self) -> u32 {
-        self.counts.len() as u32
+        self.current.len() as u32
     }
 
     /// The next in turn that has not just refused; the next in turn when all have.
     pub(crate) fn next(&mut self, now: Instant) -> u32 {
-        let mut chosen = self.next;
-        for _ in 0..self.len() {
-            if self.avoided_until[chosen as usize] <= now {
+        let mut turn = self.turn;
+        for _ in 0..self.current.len() {
+            if self.known[self.current[turn] as usize].avoided_until <= now {
                 break;
             }
-            chosen = self.after(chosen);
+            turn = (turn + 1) % self.current.len();
         }
-        self.next = self.after(chosen);
-        chosen
+        self.turn = (turn + 1) % self.current.len();
+        self.current[turn]
     }
 
     /// The one after `address`.
     pub(crate) fn after(&self, address: u32) -> u32 {
-        (address + 1) % self.len()
+        let place = self.current.iter().position(|&number| number == address);
+        self.current[place.map_or(0, |place| (place + 1) % self.current.len())]
     }
 
     /// `address` has refused.
     pub(crate) fn avoid(&mut self, address: u32, now: Instant) {
-        self.avoided_until[address as usize] = now + AVOIDED_FOR;
+        self.known[address as usize].avoided_until = now + AVOIDED_FOR;
     }
 
     /// A connection to `address` became usable.
     pub(crate) fn count(&mut self, address: u32) {
-        self.counts[address as usize].usable += 1;
+        self.known[address as usize].counts.usable += 1;
     }
 
     /// An attempt to connect to `address` failed. What this machine lacks is not the address's doing.
     pub(crate) fn count_failed(&mut self, address: u32, kind: FailureKind) {
-        let counts = &mut self.counts[address as usize];
+        let counts = &mut self.known[address as usize].counts;
         match kind {
             kind if kind.is_local() => {}
             FailureKind::CONNECT_REFUSED => counts.refused += 1,
@@ -90,8 +121,8 @@ impl Addresses {
     }
 
     /// By address.
-    pub(crate) fn into_counts(self) -> Vec<AddressCounts> {
-        self.counts
+    pub(crate) fn into_counts(self) -> Vec<(Address, AddressCounts)> {
+        self.known.into_iter().map(|known| (known.address, known.counts)).collect()
     }
 }
 
@@ -99,16 +130,37 @@ impl Addresses {
 mod tests {
     use super::*;
 
+    fn addresses(ports: &[u16]) -> Vec<Address> {
+        ports.iter().map(|&port| Address::Tcp(([127, 0, 0, 1], port).into())).collect()
+    }
+
+    fn take(addresses: &mut Addresses, at: u64) -> [u32; 4] {
+        [(); 4].map(|()| addresses.next(Instant(at)))
+    }
+
     #[test]
     fn in_turn_but_for_those_that_refused() {
-        let mut addresses = Addresses::new(3, 1);
-        let take =
-            |addresses: &mut Addresses, at| (0..4).map(|_| addresses.next(Instant(at))).collect::<Vec<_>>();
+        let mut addresses = Addresses::new(&addresses(&[1, 2, 3]), 1);
         assert_eq!(take(&mut addresses, 0), [1, 2, 0, 1]);
         addresses.avoid(0, Instant(0));
         assert_eq!(take(&mut addresses, 1), [2, 1, 2, 1]);
         assert_eq!(take(&mut addresses, AVOIDED_FOR.0), [2, 0, 1, 2]);
         (0..3).for_each(|a| addresses.avoid(a, Instant(AVOIDED_FOR.0)));
         assert_eq!(take(&mut addresses, AVOIDED_FOR.0 + 1), [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn others_may_take_their_place() {
+        let mut all = Addresses::new(&addresses(&[1, 2, 3]), 0);
+        assert_eq!(take(&mut all, 0), [0, 1, 2, 0]);
+        all.count(1);
+        // The second stays, under the number that it had; two are new.
+        all.replace(&addresses(&[2, 4, 5]));
+        assert_eq!(take(&mut all, 0), [3, 4, 1, 3]);
+        assert_eq!((all.after(4), all.after(0)), (1, 1));
+        all.replace(&addresses(&[1]));
+        assert_eq!(take(&mut all, 0), [0; 4]);
+        let usable: Vec<u64> = all.into_counts().iter().map(|(_, counts)| counts.usable).collect();
+        assert_eq!(usable, [0, 1, 0, 0, 0]);
     }
 }

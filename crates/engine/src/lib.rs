@@ -8,6 +8,7 @@ pub mod bounded;
 pub mod clock;
 mod conn;
 pub mod controls;
+mod directory;
 pub mod error;
 pub mod expect;
 mod gate;

@@ -4,6 +4,7 @@ use crate::addresses::AddressCounts;
 use crate::awake::Awake;
 use crate::clock::{Clock, WallTime};
 use crate::controls::Controls;
+use crate::directory::{Asking, Directory};
 use crate::error::EngineError;
 use crate::gate::Gate;
 use crate::job::Job;
@@ -34,6 +35,8 @@ pub struct Summary {
     pub last_ok: Option<Nanos>,
     /// What came of the attempts to connect, by address.
     pub by_address: BTreeMap<String, AddressCounts>,
+    /// How often the target's name could not be resolved again while the run went on.
+    pub resolving_failed: u64,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
     /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
@@ -44,8 +47,9 @@ pub struct Summary {
 
 /// A run that is under way.
 pub struct Running {
-    /// Of the target.
-    addresses: Vec<String>,
+    directory: Arc<Directory>,
+    /// For as long as the run goes on.
+    _asking: Option<Asking>,
     clock: Clock,
     start: Instant,
     controls: Arc<Controls>,
@@ -71,6 +75,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
     crate::limits::make_room(controls.wake_fd(0), u64::from(max));
     let gate = Arc::new(Gate::closed());
+    let directory = Arc::new(Directory::default());
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
     let mut empty = Vec::new();
     let mut workers = Vec::new();
@@ -81,13 +86,19 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
         }
         empty.push(spare_in);
         let channels = Channels { full: full_in.clone(), empty: spare };
-        workers.push(spawn(number, &job, clock, &controls, &gate, channels)?);
+        workers.push(spawn(number, &job, clock, &controls, &directory, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
     let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
+    let asking = job
+        .target
+        .refresh
+        .clone()
+        .map(|refresh| Asking::begin(directory.clone(), refresh, job.target.addresses.clone()));
     Ok(Running {
-        addresses: job.target.addresses.iter().map(ToString::to_string).collect(),
+        _asking: asking,
+        directory,
         clock,
         start,
         controls,
@@ -106,18 +117,20 @@ fn spawn<P: Protocol + 'static>(
     job: &Arc<Job<P>>,
     clock: Clock,
     controls: &Arc<Controls>,
+    directory: &Arc<Directory>,
     gate: &Arc<Gate>,
     channels: Channels,
 ) -> Result<JoinHandle<WorkerEnd>, EngineError> {
     let (job, controls, gate) = (job.clone(), controls.clone(), gate.clone());
+    let directory = directory.clone();
     let builder = std::thread::Builder::new().name(format!("unblink-{number}"));
     let life = move || {
         let shard = number as u32;
         let plan = job.plan.clone();
         if plan.schedule().is_some() {
-            live(number, job, clock, controls, &gate, channels, |at| plan.open_load(at, shard))
+            live(number, job, clock, (controls, directory), &gate, channels, |at| plan.open_load(at, shard))
         } else {
-            live(number, job, clock, controls, &gate, channels, |at| plan.closed_load(at, shard))
+            live(number, job, clock, (controls, directory), &gate, channels, |at| plan.closed_load(at, shard))
         }
     };
     builder.spawn(life).map_err(EngineError::Thread)
@@ -127,13 +140,13 @@ fn live<L: Load, P: Protocol>(
     number: usize,
     job: Arc<Job<P>>,
     clock: Clock,
-    controls: Arc<Controls>,
+    (controls, directory): (Arc<Controls>, Arc<Directory>),
     gate: &Gate,
     channels: Channels,
     load: impl FnOnce(Instant) -> Option<L>,
 ) -> WorkerEnd {
     let bank = Box::new(Bank::new(job.plan.operations_apart()));
-    let worker = match Worker::new(number, job, clock, controls, channels, bank) {
+    let worker = match Worker::new(number, job, clock, controls, directory, channels, bank) {
         Ok(worker) => worker,
         Err(errno) => {
             gate.refuse(errno);
@@ -178,7 +191,8 @@ impl Running {
         let stopped_at = self.controls.stop_at().map(|at| at.since(self.start));
         let aborted = self.controls.is_aborted();
         let kept_awake = self.awake.as_ref().map(Option::is_some);
-        let mut summary = Summary { stopped_at, aborted, kept_awake, ..Summary::default() };
+        let resolving_failed = self.directory.failed();
+        let mut summary = Summary { stopped_at, aborted, kept_awake, resolving_failed, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);
@@ -186,8 +200,8 @@ impl Running {
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }
-            for (address, count) in self.addresses.iter().zip(end.by_address) {
-                summary.by_address.entry(address.clone()).or_default().add(&count);
+            for (address, count) in end.by_address {
+                summary.by_address.entry(address.to_string()).or_default().add(&count);
             }
         }
         Ok(summary)

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::Arc;
+use unblink_core::time::Nanos;
 
 /// One address of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,11 +29,32 @@ impl fmt::Display for Address {
     }
 }
 
+/// Asks for a target's addresses again while the run goes on: connections that are opened later go to those of the last
+/// answer.
+#[derive(Clone)]
+pub struct Refresh {
+    /// From one question to the next.
+    pub every: Nanos,
+    /// Asks.
+    pub ask: Ask,
+}
+
+/// Asks for addresses.
+pub type Ask = Arc<dyn Fn() -> Result<Vec<Address>, ResolveError> + Send + Sync>;
+
+impl fmt::Debug for Refresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "every {:?}", self.every)
+    }
+}
+
 /// Where a run's connections go.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// At least one; taken in turn.
     pub addresses: Vec<Address>,
+    /// Whether they may change.
+    pub refresh: Option<Refresh>,
     /// TLS, if the scheme asks for it.
     pub tls: Option<TlsTarget>,
     /// Connections from one local address before the next one is used, 127.0.0.2 and so on; nothing where the

@@ -8,11 +8,13 @@ use crate::addresses::{AddressCounts, Addresses};
 use crate::clock::Clock;
 use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
 use crate::controls::Controls;
+use crate::directory::Directory;
 use crate::gate::Gate;
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
 use crate::priority::Priority;
 use crate::starvation::Starvation;
+use crate::target::Address;
 use acting::Deferred;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -50,7 +52,7 @@ const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
     /// What came of the attempts to connect, by address.
-    pub(crate) by_address: Vec<AddressCounts>,
+    pub(crate) by_address: Vec<(Address, AddressCounts)>,
     /// Last `ok` arrival after the schedule's zero.
     pub(crate) last_ok: Option<Nanos>,
     /// Involuntary context switches of the thread.
@@ -87,6 +89,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     unwritten: Vec<(ConnId, FlightId)>,
     starvation: Starvation,
     addresses: Addresses,
+    directory: Arc<Directory>,
+    directory_seen: u64,
     slots_per_source: Option<u32>,
     start: Instant,
     /// Where the bank being filled begins, by the boundaries.
@@ -105,6 +109,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         job: Arc<Job<P>>,
         clock: Clock,
         controls: Arc<Controls>,
+        directory: Arc<Directory>,
         channels: Channels,
         bank: Box<Bank<u32>>,
     ) -> Result<Worker<L, P>, Errno> {
@@ -120,7 +125,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             policy.grain = job.pacing.grain(number, job.plan.threads());
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
-        let addresses = job.target.addresses.len();
         let flights = (max as usize).saturating_mul(places as usize).min(FLIGHTS_RESERVED_MAX);
         let mut conns = Vec::new();
         conns.reserve_exact(max as usize);
@@ -143,7 +147,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 of_protocol: P::shared(job.operations.len()),
             },
             starvation: Starvation::of_this_thread(),
-            addresses: Addresses::new(addresses, number),
+            addresses: Addresses::new(&job.target.addresses, number),
+            directory,
+            directory_seen: 0,
             slots_per_source: job.target.per_source.map(|n| (n / job.plan.threads()).max(1)),
             start: Instant(0),
             bank_from: Instant(0),

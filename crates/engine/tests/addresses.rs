@@ -4,6 +4,7 @@ use rustix::net::{AddressFamily, SocketAddrV4, SocketType};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -15,7 +16,7 @@ use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::preflight;
 use unblink_engine::run::{Summary, start};
-use unblink_engine::target::{Address, Target};
+use unblink_engine::target::{Address, Ask, Refresh, ResolveError, Target};
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 
@@ -63,6 +64,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
         target: Target {
             addresses: addresses.iter().copied().map(Address::Tcp).collect(),
             tls: None,
+            refresh: None,
             per_source: None,
         },
         operations: vec![Request {
@@ -118,6 +120,33 @@ fn addresses_that_refuse_are_passed_over() {
             assert!(dead.refused > 0 || !is_tried, "{dead:?}");
         }
     }
+}
+
+#[test]
+fn a_name_that_moves_is_followed() {
+    let (before, after) = (listening(), listening());
+    let mut job = job(&[before], Pool::Fixed { n: 2 }, 2);
+    let ask: Ask = Arc::new(move || Ok(vec![Address::Tcp(after)]));
+    job.target.refresh = Some(Refresh { every: Nanos::from_millis(20), ask });
+    job.connection_age = Some(Nanos::from_millis(100));
+    let (counters, summary) = run(job);
+    assert_eq!(counters.measured.ok, 200, "{counters:?}");
+    let usable = [before, after].map(|address| summary.by_address[&address.to_string()].usable);
+    assert!(usable[0] >= 2 && usable[1] >= 2, "{usable:?}");
+    assert_eq!(counters.connections.closed_by_age + 2, usable[0] + usable[1]);
+    assert_eq!(summary.resolving_failed, 0);
+}
+
+#[test]
+fn a_name_that_is_gone_leaves_the_addresses_that_were_known() {
+    let address = listening();
+    let mut job = job(&[address], Pool::Fixed { n: 2 }, 1);
+    let ask: Ask = Arc::new(|| Err(ResolveError::Empty("gone.test".to_string())));
+    job.target.refresh = Some(Refresh { every: Nanos::from_millis(20), ask });
+    job.connection_age = Some(Nanos::from_millis(100));
+    let (counters, summary) = run(job);
+    assert_eq!(counters.measured.ok, 200, "{counters:?}");
+    assert!(summary.resolving_failed > 0 && counters.connections.closed_by_age > 0);
 }
 
 #[test]

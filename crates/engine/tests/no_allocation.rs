@@ -97,7 +97,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
     });
     Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None, per_source: None },
+        target: Target { addresses: vec![Address::Tcp(address)], tls: None, refresh: None, per_source: None },
         operations: vec![operation(request.render().expect("a request")); 2],
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
         settings: Limits::default(),

@@ -73,7 +73,12 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         targets: ["GET /", "GET /two"]
             .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
             .to_vec(),
-        connections: ConnectionPlan { mode: ConnectionMode::Auto, limit: 1_000, limited_by: None },
+        connections: ConnectionPlan {
+            mode: ConnectionMode::Auto,
+            limit: 1_000,
+            limited_by: None,
+            age_ns: None,
+        },
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"].map(String::from).to_vec(),
         objectives: Default::default(),

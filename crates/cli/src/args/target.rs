@@ -4,6 +4,7 @@
 use super::{expect, value};
 use clap::Args;
 use std::path::PathBuf;
+use unblink_core::time::Nanos;
 use unblink_engine::pacing::Pacing;
 
 /// The way to the target, and what is asked of it.
@@ -18,9 +19,20 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_enum, default_value_t = PacingArg::Balanced, help_heading = "Load")]
     pub pacing: PacingArg,
 
-    /// Connect to HOST2:PORT2 for requests to HOST1:PORT1
+    /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; given several times, to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
-    pub connect_to: Option<String>,
+    pub connect_to: Vec<String>,
+
+    /// Close a connection after this time, and open another in its place
+    #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
+    #[serde(serialize_with = "value::as_ns")]
+    pub connection_age: Option<Nanos>,
+
+    /// Resolve the target's name again this often; new connections go to the addresses of the last answer
+    #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more,
+          conflicts_with = "unix_socket")]
+    #[serde(serialize_with = "value::as_ns")]
+    pub resolve_every: Option<Nanos>,
 
     /// Connect to this Unix-domain socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]

@@ -212,6 +212,17 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     if text.is_empty() { Err(expected()) } else { nanos(total, text) }
 }
 
+/// The same, of a second at the least.
+pub(crate) fn a_second_or_more(text: &str) -> Result<Nanos, String> {
+    let time = duration(text)?;
+    if time.0 < SECOND_NS { Err(format!("{text:?} is too short: give 1s or more")) } else { Ok(time) }
+}
+
+/// For fingerprints.
+pub(crate) fn as_ns<S: serde::Serializer>(time: &Option<Nanos>, to: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&time.map(|time| time.0), to)
+}
+
 fn nanos(ns: f64, text: &str) -> Result<Nanos, String> {
     // Far above any limit that a plan has; below it, f64 is exact enough and u64 does not overflow.
     if ns > 1e18 { Err(format!("{text:?} is too long")) } else { Ok(Nanos(ns.round() as u64)) }

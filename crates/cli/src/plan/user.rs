@@ -17,8 +17,8 @@ const INSTEAD: [(&[&str], &[&str]); 12] = [
     (&["precision", "precision-of", "max-duration"], &["duration", "requests", "closed"]),
     (&["body"], &["body-file"]),
     (&["body-file"], &["body"]),
-    (&["connect-to"], &["unix-socket"]),
-    (&["unix-socket"], &["connect-to"]),
+    (&["connect-to", "resolve-every"], &["unix-socket"]),
+    (&["unix-socket"], &["connect-to", "resolve-every"]),
     (&["server"], &["scenario"]),
     (&["scenario"], &["server"]),
 ];

@@ -7,6 +7,7 @@ mod prepare;
 mod requests;
 mod target_file;
 mod watch;
+mod way;
 
 use crate::args::run::RunArgs;
 use crate::environment::StealMeter;
@@ -138,6 +139,13 @@ pub(crate) fn execute_watched(
     }
     live.clear();
     let summary = running.finish()?;
+    if summary.resolving_failed > 0 {
+        output::note(format_args!(
+            "warning: the target's name could not be resolved again {} times; connections went to the addresses known \
+             before",
+            summary.resolving_failed
+        ));
+    }
     let steal_share = steal.and_then(StealMeter::share_since);
     let was_given_up = summary.aborted;
     let stopped_itself = has_ended_it && !summary.aborted;

@@ -2,14 +2,13 @@
 
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
+use super::way::{quick_ports, target};
 use super::{objectives, watch};
 use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
-use crate::args::target::TargetArgs;
 use crate::args::value::Connections;
-use crate::errors::{refuse, refused};
-use crate::request::url::Origin;
+use crate::errors::refuse;
 use crate::{config, environment, load, precision, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
@@ -22,17 +21,13 @@ use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
-use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target, resolve, unix};
-use unblink_engine::tls::{self, TlsOptions};
+use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target};
 use unblink_report::format;
 use unblink_wire::http1::Http1;
 use unblink_wire::protocol::Protocol;
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
-/// Linux gives out local ports of one parity first. When nearly half of all are taken, each connect searches
-/// the rest of them one by one, which takes more than a millisecond of the generator's time.
-const PORTS_FOUND_QUICKLY_PERCENT: u64 = 45;
 /// A thread offers no more than this unless told to: above it one thread is not enough.
 const RATE_PER_THREAD: u64 = 50_000;
 
@@ -64,10 +59,12 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         operations: requests.operations,
         expect: expect(&args.target.expect)?,
         settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
+        connection_age: args.target.connection_age,
         pacing: args.target.pacing.mode(),
     };
     let mut header = header(args, &job, named, &limits, &asked);
     header.connections.limited_by = limited_by;
+    header.connections.age_ns = args.target.connection_age.map(|age| age.0);
     header.watch = watch::plan(args)?;
     let (slos, rules) = (&asked.slos.slo, &asked.rules);
     objectives::check(slos, rules, &header.targets, &header.operations)?;
@@ -114,94 +111,6 @@ fn at_sign(error: anyhow::Error, requests: &Requests) -> anyhow::Error {
         ),
         _ => error,
     }
-}
-
-/// Of so many local ports, those that are found quickly.
-fn quick_ports(ports: u64) -> u64 {
-    ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
-}
-
-fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
-    let addresses = match (&args.target.unix_socket, &args.target.connect_to) {
-        (Some(path), _) => vec![unix(path.clone())?],
-        (None, Some(rule)) => {
-            let (from, to) = connect_to(rule)?;
-            // As in curl, an empty part matches anything.
-            let host_fits = from.0.is_empty() || from.0.eq_ignore_ascii_case(&origin.host);
-            if !host_fits || from.1.is_some_and(|port| port != origin.port) {
-                refuse!(
-                    ["connect-to"],
-                    "--connect-to {rule}: it does not apply to {origin}, and nothing else is requested"
-                );
-            }
-            let host = if to.0.is_empty() { &origin.host } else { &to.0 };
-            resolve(host, to.1.unwrap_or(origin.port))?
-        }
-        (None, None) => resolve(&origin.host, origin.port)?,
-    };
-    check_tls(&args.target)?;
-    let options = TlsOptions {
-        insecure: args.target.insecure,
-        ca_file: args.target.cacert.clone(),
-        client: args.target.cert.clone().zip(args.target.key.clone()),
-    };
-    let asked_for_tls = options != TlsOptions::default();
-    if asked_for_tls && !origin.tls {
-        refuse!(
-            ["insecure", "cacert", "cert", "key"],
-            "{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
-        );
-    }
-    let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
-    let mut target = Target { addresses, tls, per_source: None };
-    target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
-    Ok(target)
-}
-
-/// Flags of TLS that need or contradict each other.
-fn check_tls(args: &TargetArgs) -> Result<()> {
-    match (&args.cert, &args.key) {
-        (Some(_), None) => {
-            refuse!(["cert"], "--cert needs the key of that certificate: add --key FILE (PEM)")
-        }
-        (None, Some(_)) => {
-            refuse!(["key"], "--key needs the certificate that it belongs to: add --cert FILE (PEM)")
-        }
-        _ if args.insecure && args.cacert.is_some() => {
-            refuse!(
-                ["insecure", "cacert"],
-                "-k accepts any certificate, so that --cacert would have no effect: leave one of them out"
-            )
-        }
-        _ => Ok(()),
-    }
-}
-
-type HostPort = (String, Option<u16>);
-
-/// `HOST1:PORT1:HOST2:PORT2`, with IPv6 addresses in brackets.
-fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
-    let mut parts = Vec::new();
-    let mut rest = Some(rule);
-    while let Some(text) = rest {
-        let end = if text.starts_with('[') { text.find(']').map(|i| i + 1) } else { None };
-        let end = end.unwrap_or(text.find(':').unwrap_or(text.len()));
-        let (part, tail) = text.split_at(end);
-        parts.push(part.trim_start_matches('[').trim_end_matches(']'));
-        rest = tail.strip_prefix(':');
-        if rest.is_none() && !tail.is_empty() {
-            parts.clear();
-            break;
-        }
-    }
-    let wrong =
-        || refused(&["connect-to"], format!("--connect-to {rule:?}: expected HOST1:PORT1:HOST2:PORT2"));
-    let &[host1, port1, host2, port2] = parts.as_slice() else { return Err(wrong()) };
-    let port = |text: &str| match text {
-        "" => Ok(None),
-        text => text.parse::<u16>().ok().filter(|&p| p > 0).map(Some).ok_or_else(wrong),
-    };
-    Ok(((host1.to_string(), port(port1)?), (host2.to_string(), port(port2)?)))
 }
 
 /// The plan, and what this machine lacks for more connections.
@@ -418,15 +327,5 @@ mod tests {
         assert_eq!(auto_limit(None, 964, quick_ports(28_232)), (964, descriptors));
         assert_eq!(auto_limit(Some(10), 964, quick_ports(28_232)), (10, None));
         assert_eq!(auto_limit(Some(1000), 964, quick_ports(28_232)), (964, descriptors));
-    }
-
-    #[test]
-    fn connect_to_rules() {
-        let parsed = connect_to("a:80:[::1]:8080").unwrap();
-        assert_eq!(parsed, (("a".into(), Some(80)), ("::1".into(), Some(8080))));
-        assert_eq!(connect_to("::b:").unwrap(), (("".into(), None), ("b".into(), None)));
-        for bad in ["", "a", "a:80", "a:80:b", "a:x:b:1", "a:80:b:99999", "a:80:b:1:2", "[::1]x:1:b:2"] {
-            assert!(connect_to(bad).is_err(), "{bad}");
-        }
     }
 }

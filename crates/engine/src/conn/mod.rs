@@ -11,6 +11,7 @@ pub(crate) use transport::Attempt;
 
 use crate::clock::Watch;
 use crate::job::Job;
+use crate::target::Address;
 use hearing::{Ear, kind_of_violation, tag_of};
 use rustix::fd::OwnedFd;
 use transport::{Received, Stage, Transport};
@@ -64,10 +65,15 @@ pub(crate) struct Conn<P> {
 
 impl<P: Protocol> Conn<P> {
     /// Begins to connect.
-    pub(crate) fn begin(job: &Job<P>, generation: u32, attempt: Attempt) -> Result<Conn<P>, FailureKind> {
+    pub(crate) fn begin(
+        job: &Job<P>,
+        address: &Address,
+        generation: u32,
+        attempt: Attempt,
+    ) -> Result<Conn<P>, FailureKind> {
         Ok(Conn {
             generation,
-            transport: Transport::begin(&job.target, attempt)?,
+            transport: Transport::begin(&job.target, address, attempt)?,
             protocol: P::new(&job.settings),
             waits_with: None,
             bytes_read: 0,

@@ -2,7 +2,7 @@
 
 use super::buffers::Buffers;
 use super::socket::{flush, kind_of_connect_error, kind_of_socket_error, send_both};
-use crate::target::{Target, begin_connect};
+use crate::target::{Address, Target, begin_connect};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, sockopt};
@@ -22,7 +22,7 @@ pub(super) enum Stage {
 /// One try at a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    /// Which address of the target.
+    /// The number of the address, as the worker counts them.
     pub(crate) address: u32,
     /// Which of this machine's loopback addresses it comes from; 0 leaves the choice to the system.
     pub(crate) source: u32,
@@ -53,11 +53,13 @@ pub(super) struct Transport {
 
 impl Transport {
     /// Begins to connect.
-    pub(super) fn begin(target: &Target, attempt: Attempt) -> Result<Transport, FailureKind> {
-        let Target { addresses, tls, .. } = target;
-        let address = &addresses[attempt.address as usize];
+    pub(super) fn begin(
+        target: &Target,
+        address: &Address,
+        attempt: Attempt,
+    ) -> Result<Transport, FailureKind> {
         let (fd, _) = begin_connect(address, attempt.source).map_err(kind_of_connect_error)?;
-        let tls = match tls {
+        let tls = match &target.tls {
             None => None,
             Some(tls) => {
                 let session = ClientConnection::new(tls.config.clone(), tls.name.clone());

@@ -12,6 +12,9 @@ use unblink_wire::protocol::Protocol;
 impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn open(&mut self, id: ConnId) {
         let began = self.pacer.watch().now();
+        if let Some(addresses) = self.directory.changed(&mut self.directory_seen) {
+            self.addresses.replace(&addresses);
+        }
         // Slots are taken from the lowest on, so that no source has more connections than its share.
         let source = self.slots_per_source.map_or(0, |n| id.slot / n);
         let attempt = Attempt { address: self.addresses.next(began), source, tried: 0, began };
@@ -21,13 +24,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn connect(&mut self, id: ConnId, attempt: Attempt) -> Result<(), FailureKind> {
-        let conn = Conn::begin(&self.job, id.generation, attempt).and_then(|conn| {
-            let token = u64::from(id.generation) << 32 | u64::from(id.slot);
-            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
-                .map_err(|_| FailureKind::NO_FILE_DESCRIPTOR)?;
-            Ok(conn)
-        });
+        let conn = Conn::begin(&self.job, self.addresses.at(attempt.address), id.generation, attempt)
+            .and_then(|conn| {
+                let token = u64::from(id.generation) << 32 | u64::from(id.slot);
+                let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+                epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
+                    .map_err(|_| FailureKind::NO_FILE_DESCRIPTOR)?;
+                Ok(conn)
+            });
         match conn {
             Ok(conn) => {
                 let slot = id.slot as usize;

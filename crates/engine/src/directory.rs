@@ -1,0 +1,63 @@
+//! The addresses of a target in a run that asks for them again.
+
+use crate::target::{Address, Refresh};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the name says now.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    /// Grows with each change; a worker that knows it need not look.
+    version: AtomicU64,
+    addresses: Mutex<Vec<Address>>,
+    failed: AtomicU64,
+}
+
+impl Directory {
+    /// The addresses, unless `seen` is their version already, which it becomes.
+    pub(crate) fn changed(&self, seen: &mut u64) -> Option<Vec<Address>> {
+        let version = self.version.load(Ordering::Acquire);
+        if version == *seen {
+            return None;
+        }
+        *seen = version;
+        Some(self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// How often there was no answer.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn ask(&self, refresh: &Refresh, known: &mut Vec<Address>) {
+        match (refresh.ask)() {
+            Ok(found) if !found.is_empty() && found != *known => {
+                known.clone_from(&found);
+                *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = found;
+                self.version.fetch_add(1, Ordering::Release);
+            }
+            Ok(_) => {}
+            // Those of the last answer are used on.
+            Err(_) => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+/// Asks again for as long as it lives.
+pub(crate) struct Asking(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
+
+impl Asking {
+    /// Beginning with what is `known`. The thread is not waited for at the end: a resolver may take its time.
+    pub(crate) fn begin(directory: Arc<Directory>, refresh: Refresh, mut known: Vec<Address>) -> Asking {
+        let (alive, ended) = channel::<()>();
+        std::thread::spawn(move || {
+            let every = Duration::from_nanos(refresh.every.0);
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                directory.ask(&refresh, &mut known);
+            }
+        });
+        Asking(alive)
+    }
+}
