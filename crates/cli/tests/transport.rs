@@ -216,7 +216,7 @@ fn connect_to_several_places_for_a_while() {
     let rules = servers.each_ref().map(|server| format!("::127.0.0.1:{}", server.address.port()));
     let place = Place::new();
     let url = "http://service.invalid/";
-    let args = ["run", url, "-R", "100", "-d", "2500ms", "-c", "4", "--connection-age", "1s"];
+    let args = [url, "-R", "100", "-d", "2500ms", "-c", "4", "--connection-age", "1s"];
     let ways = ["--connect-to", &rules[0], "--connect-to", &rules[1]];
     let run = place.measure(&[&args[..], &ways].concat());
     run.assert_accounts();
