@@ -39,7 +39,8 @@ fn run(response_ms: impl Fn(u64) -> u64) -> Vec<Interval> {
             (bank.counters.connections.attempted, bank.counters.connections.opened) = (4, 4);
         }
         let gauges = Gauges { connections: 4, connections_peak: 4, ..Gauges::default() };
-        Interval { start: Nanos(i * SECOND_NS), length: Nanos(SECOND_NS), double: false, bank, gauges }
+        let (start, length) = (Nanos(i * SECOND_NS), Nanos(SECOND_NS));
+        Interval { start, length, double: false, bank, gauges, ages: Default::default() }
     };
     (0..SECONDS).map(interval).collect()
 }

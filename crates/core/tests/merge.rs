@@ -4,7 +4,7 @@ use std::sync::Arc;
 use unblink_core::arrival::Arrival;
 use unblink_core::failure::FailureKind;
 use unblink_core::record::{
-    Answer, Bank, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
+    Ages, Answer, Bank, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
 };
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::share::Share;
@@ -79,13 +79,12 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
     let end = schedule.end();
     recorder.sample_arrivals(Some(SampleBlocks::new(schedule.clone(), Nanos::from_millis(300), end)));
     let mut boundary = Instant(0) + Nanos::from_secs(1);
-    let handed = |to: Instant, bank, last| Handed {
-        worker,
-        to: Nanos(to.0),
-        bank,
-        gauges: Gauges { in_flight: 1, ..Gauges::default() },
-        double: false,
-        last,
+    let handed = |to: Instant, bank, last| {
+        let mut ages = Ages::default();
+        let waiting = fates.iter().filter(|fate| fate.flight.arrival.intended < to && to <= fate.end);
+        waiting.for_each(|fate| ages.add(to.since(fate.flight.arrival.intended), 1));
+        let gauges = Gauges { in_flight: 1, ..Gauges::default() };
+        Handed { worker, to: Nanos(to.0), bank, gauges, ages, double: false, last }
     };
     for (at, place, what) in events {
         while at >= boundary {
@@ -148,6 +147,7 @@ fn assert_same(a: &Interval, b: &Interval, of: &str) {
     }
     assert!(a.bank.operations == b.bank.operations, "{of}: operations");
     assert_eq!(a.bank.counters, b.bank.counters, "{of}");
+    assert_eq!(a.ages, b.ages, "{of}");
     assert!(a.bank.heat == b.bank.heat, "{of}: heat");
     assert_eq!(a.bank.slowest, b.bank.slowest, "{of}");
     assert_eq!(a.bank.sample.in_order(), b.bank.sample.in_order(), "{of}");
@@ -168,6 +168,7 @@ fn any_number_of_parts_merges_to_the_same() {
         let fates = fates(seed, &schedule);
         let whole = intervals(&fates, 1, false, &schedule);
         assert_eq!(whole.len() as u64, SECONDS + 2);
+        assert!(whole[1].ages.count() > 20, "{:?}", whole[1].ages);
         for (workers, backwards) in [(2, false), (2, true), (5, true), (64, false)] {
             let parts = intervals(&fates, workers, backwards, &schedule);
             assert_eq!(parts.len(), whole.len());

@@ -82,6 +82,7 @@ impl RecordedRun {
             double: false,
             bank: Bank::new(self.header.operations.len()),
             gauges: Gauges::default(),
+            ages: Default::default(),
         };
         while lines.advance()? {
             let line: IntervalLine = parse_json(&lines.path, lines.number, lines.text()?)?;

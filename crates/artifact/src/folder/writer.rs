@@ -237,7 +237,7 @@ mod tests {
         bank.track_mut(Series::Response).record(Nanos(7));
         (bank.counters.measured.due, bank.counters.measured.ok) = (1, 1);
         let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-        Interval { start, length, double: false, bank, gauges: Gauges::default() }
+        Interval { start, length, double: false, bank, gauges: Gauges::default(), ages: Default::default() }
     }
 
     /// A disk that is full from the second interval on: the log first, then the lines.

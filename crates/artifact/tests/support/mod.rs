@@ -202,6 +202,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
             connections: random.below(99),
             connections_peak: random.below(999),
         },
+        ages: Default::default(),
     }
 }
 
@@ -218,6 +219,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             double: false,
             bank: Bank::new(2),
             gauges: Gauges { connections: 4, connections_peak: 4 + i.min(3), ..Gauges::default() },
+            ages: Default::default(),
         })
         .collect();
     let hold = [Phase::hold(Rate::per_second(RATE), Nanos::from_secs(all))];

@@ -87,6 +87,17 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.entries[slot as usize].links[L].prev
     }
 
+    pub(super) fn next<const L: usize>(&self, _: &List<L>, slot: u32) -> u32 {
+        self.entries[slot as usize].links[L].next
+    }
+
+    /// Of up to `n` places, evenly spread over all, what they hold.
+    pub(super) fn spread(&self, n: usize) -> impl Iterator<Item = &T> {
+        let (all, n) = (self.entries.len(), n.min(self.entries.len()));
+        let places = (0..n).map(move |i| &self.entries[i * all / n]);
+        places.filter(|entry| entry.is_taken).map(|entry| &entry.value)
+    }
+
     #[inline]
     pub(super) fn push_front<const L: usize>(&mut self, list: &mut List<L>, slot: u32) {
         let next = list.head;

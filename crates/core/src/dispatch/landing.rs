@@ -21,6 +21,13 @@ pub(super) struct Bound {
     flight: Flight,
 }
 
+impl Bound {
+    /// When it should have started, as long as its end is awaited.
+    pub(super) fn intended(&self) -> Option<Instant> {
+        (!self.is_abandoned).then_some(self.flight.arrival.intended)
+    }
+}
+
 impl<L: Load> Dispatch<L> {
     /// The flight whose arrival should have started first.
     pub(super) fn oldest(&self) -> Option<&Flight> {

@@ -17,6 +17,7 @@ mod expiry;
 mod landing;
 mod notice;
 mod opening;
+mod waiting;
 
 pub use event::{
     ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event, FlightId, Grain, Loss,

@@ -3,6 +3,7 @@
 use super::Load;
 use crate::arrival::{Arrival, Key};
 use crate::outcome::Outcome;
+use crate::record::Ages;
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -148,6 +149,10 @@ impl Load for Closed {
 
     fn waiting(&self) -> u64 {
         self.ready.len() as u64
+    }
+
+    fn add_ages(&self, now: Instant, ages: &mut Ages) {
+        ages.add_in_order(self.waiting(), |rank| now.since(self.ready[rank as usize].intended));
     }
 
     fn next_due(&self) -> Option<Instant> {

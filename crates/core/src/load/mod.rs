@@ -8,6 +8,7 @@ pub use open::Open;
 
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
+use crate::record::Ages;
 use crate::time::Instant;
 
 /// A source of arrivals for one worker. `now` never goes back.
@@ -21,6 +22,8 @@ pub trait Load {
     fn pop(&mut self);
     /// How many are due and not yet taken.
     fn waiting(&self) -> u64;
+    /// Adds the ages at `now` of those that are due and not yet taken; bounded work, however many they are.
+    fn add_ages(&self, now: Instant, ages: &mut Ages);
     /// When the next one falls due, if it is known already.
     fn next_due(&self) -> Option<Instant>;
     /// An arrival that was popped has ended, and how.

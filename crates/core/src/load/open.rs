@@ -3,6 +3,7 @@
 use super::Load;
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
+use crate::record::Ages;
 use crate::schedule::{Cursor, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
@@ -77,6 +78,22 @@ impl Load for Open {
 
     fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// Even arrivals have a place for each rank. Of Poisson arrivals the oldest is known, and the others are taken to be
+    /// where they are expected between it and `now`.
+    fn add_ages(&self, now: Instant, ages: &mut Ages) {
+        let Some(head) = self.head() else { return };
+        let oldest = head.intended.since(self.start);
+        let newest = now.min(self.stop).since(self.start);
+        let offset = |rank: u64| match rank {
+            0 => oldest,
+            _ => {
+                let even = self.head_cursor.even_ahead(&self.schedule, rank - 1);
+                even.unwrap_or_else(|| self.schedule.between(oldest, newest, rank, self.waiting))
+            }
+        };
+        ages.add_in_order(self.waiting, |rank| now.since(self.start + offset(rank)));
     }
 
     fn next_due(&self) -> Option<Instant> {

@@ -1,6 +1,6 @@
 //! An interval as all workers recorded it.
 
-use super::{Bank, Gauges};
+use super::{Ages, Bank, Gauges};
 use crate::time::Nanos;
 
 /// What all workers together recorded in one interval.
@@ -16,6 +16,9 @@ pub struct Interval {
     pub bank: Bank<u64>,
     /// Levels at its end.
     pub gauges: Gauges,
+    /// How long those have waited at its end who have no answer, warm-up included. Empty in an interval that was read from
+    /// a folder, and of a simulated client other than the dispatcher.
+    pub ages: Ages,
 }
 
 impl Interval {
@@ -27,6 +30,7 @@ impl Interval {
             double: false,
             bank: Bank::new(operations),
             gauges: Gauges::default(),
+            ages: Ages::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Banks of several workers, put together interval by interval.
 
-use super::{Bank, Gauges, Interval};
+use super::{Ages, Bank, Gauges, Interval};
 use crate::time::Nanos;
 use std::collections::VecDeque;
 
@@ -15,6 +15,8 @@ pub struct Handed {
     pub bank: Box<Bank<u32>>,
     /// Levels at its end.
     pub gauges: Gauges,
+    /// How long those have waited at its end who have no answer.
+    pub ages: Ages,
     /// It covers more than one interval: no empty bank was there at the boundary.
     pub double: bool,
     /// The worker has finished.
@@ -27,6 +29,7 @@ struct Source {
     waiting: VecDeque<Handed>,
     finished: bool,
     gauges: Gauges,
+    ages: Ages,
 }
 
 /// Collects banks and completes intervals once every worker has handed over its part.
@@ -39,8 +42,12 @@ pub struct Merger {
 impl Merger {
     /// Of so many workers, with operations as [`Bank::new`] has them.
     pub fn new(workers: usize, operations: usize) -> Merger {
-        let source =
-            || Source { waiting: VecDeque::with_capacity(4), finished: false, gauges: Gauges::default() };
+        let source = || Source {
+            waiting: VecDeque::with_capacity(4),
+            finished: false,
+            gauges: Gauges::default(),
+            ages: Ages::default(),
+        };
         Merger { sources: (0..workers).map(|_| source()).collect(), interval: Interval::empty(operations) }
     }
 
@@ -75,6 +82,7 @@ impl Merger {
                 self.interval.double |= handed.double;
                 source.finished |= handed.last;
                 source.gauges = handed.gauges;
+                source.ages = handed.ages;
                 let mut bank = handed.bank;
                 bank.clear();
                 recycle(number, bank);
@@ -83,7 +91,11 @@ impl Merger {
         self.interval.start = begin;
         self.interval.length = end - begin;
         self.interval.gauges = Gauges::default();
-        self.sources.iter().for_each(|s| self.interval.gauges.add(&s.gauges));
+        self.interval.ages.clear();
+        for source in &self.sources {
+            self.interval.gauges.add(&source.gauges);
+            self.interval.ages.merge(&source.ages);
+        }
         true
     }
 
@@ -114,7 +126,15 @@ mod tests {
         let mut bank = Box::new(Bank::new(1));
         bank.counters.measured.ok = ok;
         let gauges = Gauges { in_flight: ok, ..Gauges::default() };
-        Handed { worker, to: Nanos::from_millis(to_ms), bank, gauges, double: false, last }
+        Handed {
+            worker,
+            to: Nanos::from_millis(to_ms),
+            bank,
+            gauges,
+            ages: Ages::default(),
+            double: false,
+            last,
+        }
     }
 
     /// Every completed interval as (start ms, length ms, ok, in flight).

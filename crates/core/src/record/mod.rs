@@ -4,6 +4,7 @@
 //! to banks of 64-bit counts. Recording allocates nothing.
 
 mod absence;
+mod ages;
 mod bank;
 mod counters;
 mod counts;
@@ -18,6 +19,7 @@ mod slowest;
 mod timeline;
 mod track;
 
+pub use ages::Ages;
 pub use bank::{Bank, OperationTracks};
 pub use counters::{
     ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM, STATUS_COUNT,

@@ -85,6 +85,17 @@ impl Cursor {
         }
         Some((index, schedule.phases[self.phase].due(units)))
     }
+
+    /// The intended time, after the start, of the arrival that `n` others precede from here. Only even arrivals have one
+    /// that is known without going there.
+    pub fn even_ahead(&self, schedule: &Schedule, n: u64) -> Option<Nanos> {
+        let Points::Even { index, steps } = &self.points else { return None };
+        let index = match steps {
+            Steps::Every(step) => index + step * n,
+            Steps::Dealt { share, group } => share.in_group(group + n),
+        };
+        Some(schedule.expected_at(index))
+    }
 }
 
 impl Points {

@@ -235,7 +235,17 @@ impl Schedule {
         self.at_units(u128::from(n) * self.units_per_request).unwrap_or(self.end())
     }
 
+    /// Where the arrival with `rank` before it is expected, of `count` that lie between `from` and `to`, the first of them
+    /// at `from`.
+    pub fn between(&self, from: Nanos, to: Nanos, rank: u64, count: u64) -> Nanos {
+        let (begin, end) = (self.units_before(from), self.units_before(to));
+        // Products of Λ and a count of its arrivals need not fit.
+        let per_arrival = end.saturating_sub(begin) / u128::from(count.max(1));
+        self.at_units(begin + per_arrival * u128::from(rank)).unwrap_or(to).clamp(from, to.max(from))
+    }
+
     fn at_units(&self, units: u128) -> Option<Nanos> {
-        self.phases.iter().find(|p| units < p.units_after).map(|p| p.due(units))
+        let place = self.phases.partition_point(|p| p.units_after <= units);
+        self.phases.get(place).map(|p| p.due(units))
     }
 }

@@ -43,6 +43,7 @@ impl<L: Load, F: FnMut(&Interval)> Client for Honest<'_, L, F> {
         }
         while let Some(end) = self.intervals.passed(now) {
             self.dispatch.count_due_before(end, now, self.intervals.recorder());
+            self.dispatch.add_ages(end, self.intervals.ages());
             self.intervals.hand_over(end, self.dispatch.gauges());
             if self.ended.is_none() && self.enough.is_some_and(Cell::get) {
                 self.ended = Some(end);

@@ -2,7 +2,7 @@
 
 use super::world::Turn;
 use crate::plan::Plan;
-use crate::record::{Bank, Gauges, Interval, Recorder};
+use crate::record::{Ages, Bank, Gauges, Interval, Recorder};
 use crate::time::{Instant, Nanos};
 
 /// Length of an interval.
@@ -64,6 +64,11 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         (self.boundary <= now).then_some(self.boundary)
     }
 
+    /// How long those have waited at the end of the interval that is handed over next who have no answer.
+    pub(super) fn ages(&mut self) -> &mut Ages {
+        &mut self.interval.ages
+    }
+
     /// Hands over what was recorded until `end`.
     pub(super) fn hand_over(&mut self, end: Instant, gauges: Gauges) {
         let length = end.since(self.zero + self.interval.start);
@@ -84,6 +89,7 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         self.interval.gauges = gauges;
         (self.each)(&self.interval);
         self.interval.start += length;
+        self.interval.ages.clear();
         self.boundary = end + LENGTH;
     }
 

@@ -2,7 +2,7 @@
 
 use super::{INTERVAL, Worker};
 use unblink_core::load::Load;
-use unblink_core::record::{Bank, Handed};
+use unblink_core::record::{Ages, Bank, Handed};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 
@@ -52,7 +52,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.handed_until = until;
         self.bank_from = until;
         let gauges = self.dispatch.gauges();
+        let mut ages = Ages::default();
+        self.dispatch.add_ages(until, &mut ages);
         let double = std::mem::take(&mut self.double) || until.since(self.start) > from + INTERVAL;
-        Handed { worker: self.number, to: until.since(self.start), bank, gauges, double, last }
+        Handed { worker: self.number, to: until.since(self.start), bank, gauges, ages, double, last }
     }
 }
