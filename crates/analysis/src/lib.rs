@@ -24,3 +24,4 @@ pub mod steady;
 mod text;
 pub mod thresholds;
 pub mod validity;
+pub mod waiting;

@@ -18,12 +18,14 @@ mod precision;
 mod rows;
 mod shape;
 mod simulated;
+mod snapshot;
 mod soak;
 mod timeline;
 mod transient;
 
 pub use ending::Ending;
 pub use objectives::operation as operation_called;
+pub use snapshot::{Figures, Snapshot};
 
 use crate::document::{
     Arrivals, Connections, Generator, LagCauses, LoadModel, Operation, Part, Phases, Rate, RunDocument,
