@@ -112,7 +112,7 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
     let truth = described.simulation(load, "ideal")?;
     let planned = truth.header.simulated.as_ref().and_then(|world| world.planned).unwrap_or(0);
     let exact = RefCell::new(Exact::new(&truth, planned));
-    let (document, _) = truth.run_watched(Watching(&exact), |_| {});
+    let (document, _) = truth.run_watched(Watching(&exact));
     let exact = exact.into_inner().finish(document.response_time.count.min(planned));
     let users = described.scenario.as_ref().map_or(USERS, |scenario| scenario.users);
     let mut rows = Vec::new();
@@ -128,7 +128,7 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
             "wrk2" if load.duration.is_some_and(|length| length.as_secs_f64() < 20.0) => "wrk2 discard=0s",
             text => text,
         };
-        let (run, _) = described.simulation(&load, text)?.run(|_| {});
+        let (run, _) = described.simulation(&load, text)?.run();
         rows.push(Row {
             name: client.name.into(),
             client: text.into(),

@@ -1,10 +1,14 @@
 //! Folders for what is recorded: a new one for each run, whoever else asks for one in the same second.
 
-use crate::clock;
+use crate::observe::{End, Observer};
+use crate::{clock, output};
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use unblink_artifact::folder::FolderWriter;
+use unblink_artifact::tally::Tally;
+use unblink_core::record::Interval;
 
 /// A folder that something is recorded into. One that was made here and is still empty in the end goes again.
 #[derive(Debug)]
@@ -57,6 +61,16 @@ impl Drop for Folder {
         if self.is_made_here && std::fs::remove_dir(&self.path).is_ok() {
             let _ = self.path.parent().map(std::fs::remove_dir);
         }
+    }
+}
+
+/// Writes each interval. A folder that can't be written is told once, and ends nothing.
+impl Observer for FolderWriter {
+    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
+        if let Err(error) = self.interval(interval) {
+            output::note(format_args!("warning: {error}"));
+        }
+        None
     }
 }
 

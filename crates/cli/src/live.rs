@@ -1,8 +1,11 @@
 //! The live line on stderr: what the last second was like.
 
-use crate::charset;
-use std::io::{IsTerminal, Write};
-use unblink_core::record::{Interval, Series};
+use crate::observe::{End, Observer};
+use crate::output;
+use std::io::IsTerminal;
+use unblink_analysis::waiting::SoFar;
+use unblink_artifact::tally::{Snapshot, Tally};
+use unblink_core::record::Interval;
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 use unblink_report::format;
 
@@ -11,7 +14,6 @@ const SHORTEST: Nanos = Nanos(500 * MILLISECOND_NS);
 
 /// Rewrites one line of the terminal; silent when stderr is not one.
 pub(crate) struct LiveLine {
-    shown: bool,
     on: bool,
     until: Option<Nanos>,
 }
@@ -19,63 +21,48 @@ pub(crate) struct LiveLine {
 impl LiveLine {
     /// `until` is when the load ends, after the start, if that is known.
     pub(crate) fn new(quiet: bool, until: Option<Nanos>) -> LiveLine {
-        LiveLine { shown: false, on: !quiet && std::io::stderr().is_terminal(), until }
-    }
-
-    /// Shows an interval.
-    pub(crate) fn show(&mut self, interval: &Interval) {
-        // The last bit of a second says nothing about a rate.
-        if !self.on || interval.length < SHORTEST {
-            return;
-        }
-        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
-        let line = describe(interval, self.until, width);
-        let mut err = std::io::stderr().lock();
-        // A terminal that is gone must not end the run.
-        let _ = write!(err, "\r\x1b[2K{}", charset::printable(&line)).and_then(|()| err.flush());
-        self.shown = true;
-    }
-
-    /// Takes the line away.
-    pub(crate) fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
+        LiveLine { on: !quiet && std::io::stderr().is_terminal(), until }
     }
 }
 
-fn describe(interval: &Interval, until: Option<Nanos>, width: usize) -> String {
-    let counters = &interval.bank.counters;
-    let (measured, warmup) = (&counters.measured, &counters.warmup);
-    let ok = (measured.ok + warmup.ok) as f64 / interval.length.as_secs_f64();
-    let errors = measured.failed_total() + warmup.failed_total() + measured.timed_out + warmup.timed_out;
-    let response = &interval.bank.track(Series::Response);
-    let at = |q: f64| match response.count() {
-        0 => "–".to_string(),
-        _ => format::duration(response.histogram.value_at_quantile(q).min(response.max_ns)),
-    };
-    let now = interval.start + interval.length;
+impl Observer for LiveLine {
+    fn look(&mut self, interval: &Interval, tally: &mut Tally) -> Option<End> {
+        // The last bit of a second says nothing about a rate.
+        if self.on && interval.length >= SHORTEST {
+            let width =
+                terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+            output::show_live(&describe(&tally.snapshot(interval), self.until, width));
+        }
+        None
+    }
+}
+
+fn describe(run: &Snapshot, until: Option<Nanos>, width: usize) -> String {
     let left = match until {
-        Some(until) if now < until => {
-            let whole_seconds = (until - now).0 / SECOND_NS * SECOND_NS;
+        Some(until) if run.at < until => {
+            let whole_seconds = (until - run.at).0 / SECOND_NS * SECOND_NS;
             format!("{} left", format::moment(whole_seconds))
         }
         Some(_) => "draining".to_string(),
-        None => format!("{} gone", format::moment(now.0 / SECOND_NS * SECOND_NS)),
+        None => format!("{} gone", format::moment(run.at.0 / SECOND_NS * SECOND_NS)),
     };
-    let rate = if measured.due == 0 && warmup.due > 0 { "warm-up " } else { "" };
+    let rate = if run.is_warmup { "warm-up " } else { "" };
+    let so_far = run.so_far.p99.map(|p99| {
+        let errors = format::count(run.so_far.errors);
+        format!("so far: p99 {}, errors {errors}", response_time(Some(p99)))
+    });
     // What matters most comes first, in case the line does not fit.
     let parts = [
-        format!("{rate}{}", format::rate(ok)),
-        format!("errors {}", format::count(errors)),
-        format!("p50 {}", at(0.5)),
-        format!("p99 {}", at(0.99)),
+        format!("{rate}{}", format::rate(run.last.ok_per_s)),
+        format!("errors {}", format::count(run.last.errors)),
+        format!("p50 {}", response_time(run.last.p50)),
+        format!("p99 {}", response_time(run.last.p99)),
         left,
-        format!("in flight {}", format::count(interval.gauges.in_flight)),
-        format!("backlog {}", format::count(interval.gauges.backlog)),
+        format!("in flight {}", format::count(run.gauges.in_flight)),
+        format!("backlog {}", format::count(run.gauges.backlog)),
     ];
     let mut line = String::new();
-    for part in parts {
+    for part in parts.into_iter().chain(so_far) {
         let part = format::plain(&part);
         if line.chars().count() + part.chars().count() + 2 < width {
             line.push_str(if line.is_empty() { "" } else { "  " });
@@ -83,4 +70,74 @@ fn describe(interval: &Interval, until: Option<Nanos>, width: usize) -> String {
         }
     }
     line
+}
+
+/// A bound has two digits and is rounded down: ages are known to a sixteenth.
+fn response_time(figure: Option<SoFar>) -> String {
+    match figure {
+        None => "–".to_string(),
+        Some(SoFar { value_ns, is_longer: false }) => format::duration(value_ns),
+        Some(SoFar { value_ns, is_longer: true }) => {
+            let unit = 10u64.pow(value_ns.max(10).ilog10() - 1);
+            format::above(value_ns / unit * unit)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_artifact::tally::Figures;
+    use unblink_core::record::Gauges;
+
+    fn figures(p50: Option<SoFar>, p99: Option<SoFar>) -> Figures {
+        Figures { due: 1_000, ok: 990, ok_per_s: 990.0, errors: 2, p50, p99 }
+    }
+
+    fn known(ms: u64) -> Option<SoFar> {
+        Some(SoFar { value_ns: ms * MILLISECOND_NS, is_longer: false })
+    }
+
+    fn longer(ms: u64) -> Option<SoFar> {
+        Some(SoFar { value_ns: ms * MILLISECOND_NS, is_longer: true })
+    }
+
+    fn snapshot(last: Figures, so_far: Figures) -> Snapshot {
+        let gauges = Gauges { in_flight: 3_012, backlog: 40, ..Gauges::default() };
+        Snapshot { at: Nanos::from_secs(33), is_warmup: false, last, so_far, gauges }
+    }
+
+    #[test]
+    fn an_age_is_a_bound_of_two_digits_rounded_down() {
+        let shown = |figure| format::plain(&response_time(figure));
+        assert_eq!(shown(longer(2_957)), "> 2.9 s");
+        assert_eq!(shown(longer(973)), "> 970 ms");
+        assert_eq!(shown(longer(12_999)), "> 12 s");
+        assert_eq!(shown(Some(SoFar { value_ns: 7, is_longer: true })), "> 7 ns");
+        assert_eq!(shown(known(2_957)), "2.96 s");
+        assert_eq!(shown(None), "–");
+    }
+
+    #[test]
+    fn the_line_in_a_stall() {
+        let run = snapshot(figures(longer(1_480), longer(2_957)), figures(known(10), longer(2_010)));
+        let line = |width| describe(&run, Some(Nanos::from_secs(60)), width);
+        assert_eq!(
+            line(120),
+            "990/s  errors 2  p50 > 1.4 s  p99 > 2.9 s  27 s left  in flight 3 012  backlog 40  so far: p99 > 2 s, errors 2"
+        );
+        assert_eq!(line(80), "990/s  errors 2  p50 > 1.4 s  p99 > 2.9 s  27 s left  in flight 3 012");
+        assert_eq!(line(30), "990/s  errors 2  p50 > 1.4 s");
+    }
+
+    #[test]
+    fn the_line_while_nothing_is_measured_and_at_the_end() {
+        let nothing = figures(None, None);
+        let run = Snapshot { is_warmup: true, ..snapshot(nothing, nothing) };
+        assert_eq!(
+            describe(&run, None, 120),
+            "warm-up 990/s  errors 2  p50 –  p99 –  33 s gone  in flight 3 012  backlog 40"
+        );
+        assert!(describe(&run, Some(Nanos::from_secs(33)), 80).contains("draining"));
+    }
 }

@@ -21,6 +21,7 @@ mod lab;
 mod live;
 mod load;
 mod manual;
+mod observe;
 mod output;
 mod plan;
 mod precision;

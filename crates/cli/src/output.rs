@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::folder::RUN_FILE;
 use unblink_artifact::harmless;
@@ -233,11 +234,37 @@ pub(crate) fn say_where(folder: &Path, quietly: bool) -> Result<()> {
     print(&format!("\n{text}\n"))
 }
 
-/// Writes a line to stderr, harmless as what is printed. Where that fails there is nobody to tell, and it must not end a
-/// run.
+/// Writes a line to stderr, in the place of the live line if there is one; harmless as what is printed. Where that fails
+/// there is nobody to tell, and it must not end a run.
 pub(crate) fn note(line: fmt::Arguments<'_>) {
-    let _ =
-        writeln!(std::io::stderr().lock(), "{}", charset::printable(&harmless::escaped(&line.to_string())));
+    let mut text = line.to_string();
+    if clear_live() {
+        // What begins a new line elsewhere has this one to itself.
+        text = text.trim_start_matches('\n').to_string();
+    }
+    let _ = writeln!(std::io::stderr().lock(), "{}", charset::printable(&harmless::escaped(&text)));
+}
+
+/// The last line of the terminal is one that is rewritten.
+static IS_LIVE: AtomicBool = AtomicBool::new(false);
+/// Back to the begin of the line, and all of it away.
+const REWRITE: &str = "\r\x1b[2K";
+
+/// Rewrites the last line of the terminal that is stderr.
+pub(crate) fn show_live(line: &str) {
+    let mut err = std::io::stderr().lock();
+    // A terminal that is gone must not end the run.
+    let _ = write!(err, "{REWRITE}{}", charset::printable(line)).and_then(|()| err.flush());
+    IS_LIVE.store(true, Ordering::Relaxed);
+}
+
+/// Takes that line away. True if there was one.
+pub(crate) fn clear_live() -> bool {
+    let was_live = IS_LIVE.swap(false, Ordering::Relaxed);
+    if was_live {
+        let _ = write!(std::io::stderr(), "{REWRITE}");
+    }
+    was_live
 }
 
 /// Can a run be recorded here? Known before anything is sent.

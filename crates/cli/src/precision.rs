@@ -4,10 +4,12 @@ use crate::args::load::LoadArgs;
 use crate::args::steady::{PrecisionArgs, Warmup};
 use crate::args::value::Shape;
 use crate::errors::refuse;
+use crate::observe::{End, Observer};
 use anyhow::Result;
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
 use unblink_artifact::document::{Load, PrecisionGoal};
 use unblink_artifact::tally::Tally;
+use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -86,8 +88,8 @@ impl Watch {
         Some(Watch { goal, stopping, is_reached: false })
     }
 
-    /// Looks at what was recorded, when it is time to. True once: the load may end now.
-    pub(crate) fn look(&mut self, tally: &Tally) -> bool {
+    /// True once: the load may end now.
+    fn is_reached_now(&mut self, tally: &Tally) -> bool {
         let load = &tally.header().load;
         let planned_end = Nanos(load.warmup_ns + load.duration_ns);
         let after = tally.end() - Nanos(load.warmup_ns);
@@ -98,5 +100,12 @@ impl Watch {
         let value = known.map_or(0, |(value, _)| value);
         self.is_reached = self.stopping.look(after, value, known.map(|(_, interval)| interval));
         self.is_reached
+    }
+}
+
+impl Observer for Watch {
+    /// Looks at what was recorded when it is time to.
+    fn look(&mut self, _: &Interval, tally: &mut Tally) -> Option<End> {
+        self.is_reached_now(tally).then_some(End::Enough)
     }
 }

@@ -6,11 +6,11 @@ use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
+use crate::observe::{End, Observer};
 use crate::run::{self, Prepared, Watched, execute_watched, objectives, prepare};
 use crate::signals::Interruptions;
 use crate::{asked, output};
 use anyhow::Result;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_analysis::evidence;
@@ -18,8 +18,9 @@ use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Tria
 use unblink_analysis::slo::Slo;
 use unblink_artifact::document::RunStatus;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
-use unblink_artifact::tally::operation_called;
+use unblink_artifact::tally::{Tally, operation_called};
 use unblink_core::dispatch::Pool;
+use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 use unblink_engine::preflight::preflight;
 
@@ -155,14 +156,7 @@ impl TrialRunner for Runner {
         let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);
         let no_preflight = !is_first || self.args.target.no_preflight;
-        let watched = Watched {
-            no_preflight,
-            quiet: self.args.quiet,
-            look: &mut |interval| {
-                gather.add(interval);
-                if gather.may_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            },
-        };
+        let watched = Watched { no_preflight, quiet: self.args.quiet, experiment: Some(&mut gather) };
         let (document, _) = match execute_watched(prepared, &folder, &self.interruptions, watched) {
             Ok(run) => run,
             Err(error) => {
@@ -186,6 +180,14 @@ impl TrialRunner for Runner {
         });
         self.is_littered = is_littered(&outcome);
         Ok(Some(outcome))
+    }
+}
+
+/// A trial ends when enough is known.
+impl Observer for Gather {
+    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
+        self.add(interval);
+        self.may_end().then_some(End::Enough)
     }
 }
 

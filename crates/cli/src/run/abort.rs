@@ -1,22 +1,19 @@
 //! `--abort-on`: stops a run that hurts.
 
-use std::sync::Arc;
+use crate::observe::{End, Observer};
 use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Scope, Unit};
 use unblink_artifact::document::Aborted;
 use unblink_artifact::header::RunHeader;
-use unblink_artifact::tally::operation_called;
+use unblink_artifact::tally::{Tally, operation_called};
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
-use unblink_engine::controls::Controls;
 
 /// Looks at each interval of a run.
 pub(super) struct Watch {
     rules: Vec<Rule>,
     measured_from: Nanos,
     load_to: Nanos,
-    controls: Arc<Controls>,
-    /// The rule that stopped the run, once one did.
-    pub(super) aborted: Option<Aborted>,
+    has_fired: bool,
 }
 
 struct Rule {
@@ -28,7 +25,7 @@ struct Rule {
 
 impl Watch {
     /// For the rules of `header`, which were checked when the run was prepared.
-    pub(super) fn new(header: &RunHeader, controls: Arc<Controls>) -> Watch {
+    pub(super) fn new(header: &RunHeader) -> Watch {
         let timeout = Nanos(header.load.timeout_ns);
         let rules = header.objectives.abort_on.iter().filter_map(|text| {
             let rule = AbortRule::parse(text).ok()?;
@@ -50,30 +47,34 @@ impl Watch {
             rules: rules.collect(),
             measured_from: Nanos(header.load.warmup_ns),
             load_to: Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns)),
-            controls,
-            aborted: None,
+            has_fired: false,
         }
     }
+}
 
-    /// Looks at the next interval, and stops the run when a rule has held for its time.
-    pub(super) fn look(&mut self, interval: &Interval) {
+impl Observer for Watch {
+    /// Ends the load when a rule has held for its time; the first that has, and once.
+    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
         let end = interval.start + interval.length;
         let counters = &interval.bank.counters;
         let due = counters.measured.due + counters.warmup.due;
         let level = interval.gauges.in_flight + interval.gauges.backlog;
+        let mut fired = None;
         for rule in &mut self.rules {
             let outstanding = rule.outstanding.as_mut();
             let stuck = outstanding.map_or(0, |o| o.add(interval.start, interval.length, due, level));
             // The warm-up is recorded in no figure, and after the load there is nothing to stop.
-            if self.aborted.is_some() || interval.start < self.measured_from || end > self.load_to {
+            if self.has_fired || interval.start < self.measured_from || end > self.load_to {
                 continue;
             }
             let stuck_sent = stuck.min(interval.gauges.in_flight);
             let part =
                 Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.scope) };
-            if rule.watch.look(interval.length, &part) && self.controls.stop() {
-                self.aborted = Some(Aborted { rule: rule.text.clone(), at_ns: end.0 });
+            if rule.watch.look(interval.length, &part) {
+                self.has_fired = true;
+                fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0 }));
             }
         }
+        fired
     }
 }

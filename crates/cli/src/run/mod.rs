@@ -14,17 +14,16 @@ use crate::environment::StealMeter;
 use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
+use crate::observe::{End, Observed, Observer};
 use crate::{clock, exit, output, precision, signals};
 use anyhow::Result;
 pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
-use std::ops::ControlFlow;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, Tally};
-use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
@@ -62,26 +61,25 @@ pub(crate) fn execute(
     quiet: bool,
     interruptions: &signals::Interruptions,
 ) -> Result<(RunDocument, Tally)> {
-    let look = &mut |_: &Interval| ControlFlow::Continue(());
-    execute_watched(prepared, folder, interruptions, Watched { no_preflight, quiet, look })
+    execute_watched(prepared, folder, interruptions, Watched { no_preflight, quiet, experiment: None })
 }
 
 /// How a run is run, and who looks on.
 pub(crate) struct Watched<'a> {
     pub no_preflight: bool,
     pub quiet: bool,
-    /// Sees each interval and says whether the load is to go on. A run that it ends is complete.
-    pub look: &'a mut dyn FnMut(&Interval) -> ControlFlow<()>,
+    /// What the run is a trial of.
+    pub experiment: Option<&'a mut dyn Observer>,
 }
 
-/// The same under the eyes of somebody who may end the load.
+/// The same as a trial of an experiment, which may end the load.
 pub(crate) fn execute_watched(
     prepared: Prepared,
     folder: &Path,
     interruptions: &signals::Interruptions,
     watched: Watched<'_>,
 ) -> Result<(RunDocument, Tally)> {
-    let Watched { no_preflight, quiet, look } = watched;
+    let Watched { no_preflight, quiet, experiment } = watched;
     let Prepared { job, mut header, target_line } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
@@ -102,7 +100,7 @@ pub(crate) fn execute_watched(
     let mut running = unblink_engine::run::start(job)?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.load.precision.as_ref());
-    let mut abort = abort::Watch::new(&header, running.controls());
+    let mut abort = abort::Watch::new(&header);
     header.started_at = clock::rfc3339(running.started_at());
     let mut writer = match reserved.begin(&header) {
         Ok(writer) => writer,
@@ -112,32 +110,19 @@ pub(crate) fn execute_watched(
         }
     };
     let mut watch = watch::Watch::new(&header.watch, folder);
-    let mut tally = Tally::new(header);
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
     let until = (plan.schedule().is_some() || plan.spec().limit.is_none()).then(|| plan.load_length());
     let mut live = LiveLine::new(quiet, until);
-    let (mut is_enough, mut has_ended_it) = (false, false);
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut watch];
+    observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
+    observers.extend([&mut live as &mut dyn Observer, &mut abort, &mut precision, &mut writer]);
+    let mut observed = Observed::new(header, observers);
     let controls = running.controls();
     while let Some(interval) = running.next_interval() {
-        tally.add(interval);
-        if let Some(watch) = &mut watch {
-            tally.watch(&watch.look(interval.start + interval.length));
-        }
-        if look(interval).is_break() && !is_enough {
-            is_enough = true;
-            has_ended_it |= controls.stop();
-        }
-        live.show(interval);
-        abort.look(interval);
-        if precision.as_mut().is_some_and(|precision| precision.look(&tally)) {
-            has_ended_it |= controls.stop();
-        }
-        if let Err(error) = writer.interval(interval) {
-            live.clear();
-            output::note(format_args!("warning: {error}"));
-        }
+        observed.take(interval, || controls.stop());
     }
-    live.clear();
+    let (tally, ended) = observed.finish();
+    output::clear_live();
     let summary = running.finish()?;
     if summary.resolving_failed > 0 {
         output::note(format_args!(
@@ -148,9 +133,9 @@ pub(crate) fn execute_watched(
     }
     let steal_share = steal.and_then(StealMeter::share_since);
     let was_given_up = summary.aborted;
-    let stopped_itself = has_ended_it && !summary.aborted;
-    let mut ending = ending(&plan, summary, stopped_itself, steal_share, &tally);
-    if let Some(aborted) = abort.aborted {
+    let is_complete = ended == Some(End::Enough) && !was_given_up;
+    let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
+    if let Some(End::Aborted(aborted)) = ended {
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
         ending.status = if was_given_up { RunStatus::Interrupted } else { RunStatus::Aborted };
         ending.aborted = Some(aborted);
@@ -167,7 +152,7 @@ pub(crate) fn execute_watched(
 fn ending(
     plan: &unblink_core::plan::Plan,
     summary: Summary,
-    stopped_itself: bool,
+    is_complete: bool,
     steal_share: Option<f64>,
     tally: &Tally,
 ) -> Ending {
@@ -184,7 +169,7 @@ fn ending(
     let warmup = plan.measured_from();
     let scheduled = plan.scheduled(warmup, ended_after);
     Ending {
-        status: if summary.stopped_at.is_some() && !stopped_itself {
+        status: if summary.stopped_at.is_some() && !is_complete {
             RunStatus::Interrupted
         } else {
             RunStatus::Complete

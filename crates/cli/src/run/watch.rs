@@ -3,11 +3,14 @@
 use crate::args::load::ShapeName;
 use crate::args::run::RunArgs;
 use crate::errors::{refuse, refused};
+use crate::observe::{End, Observer};
 use crate::output;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use unblink_artifact::document::{WatchPlan, WatchSample};
 use unblink_artifact::folder::WatchWriter;
+use unblink_artifact::tally::Tally;
+use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 
 /// Files of a folder that are looked at, at the most: a look must not take long.
@@ -59,7 +62,7 @@ impl Watch {
     }
 
     /// What there is to see at `at`. What can't be read any more, such as a process that has ended, is left out.
-    pub(super) fn look(&mut self, at: Nanos) -> WatchSample {
+    fn sample(&mut self, at: Nanos) -> WatchSample {
         let sample = WatchSample {
             at_ns: at.0,
             memory_bytes: self.pid.and_then(memory_bytes),
@@ -70,6 +73,13 @@ impl Watch {
             writer.write(&sample);
         }
         sample
+    }
+}
+
+impl Observer for Watch {
+    fn look(&mut self, interval: &Interval, tally: &mut Tally) -> Option<End> {
+        tally.watch(&self.sample(interval.start + interval.length));
+        None
     }
 }
 

@@ -11,6 +11,7 @@ use crate::args::steady::Warmup;
 use crate::args::value::{Connections, Shape};
 use crate::errors::refuse;
 use crate::folder::Folder;
+use crate::observe::{Observed, Observer};
 use crate::scenario::{self, Scenario};
 use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
 use anyhow::Result;
@@ -277,25 +278,21 @@ impl Simulation {
         self.plan.measured_from()
     }
 
-    /// Runs, and hands each interval to `each`.
-    pub(crate) fn run(&self, each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
-        self.run_watched((), each)
+    /// Runs, and keeps no record.
+    pub(crate) fn run(&self) -> (RunDocument, Tally) {
+        self.run_watched(())
     }
 
     /// The same under the eyes of `watch`, which sees the ideal client only.
-    pub(crate) fn run_watched(&self, watch: impl Watch, each: impl FnMut(&Interval)) -> (RunDocument, Tally) {
-        let (tally, ending) = self.record(watch, each);
+    pub(crate) fn run_watched(&self, watch: impl Watch) -> (RunDocument, Tally) {
+        let (tally, ending) = self.record(watch, &mut None::<FolderWriter>);
         (tally.document(&ending), tally)
     }
 
     /// Runs, and leaves the record and the page of a run in `folder`.
     pub(crate) fn run_into(&self, folder: &Path) -> Result<(RunDocument, Tally)> {
         let mut writer = FolderWriter::create(folder, &self.header)?;
-        let (tally, ending) = self.record((), |interval| {
-            if let Err(error) = writer.interval(interval) {
-                output::note(format_args!("warning: {error}"));
-            }
-        });
+        let (tally, ending) = self.record((), &mut writer);
         let tally = leave_out_transient(folder, tally, &ending);
         let document = tally.document(&ending);
         if let Err(error) = writer.finish(&document) {
@@ -306,27 +303,25 @@ impl Simulation {
     }
 
     /// Everything that was recorded, before any of it is left out.
-    fn record(&self, watch: impl Watch, mut each: impl FnMut(&Interval)) -> (Tally, Ending) {
-        let mut tally = Tally::new(self.header.clone());
+    fn record(&self, watch: impl Watch, writer: &mut dyn Observer) -> (Tally, Ending) {
         let mut precision = precision::Watch::new(self.header.load.precision.as_ref());
-        let mut take = |interval: &Interval| {
-            tally.add(interval);
-            each(interval);
-            match precision.as_mut().is_some_and(|precision| precision.look(&tally)) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        };
+        let mut observed = Observed::new(self.header.clone(), vec![writer, &mut precision]);
         let (summary, offered) = match &self.client {
-            None => simulate_until(&self.plan, &self.world, watch, take),
+            None => simulate_until(&self.plan, &self.world, watch, |interval| {
+                let mut flow = ControlFlow::Continue(());
+                observed.take(interval, || {
+                    flow = ControlFlow::Break(());
+                    true
+                });
+                flow
+            }),
             // Its load is not ended early.
             Some(client) => {
-                let summary = simulate_client(&self.plan, &self.world, client, |interval| {
-                    let _ = take(interval);
-                });
-                (summary, self.plan.load_length())
+                let each = |interval: &Interval| observed.take(interval, || false);
+                (simulate_client(&self.plan, &self.world, client, each), self.plan.load_length())
             }
         };
+        let (tally, _) = observed.finish();
         let due = tally.totals().counters.measured.due;
         let limited = self.plan.spec().limit.is_some_and(|limit| due >= limit);
         let by_count = matches!(&self.client, Some(ClientSpec::Tool(tool)) if tool.by_count);
