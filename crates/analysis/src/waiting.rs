@@ -12,11 +12,11 @@ use unblink_core::record::Track;
 pub struct SoFar {
     /// In nanoseconds.
     pub value_ns: u64,
-    /// It was decided by somebody who is only known to take longer than that.
+    /// It was decided by somebody who is only known to take longer than that, or a lower quantile was.
     pub is_longer: bool,
 }
 
-/// The quantiles `qs` of those who were `answered` and of those who are only known to take `longer`: (than this, in ns;
+/// The quantiles `qs`, ascending, of those who were `answered` and of those who are only known to take `longer`: (than this, in ns;
 /// how many). `None` where nothing is known: there is nobody, or it is longer than 0.
 pub fn quantiles<const N: usize>(
     answered: &Track<u64>,
@@ -29,14 +29,16 @@ pub fn quantiles<const N: usize>(
         known.chain(longer.into_iter().map(|(age_ns, n)| (age_ns, true, n))).collect();
     all.sort_unstable();
     let count = all.iter().map(|(.., n)| n).sum();
+    let mut is_longer = false;
     qs.map(|q| {
         let rank = nearest_rank(q, count);
         let mut below = 0;
-        let (value_ns, is_longer, _) = *all.iter().find(|(.., n)| {
+        let (value_ns, is_age, _) = *all.iter().find(|(.., n)| {
             below += n;
             below >= rank
         })?;
-        (value_ns > 0 || !is_longer).then_some(SoFar { value_ns, is_longer })
+        is_longer |= is_age;
+        (value_ns > 0 || !is_age).then_some(SoFar { value_ns, is_longer })
     })
 }
 
@@ -82,7 +84,17 @@ mod tests {
         for q in [0.5, 0.99] {
             assert_eq!(shown(&answered, &young, q), Some((10, false)));
         }
-        assert_eq!(shown(&answered, &[(10, 10)], 0.999), Some((10, false)));
+        // As old as the answers: those count first.
+        assert_eq!(shown(&answered, &[(10, 10)], 0.99), Some((10, false)));
+    }
+
+    /// A backlog is answered oldest first: the slowest answers are older than all who still wait.
+    #[test]
+    fn above_a_bound_everything_is_one() {
+        let (answered, waiting) = (ms([4_000; 40]), [(2_000_000_000, 60)]);
+        let [p50, p99] = quantiles(&answered, waiting, [0.5, 0.99]);
+        assert_eq!(p50, Some(SoFar { value_ns: 2_000_000_000, is_longer: true }));
+        assert!(p99.is_some_and(|p99| p99.is_longer && p99.value_ns > 3_900_000_000));
     }
 
     #[test]

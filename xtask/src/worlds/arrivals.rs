@@ -91,6 +91,11 @@ impl Arrivals {
         Ok(Arrivals { source, operations, end, measured_from })
     }
 
+    /// Each that waits is known by its rank; Poisson arrivals are not.
+    pub(super) fn have_places(&self) -> bool {
+        !matches!(self.source, Source::Open { process: Process::Poisson { .. }, .. })
+    }
+
     pub(super) fn is_measured(&self, intended: Instant) -> bool {
         intended >= self.measured_from
     }

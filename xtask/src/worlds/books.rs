@@ -107,6 +107,12 @@ impl<'a> Books<'a> {
         (self.carried.in_flight as u64, self.carried.open as u64)
     }
 
+    /// The places in `entries` of those who have not ended: in flight, to be sent again, waiting.
+    pub(super) fn without_end(&self) -> [Vec<usize>; 3] {
+        let in_flight = self.in_flight.iter().map(|&(_, place)| place);
+        [in_flight.collect(), Vec::from_iter(self.second_sends.clone()), Vec::from_iter(self.waiting.clone())]
+    }
+
     pub(super) fn see(&mut self, at: Instant, sight: &Sight) -> Result<(), String> {
         match sight {
             Sight::Turn(event) => {

@@ -5,7 +5,7 @@ use super::entry::Entry;
 use super::hold;
 use super::recording::Snapshot;
 use super::tally::Tally;
-use unblink_core::record::{Counters, SLOWEST_KEPT};
+use unblink_core::record::{Ages, Counters, SLOWEST_KEPT};
 use unblink_core::sim::ZERO;
 use unblink_core::time::{Instant, Nanos};
 
@@ -64,6 +64,7 @@ pub(super) fn check(
         known == expected,
         "(in flight, connections, peak, backlog) are {known:?} and should be {expected:?}"
     );
+    ages(books, snapshot, end)?;
     slowest(books, snapshot)?;
     let rest = books.tally.moments.check(snapshot)?;
     books.tally = Tally::new(books.tally.load_end, books.tally.measured_from, rest);
@@ -80,6 +81,26 @@ fn difference(expected: &Counters, counters: &Counters) -> String {
     let parts = parts.iter().filter(|(_, expected, counted)| expected != counted);
     let lines: Vec<_> = parts.map(|(n, e, c)| format!("{n} should be\n  {e}\nand is\n  {c}")).collect();
     if lines.is_empty() { "statuses or bytes differ".to_string() } else { lines.join("\n") }
+}
+
+/// Everyone who has not ended is told, at their age. Of many a part is looked at, so that only their number must be right,
+/// and of Poisson arrivals that wait the oldest alone is known.
+fn ages(books: &Books<'_>, snapshot: &Snapshot, end: Instant) -> Result<(), String> {
+    let [in_flight, again, waiting] = books.without_end();
+    let mut exact = Ages::default();
+    for place in in_flight.iter().chain(&again).chain(&waiting) {
+        exact.add(end.since(books.entries[*place].intended), 1);
+    }
+    let told = &snapshot.ages;
+    hold!(told.count() == exact.count(), "{} wait, it says {}", exact.count(), told.count());
+    if in_flight.len() > 1024 || again.len() > 256 || waiting.len() > 256 {
+        return Ok(());
+    }
+    let oldest = |ages: &Ages| ages.bins().last().map(|(age, _)| age);
+    let is_known = waiting.len() < 2 || books.arrivals.have_places();
+    let is_right = if is_known { *told == exact } else { oldest(told) == oldest(&exact) };
+    hold!(is_right, "ages are {exact:?}, it says {told:?}");
+    Ok(())
 }
 
 /// The five slowest of the interval, each as it is in the books.

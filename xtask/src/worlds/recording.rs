@@ -3,7 +3,7 @@
 use super::generate::Case;
 use std::cell::RefCell;
 use unblink_core::plan::Plan;
-use unblink_core::record::{Bank, Cell, Counters, Gauges, Interval, Slowest};
+use unblink_core::record::{Ages, Bank, Cell, Counters, Gauges, Interval, Slowest};
 use unblink_core::sim::{Part, Sight, Watch, WorldSpec, simulate_part};
 use unblink_core::time::{Instant, Nanos};
 
@@ -27,6 +27,7 @@ pub(super) struct Snapshot {
     pub(super) double: bool,
     pub(super) counters: Counters,
     pub(super) gauges: Gauges,
+    pub(super) ages: Ages,
     pub(super) slowest: Slowest,
     pub(super) cells: Vec<Cell>,
 }
@@ -39,6 +40,7 @@ impl Snapshot {
             double: interval.double,
             counters: interval.bank.counters.clone(),
             gauges: interval.gauges,
+            ages: interval.ages.clone(),
             slowest: interval.bank.slowest,
             cells: interval.bank.timeline.cells().to_vec(),
         }

@@ -247,6 +247,7 @@ fn a_count_that_is_one_off_is_seen() {
     must_be_seen(in_an_interval(any, |s| s.counters.bytes_received += 1));
     must_be_seen(in_an_interval(any, |s| s.gauges.backlog += 1));
     must_be_seen(in_an_interval(any, |s| s.gauges.connections_peak += 1));
+    must_be_seen(in_an_interval(any, |s| s.ages.add(Nanos::ZERO, 1)));
     must_be_seen(in_an_interval(any, |s| s.cells[0].in_flight_max += 1));
     must_be_seen(in_an_interval(any, |s| s.cells[0].backlog_max += 1));
     must_be_seen(in_an_interval(|s| s.cells.len() > 1 && s.cells[0] != s.cells[1], |s| s.cells.swap(0, 1)));
