@@ -56,3 +56,60 @@ impl<'a> Observed<'a> {
         (self.tally, self.ended)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends the load in each interval.
+    struct Ends(End, u32);
+
+    impl Observer for Ends {
+        fn look(&mut self, _: &Interval, tally: &mut Tally) -> Option<End> {
+            self.1 += 1;
+            assert_eq!(tally.intervals(), u64::from(self.1), "the interval is in the tally");
+            Some(self.0.clone())
+        }
+    }
+
+    fn header() -> RunHeader {
+        let json = r#"{
+            "tool": {"name": "unblink", "version": "0.1.0"}, "started_at": "2026-11-20T09:15:00Z", "command": [],
+            "environment": {"kernel": "", "cpu": "", "cores": 1, "file_descriptors_max": 1, "local_ports": 1},
+            "load": {"model": "closed", "summary": "", "process": null, "seed": null, "phases": [], "users": 1,
+                "think_ns": 0, "warmup_ns": 0, "duration_ns": 1000000000, "timeout_ns": 1, "drain_ns": 1,
+                "threads": 1, "requests_max": null},
+            "targets": [], "connections": {"mode": "fixed", "limit": 1}, "protocol_failures": [], "operations": []
+        }"#;
+        serde_json::from_str(json).expect("a header")
+    }
+
+    /// Two intervals before two who would both end the load. Gives why it ended, and how often it was asked to.
+    fn ended(goes_on: bool) -> (Option<End>, u32) {
+        let aborted = End::Aborted(Aborted { rule: "p99 > 1s for 1s".into(), at_ns: 1 });
+        let (mut nobody, mut rule, mut enough) = (None::<Ends>, Ends(aborted, 0), Ends(End::Enough, 0));
+        let mut observed = Observed::new(header(), vec![&mut nobody, &mut rule, &mut enough]);
+        let mut asked = 0;
+        for _ in 0..2 {
+            observed.take(&Interval::empty(1), || {
+                asked += 1;
+                goes_on
+            });
+        }
+        let (tally, ended) = observed.finish();
+        assert_eq!(tally.intervals(), 2);
+        assert_eq!((rule.1, enough.1), (2, 2), "everybody sees all of them");
+        (ended, asked)
+    }
+
+    #[test]
+    fn whoever_ends_the_load_first_has_ended_it() {
+        assert!(matches!(ended(true), (Some(End::Aborted(_)), 1)));
+    }
+
+    /// The user has stopped it already.
+    #[test]
+    fn a_load_that_has_ended_is_not_ended_again() {
+        assert!(matches!(ended(false), (None, 4)));
+    }
+}

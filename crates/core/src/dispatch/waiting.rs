@@ -13,8 +13,8 @@ impl<L: Load> Dispatch<L> {
     /// Adds the ages at `now` of all arrivals that are due and have not ended: in flight, waiting to be sent, and waiting
     /// to be sent again. The work is bounded however many they are, and allocates nothing.
     ///
-    /// Of those in flight the oldest 1,024 are looked at one by one. Of the others a sample is: flights lie in memory in no
-    /// order of time, so that some of them, evenly by place, stand for all.
+    /// Of those in flight the oldest 1,024 are looked at one by one. A sample stands for the others, taken evenly by their
+    /// places in memory.
     pub fn add_ages(&self, now: Instant, ages: &mut Ages) {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
