@@ -162,6 +162,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     /// The whole life of the worker.
+    #[inline(never)] // so that a profiler finds it
     pub(crate) fn run(mut self, gate: &Gate, load: impl FnOnce(Instant) -> L) -> WorkerEnd {
         self.prewarm();
         let Some(start) = gate.ready_and_wait() else { return WorkerEnd::default() };

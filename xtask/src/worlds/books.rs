@@ -8,7 +8,7 @@ use super::entry::{End, Entry};
 use super::hold;
 use super::tally::Tally;
 use super::timeline::Moments;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use unblink_core::dispatch::{
     ACTIONS_MAX, Action, CloseKind, Closing, ConnId, Event, FlightId, IDLE_MAX, OPENS_PER_TICK_MAX, Pool,
     Room, SENDS_PER_CALL_MAX,
@@ -53,8 +53,11 @@ pub(super) struct Books<'a> {
     second_sends: VecDeque<usize>,
     room: Room,
     carried: Carried,
-    /// What is under way, by intended time.
-    in_flight: BTreeSet<(Instant, usize)>,
+    /// What is under way, by intended time; of one time, in the order of sending.
+    in_flight: BTreeSet<(Instant, u64, usize)>,
+    /// Of each that is, the number of its sending.
+    sendings: HashMap<usize, u64>,
+    sent: u64,
     /// What the client has to do next, since requests have been given up.
     owed: VecDeque<Action>,
     turn: Turn,
@@ -88,6 +91,8 @@ impl<'a> Books<'a> {
             room,
             carried: Carried::new(room),
             in_flight: BTreeSet::new(),
+            sendings: HashMap::new(),
+            sent: 0,
             owed: VecDeque::new(),
             turn: Turn::default(),
             turns: Vec::new(),
@@ -109,7 +114,7 @@ impl<'a> Books<'a> {
 
     /// The places in `entries` of those who have not ended: in flight, to be sent again, waiting.
     pub(super) fn without_end(&self) -> [Vec<usize>; 3] {
-        let in_flight = self.in_flight.iter().map(|&(_, place)| place);
+        let in_flight = self.in_flight.iter().map(|&(.., place)| place);
         [in_flight.collect(), Vec::from_iter(self.second_sends.clone()), Vec::from_iter(self.waiting.clone())]
     }
 
@@ -294,14 +299,16 @@ impl<'a> Books<'a> {
             hold!(entry.sends == 2, "{entry:?} is sent more than twice");
             self.tally.connections().resent += 1;
         }
-        self.in_flight.insert((entry.intended, place));
+        self.sent += 1;
+        self.in_flight.insert((entry.intended, self.sent, place));
+        self.sendings.insert(place, self.sent);
         self.carried.take_off(conn, flight, place)
     }
 
     /// What has taken too long is given up, the oldest first; its connection is closed if that leaves it no use.
     fn expire_flights(&mut self) {
         for _ in 0..TIMEOUTS_PER_TURN {
-            let Some(&(_, place)) = self.in_flight.first() else { return };
+            let Some(&(_, _, place)) = self.in_flight.first() else { return };
             if !self.is_late(place) {
                 return;
             }
@@ -391,7 +398,9 @@ impl<'a> Books<'a> {
             if self.is_late(place) {
                 self.finish(place, Outcome::TimedOut, 0, id.slot);
             } else if again && !closing.answered && entry.sends == 1 {
-                self.in_flight.remove(&(entry.intended, place));
+                if let Some(sending) = self.sendings.remove(&place) {
+                    self.in_flight.remove(&(entry.intended, sending, place));
+                }
                 self.second_sends.push_back(place);
             } else {
                 self.finish(place, Outcome::Failed(closing.kind), 0, id.slot);
@@ -424,7 +433,9 @@ impl<'a> Books<'a> {
 
     fn finish(&mut self, place: usize, outcome: Outcome, status: u16, slot: u32) {
         let entry = &mut self.entries[place];
-        self.in_flight.remove(&(entry.intended, place));
+        if let Some(sending) = self.sendings.remove(&place) {
+            self.in_flight.remove(&(entry.intended, sending, place));
+        }
         entry.end = Some(End { at: self.turn.now, outcome, status, slot });
         self.tally.ended(place, entry);
         self.arrivals.ended(entry.index, self.turn.now);

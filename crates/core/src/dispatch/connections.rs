@@ -80,6 +80,8 @@ pub(super) struct Connections {
     pub(super) unaccepted_since: Option<Instant>,
     /// This machine had no port or descriptor: no attempt before then.
     pub(super) blocked_until: Option<Instant>,
+    /// Since when the pool has been at its limit, and open.
+    settled_since: Option<Instant>,
     /// The latest stretch in which the pool was at its limit and nothing had room.
     full_since: Option<Instant>,
     full_until: Option<Instant>,
@@ -110,6 +112,7 @@ impl Connections {
             opening_max: OPENING_MIN,
             unaccepted_since: None,
             blocked_until: None,
+            settled_since: None,
             full_since: None,
             full_until: None,
         }
@@ -360,6 +363,8 @@ impl Connections {
         // more of them waiting.
         let in_use = self.total() >= self.max && self.open >= self.opening.len;
         let at_limit = in_use || self.blocked_until.is_some();
+        let is_settled = self.open >= self.max;
+        self.settled_since = is_settled.then(|| self.settled_since.unwrap_or(now));
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
         let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
@@ -371,6 +376,10 @@ impl Connections {
             (false, Some(_), None) => self.full_until = Some(now),
             _ => {}
         }
+    }
+
+    pub(super) fn was_settled_at(&self, at: Instant) -> bool {
+        self.settled_since.is_some_and(|since| since <= at)
     }
 
     pub(super) fn was_full_at(&self, at: Instant) -> bool {

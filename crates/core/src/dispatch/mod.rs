@@ -272,6 +272,8 @@ impl<L: Load> Dispatch<L> {
     fn bind(&mut self, mut flight: Flight, conn: u32, out: &mut Actions) {
         // Any connection with room would have done: only the time without one is time waited for one.
         flight.ready = self.connections.at(conn).since.min(self.connections.room_from);
+        // It has waited for room, and the pool neither grew nor could.
+        flight.pool_full |= flight.ready > flight.noticed && self.connections.was_settled_at(flight.noticed);
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, conn);
         out.push(Action::Send { conn: self.connections.id(conn), flight, operation, arrival: index });

@@ -51,6 +51,10 @@ pub struct RandomWindows {
     pub gap_mean: Nanos,
 }
 
+/// Stretches are drawn for so long ahead. No answer is waited for that long (a timeout is an hour at most), and work of a
+/// server that is hopelessly overloaded may end in years.
+const AHEAD_MAX: Nanos = Nanos::from_secs(3 * 3600);
+
 /// The stretches drawn so far, as far as they still matter.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnWindows {
@@ -66,6 +70,9 @@ impl DrawnWindows {
 
     /// The end of the stretch that holds `at`; nothing before `past` is asked for any more.
     pub(super) fn end_of(&mut self, at: Nanos, past: Nanos) -> Option<Nanos> {
+        if at > past + AHEAD_MAX {
+            return None;
+        }
         while self.drawn.len() > 1 && self.drawn[0].1 <= past {
             self.drawn.pop_front();
         }

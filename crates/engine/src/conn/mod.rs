@@ -131,12 +131,19 @@ impl<P: Protocol> Conn<P> {
         if self.transport.stage == Stage::Open {
             loop {
                 let output = self.protocol.output(&job.operations);
-                if output[0].is_empty() && output[1].is_empty() {
+                let length = output[0].len() + output[1].len();
+                if length == 0 {
                     break;
                 }
                 match self.transport.write(output) {
-                    Ok(0) => return Ok(()),
-                    Ok(n) => self.protocol.wrote(n),
+                    Ok(n) => {
+                        self.protocol.wrote(n);
+                        match n {
+                            0 => return Ok(()),
+                            n if n == length => break,
+                            _ => {}
+                        }
+                    }
                     Err(kind) => return Err(self.closing(kind)),
                 }
             }
