@@ -24,7 +24,8 @@ struct Entry<T, const LISTS: usize> {
 #[derive(Debug)]
 pub(super) struct Arena<T, const LISTS: usize> {
     entries: Vec<Entry<T, LISTS>>,
-    free: Vec<u32>,
+    /// The place that became free last; each leads to the one before by its first links.
+    free: u32,
 }
 
 /// A list through the entries of an arena, by one of their pairs of links. Lists by the same pair exclude each other.
@@ -46,24 +47,19 @@ impl<const LINKS: usize> List<LINKS> {
 impl<T, const LISTS: usize> Arena<T, LISTS> {
     /// Room for `max` entries. The memory is reserved, and touched only as entries are made.
     pub(super) fn new(max: usize) -> Arena<T, LISTS> {
-        Arena { entries: Vec::with_capacity(max), free: Vec::with_capacity(max) }
+        Arena { entries: Vec::with_capacity(max), free: NONE }
     }
 
     /// The place of a new entry: the one that became free last, or else the lowest that was never taken.
     pub(super) fn take(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                let entry = &mut self.entries[slot as usize];
-                entry.is_taken = true;
-                entry.value = value;
-                slot
-            }
-            None => {
-                let links = [Links { prev: NONE, next: NONE }; LISTS];
-                self.entries.push(Entry { generation: 0, is_taken: true, links, value });
-                self.entries.len() as u32 - 1
-            }
-        }
+        let Some(entry) = self.entries.get_mut(self.free as usize) else {
+            let links = [Links { prev: NONE, next: NONE }; LISTS];
+            self.entries.push(Entry { generation: 0, is_taken: true, links, value });
+            return self.entries.len() as u32 - 1;
+        };
+        entry.is_taken = true;
+        entry.value = value;
+        std::mem::replace(&mut self.free, entry.links[0].next)
     }
 
     /// The entry must be on no list.
@@ -71,7 +67,8 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         let entry = &mut self.entries[slot as usize];
         entry.generation = entry.generation.wrapping_add(1);
         entry.is_taken = false;
-        self.free.push(slot);
+        entry.links[0].next = self.free;
+        self.free = slot;
     }
 
     pub(super) fn generation(&self, slot: u32) -> u32 {
