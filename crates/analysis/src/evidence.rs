@@ -104,6 +104,19 @@ impl Evidence<'_> {
     }
 }
 
+/// Where the arrivals of one operation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PartAccount<'a> {
+    /// What they ask for.
+    pub name: &'a str,
+    /// Counted from the schedule.
+    pub scheduled: u64,
+    /// Fell due.
+    pub due: u64,
+    /// Ended, in any way.
+    pub ended: u64,
+}
+
 /// A simulated client whose figures are not what users feel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongClient<'a> {
@@ -141,6 +154,8 @@ pub struct Evidence<'a> {
     pub not_steady: Option<NotSteady>,
     /// Measured arrivals, counted from the schedule.
     pub scheduled: u64,
+    /// The same of each part of them that is counted by itself; those of which the schedule tells.
+    pub accounts: &'a [PartAccount<'a>],
     /// Measured arrivals that have no ending because the run has none.
     pub without_ending: u64,
     /// Measured arrivals that were sent before the load ended.

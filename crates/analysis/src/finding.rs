@@ -86,6 +86,8 @@ codes! {
     Aborted = "aborted";
     /// Printed percentiles rest on few samples.
     FewSamples = "few_samples";
+    /// Durations of some operations found no page: they have no percentiles.
+    OperationsSpilled = "operations_spilled";
     /// Intervals were handed over late.
     DoubleIntervals = "double_intervals";
     /// The figures are those of a simulated client that gets them wrong.

@@ -1,10 +1,12 @@
-//! `unblink.run/1`: everything that a run has to say, as one JSON document.
+//! `unblink.run/2`: everything that a run has to say, as one JSON document.
 
 mod arrivals;
 mod connections;
 mod distribution;
 mod interval;
 mod load;
+mod operation;
+mod origin;
 mod series;
 mod shape;
 mod soak;
@@ -14,10 +16,12 @@ mod validity;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
-pub use connections::{Connections, FailedAttempts, MachineLimit};
+pub use connections::{ConnectionMode, Connections, FailedAttempts, MachineLimit};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
-pub use load::{Load, LoadModel, LoadPhase};
+pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Pacing, Process, RunPlan};
+pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
+pub use origin::{Origin, OriginName, Scheme};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
 pub use shape::*;
 pub use soak::*;
@@ -36,13 +40,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the document that this crate writes.
-pub const SCHEMA: &str = "unblink.run/1";
+pub const SCHEMA: &str = "unblink.run/2";
 
 /// One run, or a part of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct RunDocument {
-    /// Always `unblink.run/1`.
+    /// Always `unblink.run/2`.
     pub schema: String,
     /// Did the run come to its end?
     pub status: RunStatus,
@@ -54,8 +58,12 @@ pub struct RunDocument {
     pub command: Vec<String>,
     /// The machine that offered the load.
     pub environment: Environment,
-    /// What was offered.
-    pub load: Load,
+    /// What it was to do.
+    pub plan: RunPlan,
+    /// What was offered, each load with what came of it.
+    pub loads: Vec<Load>,
+    /// Where requests went, and the connections to it.
+    pub origins: Vec<Origin>,
     /// What was requested, in turn.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there were very many.
@@ -74,9 +82,6 @@ pub struct RunDocument {
     /// Set when a rule stopped it because it hurt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
-    /// Why the request before the run failed, if it did: then nothing was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preflight: Option<String>,
     /// Where every arrival of the measured part ended.
     pub arrivals: Arrivals,
     /// The same for the warm-up, which enters no other figure.
@@ -93,12 +98,10 @@ pub struct RunDocument {
     pub shape: Option<ShapeResult>,
     /// Offered, sent and achieved.
     pub rate: Rate,
-    /// Connections over the whole run.
-    pub connections: Connections,
     /// Failed arrivals by kind.
     pub failures: BTreeMap<String, u64>,
-    /// Answers by status.
-    pub statuses: BTreeMap<String, u64>,
+    /// Answers by code: of HTTP the status.
+    pub codes: BTreeMap<String, u64>,
     /// Bytes that were read of answers' heads and bodies, those of answers that failed or came too late included;
     /// of TLS what it carried.
     pub bytes_received: u64,
@@ -119,15 +122,15 @@ pub struct RunDocument {
     pub lag_causes: LagCauses,
     /// Parts of a request's time.
     pub phases: Phases,
-    /// Response time by operation; empty when there is only one.
+    /// The same by operation; one at the least.
     pub operations: Vec<Operation>,
+    /// What no operation had room for, if there was such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spilled: Option<Spilled>,
     /// How the load generator behaved.
     pub generator: Generator,
     /// Percentile spectra, for drawing.
     pub spectrum: Spectra,
-    /// Do arrivals lie as they should? `null` for a closed load, and when too few were sampled.
-    #[serde(default)]
-    pub arrival_process: Option<ArrivalProcess>,
     /// Figures over time.
     pub series: Series,
     /// Response time by intended time.
@@ -140,14 +143,48 @@ impl RunDocument {
     /// Response times of the request that is called so; of all arrivals where none is named, or it is kept apart no
     /// further.
     pub fn response_time_of(&self, request: Option<&str>) -> &Distribution {
-        let operation = self.operations.iter().find(|operation| Some(operation.name.as_str()) == request);
+        let operation =
+            self.operations.iter().find(|operation| Some(operation.plan.name.as_str()) == request);
         operation.map_or(&self.response_time, |operation| &operation.response_time)
+    }
+
+    /// Who decides when a request starts: the same in all loads of a run.
+    pub fn model(&self) -> LoadModel {
+        self.loads.first().map_or(LoadModel::Open, |load| load.plan.model())
+    }
+
+    /// The loads as they were planned.
+    pub fn load_plans(&self) -> Vec<LoadPlan> {
+        self.loads.iter().map(|load| load.plan.clone()).collect()
+    }
+
+    /// Users of a closed load.
+    pub fn users(&self) -> Option<u32> {
+        self.loads.first().and_then(|load| load.plan.users())
+    }
+
+    /// The only origin of a run.
+    pub fn origin(&self) -> &Origin {
+        &self.origins[0]
+    }
+
+    /// A document that anybody may have written has what each must have.
+    pub(crate) fn check(self) -> Result<RunDocument, String> {
+        let lists = [
+            ("loads", self.loads.is_empty()),
+            ("origins", self.origins.is_empty()),
+            ("operations", self.operations.is_empty()),
+        ];
+        match lists.iter().find(|(_, is_empty)| *is_empty) {
+            Some((name, _)) => Err(format!("`{name}` is empty")),
+            None => Ok(self),
+        }
     }
 
     /// Where the measured part begins, after t = 0.
     pub fn measured_from_ns(&self) -> u64 {
         let left_out = self.transient.as_ref().map_or(0, |transient| transient.to_ns);
-        self.load.warmup_ns.max(left_out)
+        self.plan.warmup_ns.max(left_out)
     }
 
     /// The name of a run in the history: a hash of when it started, where and as what.
@@ -270,17 +307,6 @@ pub struct Phases {
     pub first_byte: Distribution,
     /// First to last byte.
     pub transfer: Distribution,
-}
-
-/// Response time of one operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Operation {
-    /// As in `targets`, or `(others)`: all behind the first.
-    pub name: String,
-    /// Failed arrivals of it.
-    pub failed: u64,
-    /// Intended start to last byte.
-    pub response_time: Distribution,
 }
 
 /// How the load generator behaved.

@@ -1,10 +1,14 @@
 //! What is known about a run when it starts.
 
-use crate::document::{Environment, Load, MachineLimit, Objectives, Target, TargetsBeyond, Tool, WatchPlan};
+use crate::document::{
+    ConnectionMode, Environment, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan, OriginName,
+    RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
+};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_core::dispatch::Pool;
+use unblink_core::plan::OPERATIONS_APART_MAX;
 
 /// Everything known at the start. Secrets are masked by whoever fills it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,19 +21,26 @@ pub struct RunHeader {
     pub command: Vec<String>,
     /// The machine that offers the load.
     pub environment: Environment,
+    /// What it is to do.
+    pub plan: RunPlan,
     /// What is offered.
-    pub load: Load,
+    pub loads: Vec<LoadPlan>,
+    /// Where requests go.
+    pub origins: Vec<OriginPlan>,
     /// What is requested, in turn.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there are very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets_beyond: Option<TargetsBeyond>,
-    /// How many connections there may be.
-    pub connections: ConnectionPlan,
     /// Names of the codec's violations by number, so that failures can be named again.
     pub protocol_failures: Vec<String>,
-    /// Names of the operations whose response times are kept apart.
-    pub operations: Vec<String>,
+    /// The operations that are recorded apart; one at the least.
+    pub operations: Vec<OperationPlan>,
+    /// Outcomes, codes and service times are recorded by operation. False in a record of the build that had response
+    /// times and failures alone.
+    #[serde(skip, default = "yes")]
+    #[schemars(skip)]
+    pub operations_are_whole: bool,
     /// What is asked of the run.
     #[serde(default, skip_serializing_if = "Objectives::is_empty")]
     pub objectives: Objectives,
@@ -42,6 +53,20 @@ pub struct RunHeader {
     /// What was simulated, if the run is not real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedWorld>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Where requests go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OriginPlan {
+    /// Its name.
+    #[serde(flatten)]
+    pub name: OriginName,
+    /// How many connections there may be.
+    pub connections: ConnectionPlan,
 }
 
 /// How many connections there may be.
@@ -70,26 +95,6 @@ impl ConnectionPlan {
     }
 }
 
-/// Who decides how many connections there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ConnectionMode {
-    /// The load: one more whenever an arrival is due and none is usable, up to the limit.
-    Auto,
-    /// The user.
-    Fixed,
-}
-
-impl ConnectionMode {
-    /// As in `connections.mode`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ConnectionMode::Auto => "auto",
-            ConnectionMode::Fixed => "fixed",
-        }
-    }
-}
-
 impl RunHeader {
     /// The stable name of the failure kind at `index`.
     pub fn failure_code(&self, index: usize) -> String {
@@ -97,20 +102,51 @@ impl RunHeader {
         unblink_core::failure::FailureKind::code_at(index, &names)
     }
 
-    /// The name of an operation by its number among those that are kept apart.
-    pub fn operation_name(&self, index: usize) -> String {
-        match self.operations.get(index).or_else(|| self.targets.get(index).map(|t| &t.name)) {
-            Some(name) => name.clone(),
-            None => format!("operation {index}"),
-        }
-    }
-
     /// The name of a target by its number, from 0 on; where it is not listed, that number as people count.
     pub fn target_name(&self, index: usize) -> String {
         match self.targets.get(index) {
             Some(target) => target.name.clone(),
             None if index < self.target_count() as usize => format!("target {}", index + 1),
-            None => self.operation_name(index),
+            None => format!("operation {index}"),
+        }
+    }
+
+    /// The place of the operation called `name` among those that are recorded apart; `Some(None)` when the run has no
+    /// other, `None` when there is none.
+    pub fn operation_called(&self, name: &str) -> Option<Option<usize>> {
+        let place = self.operations.iter().position(|operation| operation.name == name)?;
+        Some((self.operations.len() > 1).then_some(place))
+    }
+
+    /// Who decides when a request starts: the same in all loads of a run.
+    pub fn model(&self) -> LoadModel {
+        self.loads.first().map_or(LoadModel::Open, LoadPlan::model)
+    }
+
+    /// Users of a closed load.
+    pub fn users(&self) -> Option<u32> {
+        self.loads.first().and_then(LoadPlan::users)
+    }
+
+    /// How many connections there may be to the only origin.
+    pub fn connections(&self) -> &ConnectionPlan {
+        &self.origins[0].connections
+    }
+
+    /// A header that anybody may have written has what each must have.
+    pub(crate) fn check(self) -> Result<RunHeader, String> {
+        let lists = [
+            ("loads", self.loads.is_empty()),
+            ("origins", self.origins.is_empty()),
+            ("operations", self.operations.is_empty()),
+        ];
+        // Each of them takes memory, before anything is read of it.
+        if self.operations.len() > OPERATIONS_APART_MAX {
+            return Err(format!("{} `operations` are more than are recorded apart", self.operations.len()));
+        }
+        match lists.iter().find(|(_, is_empty)| *is_empty) {
+            Some((name, _)) => Err(format!("`{name}` is empty")),
+            None => Ok(self),
         }
     }
 

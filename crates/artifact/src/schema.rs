@@ -10,9 +10,9 @@ use crate::plan_check::PlanCheckDocument;
 use schemars::JsonSchema;
 
 /// Name of the run document's schema.
-pub const RUN_SCHEMA_FILE: &str = "unblink.run-1.schema.json";
+pub const RUN_SCHEMA_FILE: &str = "unblink.run-2.schema.json";
 /// Name of the comparison's schema.
-pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-1.schema.json";
+pub const COMPARE_SCHEMA_FILE: &str = "unblink.compare-2.schema.json";
 /// Name of the schema of a comparison of searches.
 pub const COMPARE_KNEES_SCHEMA_FILE: &str = "unblink.compare-knees-1.schema.json";
 /// Name of the search's schema.

@@ -44,7 +44,7 @@ fn documents_keep_to_the_schema() {
     let text = std::fs::read_to_string(dir.path().join("run.json")).expect("run.json");
     let mut running: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(validator.is_valid(&running), "{running}");
-    running["header"]["load"]["threads"] = "many".into();
+    running["header"]["plan"]["threads"] = "many".into();
     assert!(!validator.is_valid(&running), "the schema tells right from wrong");
 
     let mut json =

@@ -71,7 +71,7 @@ fn a_killed_run_says_so_in_the_place_of_intervals() {
 #[test]
 fn a_ramp_has_no_intervals() {
     let mut ramp = header(SECONDS, 0);
-    ramp.load.phases = vec![LoadPhase { from_per_s: 1.0, to_per_s: 9.0, duration_ns: SECONDS * SECOND_NS }];
+    ramp.plan.phases = vec![LoadPhase { from_per_s: 1.0, to_per_s: 9.0, duration_ns: SECONDS * SECOND_NS }];
     let document = tally(&ramp, &support::run(1, SECONDS, 0)).document(&ending(SECONDS, 0));
     for quantile in &document.response_time.quantiles {
         assert_eq!((quantile.interval, quantile.low), (Some(IntervalKind::NotSteady), None));

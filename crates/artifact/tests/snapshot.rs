@@ -131,5 +131,5 @@ fn a_stall_during_the_warm_up_is_told_too() {
     assert_eq!((told[2].is_warmup, told[2].last.p50, told[2].last.p99), (true, None, None));
     assert_age(told[7].last.p99, 2_970 * MILLISECOND_NS, "p99");
     assert_eq!((told[7].so_far.due, told[7].so_far.p99), (0, None));
-    assert_eq!(TIMEOUT.0, header(1, 1).load.timeout_ns);
+    assert_eq!(TIMEOUT.0, header(1, 1).plan.timeout_ns);
 }

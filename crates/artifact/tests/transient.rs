@@ -15,7 +15,7 @@ const RATE: u64 = support::RATE;
 
 fn auto() -> RunHeader {
     let mut header = header(SECONDS, 0);
-    header.load.warmup_auto = true;
+    header.plan.warmup_auto = true;
     header
 }
 
@@ -84,9 +84,9 @@ fn a_cold_start_is_left_out_and_told() {
     assert_eq!(document.response_time.count, (SECONDS - cut) * RATE);
     assert!(document.response_time.max.is_some_and(|ns| ns < 11_000_000));
     assert_eq!((document.rate.offered, document.rate.sent), (Some(RATE as f64), RATE as f64));
-    assert_eq!(document.statuses["200"], (SECONDS - cut) * RATE);
+    assert_eq!(document.codes["200"], (SECONDS - cut) * RATE);
     // What belongs to the whole run, and the pictures.
-    assert_eq!((document.connections.opened, document.bytes_received), (4, 10 * SECONDS * RATE));
+    assert_eq!((document.origin().connections.opened, document.bytes_received), (4, 10 * SECONDS * RATE));
     assert_eq!((document.series.rows.len(), document.series.load_from_ns), (60, cut * SECOND_NS));
     assert_eq!(document.series.rows.iter().filter(|row| row.warmup).count() as u64, cut);
     let drawn: u32 = document.heatmap.columns.iter().flat_map(|c| &c.cells).map(|cell| cell.1).sum();

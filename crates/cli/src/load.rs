@@ -6,7 +6,7 @@ use crate::args::value::Shape;
 use crate::errors::{refuse, refused};
 use crate::shape as named;
 use anyhow::{Result, bail};
-use unblink_artifact::document::{self, LoadModel, LoadPhase};
+use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan};
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
@@ -121,8 +121,8 @@ fn check_requests(n: u64, rate: Rate) -> Result<()> {
     Ok(())
 }
 
-/// The same for the run document.
-pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
+/// What the document says of it: of the run, and of each load.
+pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> (RunPlan, Vec<LoadPlan>) {
     let spec = plan.spec();
     let length = plan.load_length() - plan.measured_from();
     let until = match (spec.limit, args.duration) {
@@ -140,16 +140,31 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
         (None, _) => format!("for {}", format::moment(length.0)),
     };
-    let mut load = document::Load {
-        model: LoadModel::Open,
-        summary: String::new(),
-        process: None,
-        seed: None,
+    let (kind, phases, offered) = match &spec.load {
+        LoadSpec::Open { phases, process } => open(args, phases, *process),
+        LoadSpec::Closed { users, think, ramp_up, .. } => {
+            let people = if *users == 1 { "user" } else { "users" };
+            let thinking =
+                if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
+            let kind =
+                LoadKind::Closed { users: Some(*users), think_ns: think.0, ramp_up_ns: Some(ramp_up.0) };
+            (kind, Vec::new(), format!("closed, {users} {people}{thinking}"))
+        }
+    };
+    let mut summary = format!("{offered}, {until}");
+    if let (LoadSpec::Closed { ramp_up, .. }, Some(_)) = (&spec.load, args.ramp_up) {
+        summary += &format!(", who begin over {}", format::moment(ramp_up.0));
+    }
+    if spec.warmup.0 > 0 {
+        summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
+    }
+    if args.warmup == Warmup::Auto {
+        summary += ", the transient left out";
+    }
+    let plan = RunPlan {
+        summary,
         shape: args.shape.map(named::document),
-        phases: Vec::new(),
-        users: None,
-        think_ns: None,
-        ramp_up_ns: None,
+        phases,
         warmup_ns: plan.measured_from().0,
         warmup_auto: args.warmup == Warmup::Auto,
         precision: None,
@@ -160,56 +175,31 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> document::Load {
         pacing: None,
         requests_max: spec.limit,
     };
-    match &spec.load {
-        LoadSpec::Open { phases, process } => {
-            let name = match process {
-                Process::Even => "even",
-                Process::Poisson { seed } => {
-                    load.seed = Some(*seed);
-                    "poisson"
-                }
-            };
-            let rate = |r: Rate| format::rate_asked(r.as_per_s());
-            let rates = |rates: Vec<Rate>| {
-                format::rates_asked(&rates.into_iter().map(|r| r.as_per_s()).collect::<Vec<_>>())
-            };
-            let named = args.shape.and_then(|name| named::summary(name, phases));
-            let shape = match phases.as_slice() {
-                _ if named.is_some() => named.unwrap_or_default(),
-                [hold] if hold.from == hold.to => rate(hold.from),
-                [ramp] => rates(vec![ramp.from, ramp.to]).join(" to "),
-                steps => rates(steps.iter().map(|p| p.from).collect()).join(", "),
-            };
-            load.summary = format!("open, {shape}, {name} arrivals, {until}");
-            load.process = Some(name.into());
-            load.phases = phases
-                .iter()
-                .map(|p| LoadPhase {
-                    from_per_s: p.from.as_per_s(),
-                    to_per_s: p.to.as_per_s(),
-                    duration_ns: p.duration.0,
-                })
-                .collect();
-        }
-        LoadSpec::Closed { users, think, ramp_up, .. } => {
-            let people = if *users == 1 { "user" } else { "users" };
-            let thinking =
-                if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
-            load.model = LoadModel::Closed;
-            load.summary = format!("closed, {users} {people}{thinking}, {until}");
-            load.users = Some(*users);
-            load.think_ns = Some(think.0);
-            load.ramp_up_ns = Some(ramp_up.0);
-            if args.ramp_up.is_some() {
-                load.summary += &format!(", who begin over {}", format::moment(ramp_up.0));
-            }
-        }
-    }
-    if spec.warmup.0 > 0 {
-        load.summary += &format!(", after {} of warm-up", format::moment(spec.warmup.0));
-    }
-    if load.warmup_auto {
-        load.summary += ", the transient left out";
-    }
-    load
+    (plan, vec![LoadPlan { name: None, kind }])
+}
+
+/// An open load: its kind, its shape, and both in words.
+fn open(args: &LoadArgs, phases: &[Phase], process: Process) -> (LoadKind, Vec<LoadPhase>, String) {
+    let rate = |r: Rate| format::rate_asked(r.as_per_s());
+    let rates =
+        |rates: Vec<Rate>| format::rates_asked(&rates.into_iter().map(|r| r.as_per_s()).collect::<Vec<_>>());
+    let named = args.shape.and_then(|name| named::summary(name, phases));
+    let shape = match phases {
+        _ if named.is_some() => named.unwrap_or_default(),
+        [hold] if hold.from == hold.to => rate(hold.from),
+        [ramp] => rates(vec![ramp.from, ramp.to]).join(" to "),
+        steps => rates(steps.iter().map(|p| p.from).collect()).join(", "),
+    };
+    let process = match process {
+        Process::Even => document::Process::Even,
+        Process::Poisson { seed } => document::Process::Poisson { seed },
+    };
+    let phase = |p: &Phase| LoadPhase {
+        from_per_s: p.from.as_per_s(),
+        to_per_s: p.to.as_per_s(),
+        duration_ns: p.duration.0,
+    };
+    let phases: Vec<LoadPhase> = phases.iter().map(phase).collect();
+    let words = format!("open, {shape}, {} arrivals", process.name());
+    (LoadKind::Open { process, phases: phases.clone() }, phases, words)
 }

@@ -7,7 +7,7 @@ use crate::errors::refuse;
 use crate::observe::{End, Observer};
 use anyhow::Result;
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
-use unblink_artifact::document::{Load, PrecisionGoal};
+use unblink_artifact::document::{PrecisionGoal, RunPlan};
 use unblink_artifact::tally::Tally;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
@@ -61,16 +61,16 @@ pub(crate) fn lasting(args: &PrecisionArgs, load: &LoadArgs) -> Result<LoadArgs>
     Ok(LoadArgs { duration, ..load.clone() })
 }
 
-/// Adds the goal, if there is one, to what is said of the load.
-pub(crate) fn describe(args: &PrecisionArgs, load: &mut Load) {
+/// Adds the goal, if there is one, to what is said of the run.
+pub(crate) fn describe(args: &PrecisionArgs, plan: &mut RunPlan) {
     let Some(share) = args.precision else { return };
     let quantile = args.quantile();
-    load.summary += &format!(
+    plan.summary += &format!(
         " at most, until {} is known within {}",
         format::quantile_label(quantile),
         format::percent(share)
     );
-    load.precision = Some(PrecisionGoal { quantile, share, minimum_ns: MINIMUM.0 });
+    plan.precision = Some(PrecisionGoal { quantile, share, minimum_ns: MINIMUM.0 });
 }
 
 /// Sees when the goal of a run is reached.
@@ -90,9 +90,9 @@ impl Watch {
 
     /// True once: the load may end now.
     fn is_reached_now(&mut self, tally: &Tally) -> bool {
-        let load = &tally.header().load;
-        let planned_end = Nanos(load.warmup_ns + load.duration_ns);
-        let after = tally.end() - Nanos(load.warmup_ns);
+        let plan = &tally.header().plan;
+        let planned_end = Nanos(plan.warmup_ns + plan.duration_ns);
+        let after = tally.end() - Nanos(plan.warmup_ns);
         if self.is_reached || tally.end() >= planned_end || !self.stopping.is_due(after) {
             return false;
         }

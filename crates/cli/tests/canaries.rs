@@ -337,7 +337,7 @@ fn what_a_folder_says() {
         ("out/run.json", url.as_str(), ESCAPES),
         ("out/run.json", "\"complete\"", json_escapes),
         ("out/run.json", "\"open\"", json_escapes),
-        ("out/run.json", "unblink.run/1", json_escapes),
+        ("out/run.json", "unblink.run/2", json_escapes),
         ("out/intervals.jsonl", url.as_str(), json_escapes),
         ("out/intervals.jsonl", "unblink.intervals/1", json_escapes),
     ] {

@@ -182,7 +182,7 @@ fn a_content_length_that_is_too_short() {
 fn two_answers_to_one_request() {
     let run = always(Act::Answer([ok(), answer("404 Not Found", "no")].concat()));
     run.assert_all("ok");
-    assert_eq!(run.document["statuses"], serde_json::json!({ "200": 40 }));
+    assert_eq!(run.document["codes"], serde_json::json!({ "200": 40 }));
     assert_eq!(run.connections("opened"), 40);
 }
 
@@ -277,7 +277,8 @@ fn everything_at_once() {
         assert_eq!(run.failures(kind), 20, "{kind}: {:#}", run.document["failures"]);
     }
     let operations = run.at("/operations").as_array().expect("a list");
-    let failed: Vec<u64> = operations.iter().map(|o| o["failed"].as_u64().expect("a count")).collect();
+    let failed: Vec<u64> =
+        operations.iter().map(|o| o["arrivals"]["failed"].as_u64().expect("a count")).collect();
     assert_eq!(failed, [0, 20, 20, 20, 0, 20, 20, 20, 0, 0]);
 }
 

@@ -105,7 +105,7 @@ fn an_index_made_anew_from_folders_has_everything() {
     let first: Value =
         serde_json::from_str(place.text("lines").lines().next().expect("a header")).expect("JSON");
     let running =
-        serde_json::json!({"schema": "unblink.run/1", "status": "running", "header": first["header"]});
+        serde_json::json!({"schema": "unblink.run/2", "status": "running", "header": first["header"]});
     place.file("killed/run.json", running.to_string());
     let killed = runs(&place, &["index", "killed", "--store", "third.db"]);
     assert_eq!((&killed[0]["status"], &killed[0]["id"]), (&"running".into(), &before[2]["id"]));

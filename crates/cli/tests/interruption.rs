@@ -197,7 +197,7 @@ fn the_exit_code_of_a_report_is_that_of_what_is_left() {
     let lines = place.text("out/intervals.jsonl");
     let first: Value = serde_json::from_str(lines.lines().next().expect("a header")).expect("JSON");
     let running =
-        serde_json::json!({ "schema": "unblink.run/1", "status": "running", "header": first["header"] });
+        serde_json::json!({ "schema": "unblink.run/2", "status": "running", "header": first["header"] });
     place.file("out/run.json", running.to_string());
     let report = |kept: usize| {
         let text: String = lines.split_inclusive('\n').take(kept).collect();

@@ -25,7 +25,7 @@ fn open_and_even() {
     even.assert_all("ok");
     assert_eq!((even.arrivals("scheduled"), server.seen().len()), (100, 100));
     assert_eq!((even.number("/rate/offered"), even.number("/rate/sent")), (250.0, 250.0));
-    assert_eq!(even.at("/load/process"), "even");
+    assert_eq!(even.at("/loads/0/process/name"), "even");
     let slow = run(&server, &["-R", "600/m", "-n", "5"]);
     slow.assert_all("ok");
     assert_eq!(slow.arrivals("scheduled"), 5);
@@ -39,7 +39,7 @@ fn poisson_depends_on_the_seed_and_on_nothing_else() {
         let load = ["-R", "1000", "-d", "300ms", "--arrivals", "poisson", "--seed", seed, "-t", threads];
         let run = run(&server, &load);
         run.assert_all("ok");
-        assert_eq!(run.at("/load/seed").to_string(), seed);
+        assert_eq!(run.at("/loads/0/process/seed").to_string(), seed);
         run.arrivals("scheduled")
     };
     let first = scheduled("7", "1");
@@ -91,7 +91,7 @@ fn warm_up_is_counted_apart() {
     assert_eq!(run.count("/warmup/scheduled"), 30);
     assert_eq!(run.count("/warmup/ok"), 30);
     assert_eq!(run.count("/send_lag/count"), 50);
-    assert_eq!(run.document["statuses"], serde_json::json!({ "200": 50 }));
+    assert_eq!(run.document["codes"], serde_json::json!({ "200": 50 }));
     assert_eq!(server.seen().len(), 80);
     assert_eq!(run.number("/rate/offered"), 100.0);
     assert_eq!(run.count("/series/load_from_ns"), 300_000_000);
@@ -109,14 +109,14 @@ fn closed_users_wait_for_their_answers_and_think() {
     let scheduled = run.arrivals("scheduled");
     assert!((4..=24).contains(&scheduled), "{scheduled}");
     // All begin within the think time, which is not measured.
-    assert_eq!(run.count("/load/ramp_up_ns"), 100_000_000);
+    assert_eq!(run.count("/loads/0/ramp_up_ns"), 100_000_000);
     assert_eq!(run.count("/series/load_from_ns"), 100_000_000);
     assert_eq!(run.count("/warmup/scheduled"), 4);
     assert!(!run.has_finding("users_not_begun"), "{:#}", run.at("/validity"));
     assert_eq!(run.at("/rate/offered"), &serde_json::Value::Null);
     assert!(run.connections("peak") <= 4);
     assert!(run.quantile("response_time", 0.5).0 >= 50_000_000);
-    assert_eq!((run.at("/load/users"), run.at("/load/think_ns")), (&4.into(), &100_000_000.into()));
+    assert_eq!((run.at("/loads/0/users"), run.at("/loads/0/think_ns")), (&4.into(), &100_000_000.into()));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn arrivals_wait_for_a_fixed_pool() {
     run.assert_all("ok");
     assert_eq!(run.arrivals("scheduled"), 1000);
     assert_eq!((run.connections("peak"), run.connections("opened")), (5, 5));
-    assert_eq!(run.at("/connections/mode"), "fixed");
+    assert_eq!(run.at("/origins/0/connections/mode"), "fixed");
     assert!(run.count("/lag_causes/no_connection") > 800, "{}", run.at("/lag_causes"));
     assert_eq!(run.count("/lag_causes/connecting"), 0, "the pool was open before the start");
     let (response, service) = (run.quantile("response_time", 0.9).0, run.quantile("service_time", 0.5).0);

@@ -97,7 +97,7 @@ fn a_thousand_a_second_on_kept_connections() {
     // What a pause of the machine at the end makes late is sent after the load.
     assert!((900.0..=1000.0).contains(&run.number("/rate/sent")), "{run:?}");
     assert!(run.connections("opened") < 500, "connections are used again: {run:?}");
-    assert_eq!(run.document["statuses"], serde_json::json!({ "200": 2000 }));
+    assert_eq!(run.document["codes"], serde_json::json!({ "200": 2000 }));
     assert_ne!(run.code, Some(2));
 }
 

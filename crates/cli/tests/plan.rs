@@ -34,7 +34,7 @@ fn a_plan_runs_and_flags_override_its_fields() {
     let args = ["run", "plan.toml", lab.url.as_str(), "-R", "100", "-o", "out", "--json", "-q"];
     let said = finish(place.command(&args).env("CART_TOKEN", "s3cret"));
     let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
-    assert_eq!(run["load"]["phases"][0]["from_per_s"], 100.0);
+    assert_eq!(run["plan"]["phases"][0]["from_per_s"], 100.0);
     assert_eq!(run["arrivals"]["ok"], 100, "{run}");
     let names: Vec<&str> =
         run["operations"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap()).collect();
@@ -213,12 +213,12 @@ fn flags_that_say_something_else_take_the_place_of_fields() {
     let said =
         place.call(&["sim", "rate.toml", "--closed", "3", "--think", "1s", "-d", "5s", "-o", "a", "--json"]);
     let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
-    assert_eq!((&run["load"]["model"], &run["load"]["users"]), (&"closed".into(), &3.into()));
+    assert_eq!((&run["loads"][0]["model"], &run["loads"][0]["users"]), (&"closed".into(), &3.into()));
     // --think belongs to the users that only the plan has.
     place.file("users.toml", "[load]\nclosed = 3\nduration = \"5s\"\n[world]\nscenario = \"healthy\"\n");
     let said = place.call(&["sim", "users.toml", "--think", "1s", "-o", "b", "--json"]);
     let run: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
-    assert_eq!(run["load"]["think_ns"], 1_000_000_000u64);
+    assert_eq!(run["loads"][0]["think_ns"], 1_000_000_000u64);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn healthy() -> Hostile {
 }
 
 fn committed_schema() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../artifact/schema/unblink.run-1.schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../artifact/schema/unblink.run-2.schema.json");
     serde_json::from_str(&fs::read_to_string(path).expect("the schema")).expect("JSON")
 }
 
@@ -82,7 +82,7 @@ fn the_fields_that_were_promised() {
     let (server, place) = (healthy(), Place::new());
     let run = place.measure(&[&server.url(), "-R", "200", "-d", "1100ms"]);
     run.assert_all("ok");
-    assert_eq!(run.at("/schema"), "unblink.run/1");
+    assert_eq!(run.at("/schema"), "unblink.run/2");
     // A busy machine may make it any.
     assert!(
         ["valid", "degraded", "invalid"].contains(&run.at("/validity/status").as_str().expect("a status"))

@@ -2,6 +2,7 @@
 
 mod support;
 
+use serde_json::json;
 use std::collections::BTreeMap;
 use support::hostile::{Act, Hostile, Seen, answer, ok};
 use support::{Place, finish};
@@ -24,10 +25,22 @@ fn targets_in_turn() {
     let operations = run.at("/operations").as_array().expect("a list");
     let counts: Vec<_> = operations
         .iter()
-        .map(|o| (o["name"].as_str().expect("a name"), o["response_time"]["count"].as_u64(), &o["failed"]))
+        .map(|o| {
+            let arrivals = ["scheduled", "ok", "failed", "timed_out", "unfinished", "unsent"]
+                .map(|outcome| o["arrivals"][outcome].as_u64().expect("a count"));
+            let times =
+                ["response_time", "service_time"].map(|time| o[time]["count"].as_u64().expect("a count"));
+            (o["name"].as_str().expect("a name"), arrivals, times, o["codes"].clone(), o["failures"].clone())
+        })
         .collect();
-    let expected = [("GET /a", Some(11), 0), ("GET /b", Some(0), 10), ("GET /c", Some(10), 0)];
-    assert!(counts.iter().zip(&expected).all(|(c, e)| (c.0, c.1, c.2.as_u64()) == (e.0, e.1, Some(e.2))));
+    let none = serde_json::Value::Null;
+    let expected = [
+        ("GET /a", [11, 11, 0, 0, 0, 0], [11, 11], json!({"200": 11}), none.clone()),
+        ("GET /b", [10, 0, 10, 0, 0, 0], [0, 0], json!({"404": 10}), json!({"status_4xx": 10})),
+        ("GET /c", [10, 10, 0, 0, 0, 0], [10, 10], json!({"200": 10}), none),
+    ];
+    assert_eq!(counts, expected);
+    assert!(operations.iter().all(|o| o["protocol"] == "http/1.1"), "{operations:#?}");
     let mut seen = BTreeMap::new();
     for request in server.seen() {
         *seen.entry(request.target).or_insert(0) += 1;
@@ -70,17 +83,23 @@ fn a_target_file_with_bodies() {
 #[test]
 fn many_targets_share_the_last_place() {
     let server = healthy();
-    let urls: Vec<String> = (0..40).map(|n| format!("{}{n}", server.url())).collect();
-    let mut args: Vec<&str> = urls.iter().map(String::as_str).collect();
-    args.extend(["-R", "800", "-n", "80", "--no-preflight"]);
-    let run = Place::new().measure(&args);
+    let place = Place::new();
+    let targets: String = (0..300).map(|n| format!("GET {}{n}\n", server.url())).collect();
+    place.file("all.txt", targets);
+    let run = place.measure(&["--targets", "all.txt", "-R", "1200", "-n", "600", "--no-preflight"]);
     run.assert_all("ok");
     let operations = run.at("/operations").as_array().expect("a list");
-    assert_eq!((operations.len(), &operations[31]["name"]), (32, &"(others)".into()));
-    let count = |o: &serde_json::Value| o["response_time"]["count"].as_u64().expect("a count");
-    assert!(operations[..31].iter().all(|o| count(o) == 2), "{operations:#?}");
-    assert_eq!(count(&operations[31]), 18);
-    assert_eq!(run.at("/targets").as_array().map(Vec::len), Some(40));
+    assert_eq!((operations.len(), &operations[255]["name"]), (256, &"(others)".into()));
+    for time in ["response_time", "service_time"] {
+        let count = |o: &serde_json::Value| o[time]["count"].as_u64().expect("a count");
+        assert!(operations[..255].iter().all(|o| count(o) == 2), "{operations:#?}");
+        assert_eq!(count(&operations[255]), 90);
+    }
+    assert_eq!(operations[255]["arrivals"]["scheduled"], 90);
+    assert!(run.document.get("spilled").is_none(), "there is room for all");
+    assert_eq!(run.at("/targets").as_array().map(Vec::len), Some(300));
+    let said = place.call(&["report", "out", "--json"]).run();
+    assert_eq!(said.at("/operations"), run.at("/operations"), "the folder has them all");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_spike_has_its_backlog_and_its_recovery_and_the_folder_agrees() {
         [&["--shape", "spike", "-R", "100..2000", "-d", "60s", "--peak-for", "5s"], &world[..]].concat();
     let run = simulated(&place, &args);
     let spike = shape(&run);
-    assert_eq!((&run["load"]["shape"], &spike["name"]), (&"spike".into(), &"spike".into()));
+    assert_eq!((&run["plan"]["shape"], &spike["name"]), (&"spike".into(), &"spike".into()));
     assert_eq!((seconds(&spike["from_ns"]), seconds(&spike["to_ns"])), (20.0, 25.0));
     assert!((seconds(&spike["recovery"]["after_ns"]) / (5_000.0 / 900.0) - 1.0).abs() < 0.05, "{spike}");
     assert!((spike["unanswered_max"].as_f64().unwrap() / 5_000.0 - 1.0).abs() < 0.01, "{spike}");

@@ -222,7 +222,7 @@ fn a_simulated_cold_start_is_left_out() {
     let server = ["--server", "service=ramp(100ms,10ms,0s,10s)", "-R", "200", "-d", "60s"];
     let run = sim(&place, &[&server[..], &["--warmup", "auto"]].concat());
     assert_eq!(
-        (run.at("/load/warmup_auto") == true, run.at("/transient/status") == "left_out"),
+        (run.at("/plan/warmup_auto") == true, run.at("/transient/status") == "left_out"),
         (true, true)
     );
     let cut = run.count("/transient/to_ns");

@@ -58,7 +58,7 @@ fn a_cold_start_is_left_out_and_the_folder_agrees() {
     });
     let place = Place::new();
     let run = place.measure(&[&server.url(), "-R", "20", "-d", "32s", "--warmup", "auto", "--no-preflight"]);
-    assert_eq!(run.at("/load/warmup_auto"), true);
+    assert_eq!(run.at("/plan/warmup_auto"), true);
     let status = run.at("/transient/status").as_str().expect("a status").to_string();
     let report = place.call(&["report", "out", "--json"]).run();
     assert!(report.document == run.document, "the report says something else: {report:?} {run:?}");
@@ -88,7 +88,7 @@ fn a_run_ends_when_the_percentile_is_known() {
     let run = started.wait().run();
     run.assert_accounts();
     assert_eq!(run.at("/status"), "complete");
-    assert_eq!(run.at("/load/precision/minimum_ns"), 30_000_000_000_u64);
+    assert_eq!(run.at("/plan/precision/minimum_ns"), 30_000_000_000_u64);
     let after = run.at("/precision/after_ns").as_u64().expect("a time");
     // On a machine that stands still for long the interval may be too wide all the way.
     if run.at("/precision/reached") == true {

@@ -160,7 +160,10 @@ fn ipv6() {
     let server = Hostile::on("[::1]:0", |_| Act::Answer(ok()));
     let run = run(&Place::new(), &server.url(), &[]);
     run.assert_all("ok");
-    assert!(run.document["connections"]["by_address"][server.address.to_string()].as_u64() > Some(0));
+    assert!(
+        run.document["origins"][0]["connections"]["by_address"][server.address.to_string()].as_u64()
+            > Some(0)
+    );
     assert_eq!(server.seen()[0].header("host"), Some(server.address.to_string().as_str()));
 }
 
@@ -171,7 +174,7 @@ fn unix_sockets() {
     let server = Hostile::on_unix(&path, |_| Act::Answer(ok()));
     let run = run(&place, "http://service.test/x", &["--unix-socket", "server.sock", "-c", "2"]);
     run.assert_all("ok");
-    assert_eq!(run.document["connections"]["by_address"]["unix:server.sock"], 2);
+    assert_eq!(run.document["origins"][0]["connections"]["by_address"]["unix:server.sock"], 2);
     // Pre-flight, then twenty; the name in the URL need not exist.
     assert_eq!(server.seen().len(), 21);
     assert!(server.seen().iter().all(|r| r.header("host") == Some("service.test") && r.target == "/x"));
@@ -226,9 +229,9 @@ fn connect_to_several_places_for_a_while() {
     assert_eq!((opened[0] + opened[1]) as u64, run.connections("opened") + 1);
     assert!(opened.iter().all(|&n| n >= 3), "{opened:?}");
     assert_eq!(run.connections("closed_by_age"), run.connections("opened") - 4);
-    assert!(run.connections("closed_by_age") >= 6, "{}", run.document["connections"]);
+    assert!(run.connections("closed_by_age") >= 6, "{}", run.document["origins"][0]["connections"]);
     assert_eq!(run.connections("peak"), 4);
-    assert_eq!(run.document["connections"]["age_ns"], 1_000_000_000);
+    assert_eq!(run.document["origins"][0]["connections"]["age_ns"], 1_000_000_000);
 }
 
 #[test]
@@ -237,10 +240,13 @@ fn every_address_of_a_name() {
     let port = server.address.port();
     let run = run(&Place::new(), &format!("http://localhost:{port}/"), &["-c", "4"]);
     run.assert_all("ok");
-    let by_address = run.at("/connections/by_address").as_object().expect("an object");
+    let by_address = run.at("/origins/0/connections/by_address").as_object().expect("an object");
     let opened: u64 = by_address.values().map(|n| n.as_u64().expect("a count")).sum();
     assert_eq!(opened, run.connections("opened"), "{by_address:?}");
-    assert!(run.document["connections"]["by_address"][server.address.to_string()].as_u64() >= Some(4));
+    assert!(
+        run.document["origins"][0]["connections"]["by_address"][server.address.to_string()].as_u64()
+            >= Some(4)
+    );
     // Where the name has ::1 as well, nobody listens there.
     assert_eq!(run.has_finding("address_dead"), by_address.len() > 1, "{:#}", run.at("/validity"));
 }

@@ -387,7 +387,7 @@ fn unknown_flags_and_commands() {
     place.file("x/run.json", "{}");
     place.call(&["report", "x"]).refused(&["x/run.json"]);
     place.file("y/run.json", "{\"schema\": \"unblink.run/9\", \"status\": \"complete\"}");
-    place.call(&["report", "y"]).refused(&["y/run.json", "unblink.run/9", "unblink.run/1"]);
+    place.call(&["report", "y"]).refused(&["y/run.json", "unblink.run/9", "unblink.run/2"]);
     place.call(&["report", "y", "--from", "5s", "--to", "5s"]).refused(&["--from", "--to"]);
     assert!(!Path::new("y/report.html").exists());
 }

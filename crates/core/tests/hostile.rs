@@ -165,8 +165,16 @@ fn check_recorder(seed: u64, bank: &Bank<u32>, outcomes: &Outcomes, timeout: Nan
     assert!(bank.track(Series::Response).max_ns <= timeout.0, "seed {seed}");
     let heat: u64 = bank.heat.nonzero().map(|(_, _, n)| u64::from(n)).sum();
     assert_eq!(heat, outcomes.ended(), "seed {seed}");
-    let apart: u64 = bank.operations.iter().map(|o| o.response.count() + o.censored.count() + o.failed).sum();
-    assert_eq!(apart, outcomes.ended(), "seed {seed}");
+    let mut apart = Outcomes::default();
+    for operation in bank.operations.iter() {
+        let count = |series: Series| operation.sums(series).count;
+        let of = &operation.outcomes;
+        assert_eq!((count(Series::Response), count(Series::Service)), (of.ok, of.ok), "seed {seed}");
+        let censored = of.timed_out + of.unfinished + of.unsent;
+        assert_eq!((count(Series::ResponseCensored), of.ended()), (censored, of.due), "seed {seed}");
+        apart.add(of);
+    }
+    assert_eq!(apart, *outcomes, "seed {seed}: operations add up to all");
     // The service time of an answer is never longer than its response time, so neither is the sum.
     assert!(bank.track(Series::Service).sum_ns <= bank.track(Series::Response).sum_ns, "seed {seed}");
     assert_eq!(bank.track(Series::GeneratorLate).max_ns, 0, "seed {seed}: a virtual client is never late");

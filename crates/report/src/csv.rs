@@ -57,8 +57,12 @@ pub fn percentiles(doc: &RunDocument) -> String {
     for (name, distribution) in fixed {
         quantiles(&mut out, name, distribution);
     }
-    for operation in &doc.operations {
-        quantiles(&mut out, &format!("operation:{}", operation.name), &operation.response_time);
+    for operation in doc.operations.iter().filter(|_| doc.operations.len() > 1) {
+        let name = &operation.plan.name;
+        quantiles(&mut out, &format!("operation:{name}"), &operation.response_time);
+        if let Some(service_time) = &operation.service_time {
+            quantiles(&mut out, &format!("operation_service_time:{name}"), service_time);
+        }
     }
     out
 }

@@ -82,7 +82,7 @@ fn measured(title: &str, doc: &RunDocument, what: &str, d: &Distribution) -> Dem
     };
     DemoColumn {
         title: title.into(),
-        subtitle: format!("{what}; {}", doc.load.summary),
+        subtitle: format!("{what}; {}", doc.plan.summary),
         values: QUANTILES.map(|q| (q, value(q))).to_vec(),
         samples: d.count,
     }

@@ -72,7 +72,7 @@ fn finding(figures: &[Figures]) -> String {
 
 fn about(explain: &Explain) -> String {
     let name = explain.scenario.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    format!("{name}{} · {}", explain.server, explain.truth.load.summary)
+    format!("{name}{} · {}", explain.server, explain.truth.plan.summary)
 }
 
 /// Around the small pictures, the true line, and a picture of each client.

@@ -36,7 +36,7 @@ pub(crate) use outcome::{
 pub(crate) use percentiles::{RowPercentile, counted_by, folded, p50_over_time, p99_over_time};
 pub(crate) use shape::{Line, shape, shape_figures, soak_name};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
-pub(crate) use targets::{first_and_more, first_targets, operations, target};
+pub(crate) use targets::{arrivals_of, first_and_more, first_targets, operations, target};
 pub(crate) use title::Title;
 pub(crate) use titles::{close, heat, spectrum, timed};
 pub(crate) use transient::{left_out_name, transient};
@@ -46,7 +46,8 @@ pub(crate) use waits::{difference, waited, waits};
 
 use crate::format::{self, plural};
 use unblink_artifact::document::{
-    Distribution, LoadModel, MachineLimit, Quantile, RunDocument, RunStatus, WorkerPriority,
+    ConnectionMode, Distribution, LoadModel, MachineLimit, Pacing, Quantile, RunDocument, RunStatus,
+    WorkerPriority,
 };
 
 /// A transfer that took no longer came in one read: it was not measured.
@@ -54,10 +55,10 @@ pub(crate) const ONE_READ_NS_MAX: u64 = 1;
 
 /// How the load was offered, in one line: connections, threads, timeout.
 pub(crate) fn means(doc: &RunDocument) -> String {
-    let pool = &doc.connections;
+    let pool = &doc.origin().connections;
     let limit = format::count(pool.limit);
-    let connections = match (pool.mode.as_str(), pool.limited_by) {
-        ("fixed", _) => plural(pool.limit, "connection", "connections"),
+    let connections = match (pool.mode, pool.limited_by) {
+        (ConnectionMode::Fixed, _) => plural(pool.limit, "connection", "connections"),
         (_, None) => format!("connections as needed (at most {limit})"),
         (_, Some(MachineLimit::FileDescriptors)) => {
             format!("connections as needed (at most {limit}, by ulimit\u{a0}-n)")
@@ -66,17 +67,17 @@ pub(crate) fn means(doc: &RunDocument) -> String {
             format!("connections as needed (at most {limit}, by local ports)")
         }
     };
-    let threads = match doc.load.threads {
+    let threads = match doc.plan.threads {
         1 => "1\u{a0}thread".to_string(),
         n => format!("{n}\u{a0}threads"),
     };
     let pacing = pacing(doc).map(|pacing| format!(" · {pacing}")).unwrap_or_default();
-    format!("{connections} · {threads}{pacing} · timeout\u{a0}{}", format::duration(doc.load.timeout_ns))
+    format!("{connections} · {threads}{pacing} · timeout\u{a0}{}", format::duration(doc.plan.timeout_ns))
 }
 
 /// How arrivals were paced, unless as usual.
 fn pacing(doc: &RunDocument) -> Option<String> {
-    let mode = doc.load.pacing.as_deref().filter(|&mode| mode != "balanced")?;
+    let mode = doc.plan.pacing.filter(|&mode| mode != Pacing::Balanced)?.name();
     let priority = match doc.generator.priority {
         None => "",
         Some(WorkerPriority::RealTime) => " at real-time priority",
@@ -104,9 +105,9 @@ pub(crate) fn extent(doc: &RunDocument) -> Vec<String> {
     }
     if let Some(warmup) = &doc.warmup {
         let (time, arrivals) =
-            (format::duration(doc.load.warmup_ns), plural(warmup.scheduled, "arrival", "arrivals"));
-        lines.push(match doc.load.ramp_up_ns {
-            Some(ramp_up) if ramp_up == doc.load.warmup_ns => {
+            (format::duration(doc.plan.warmup_ns), plural(warmup.scheduled, "arrival", "arrivals"));
+        lines.push(match doc.loads[0].plan.ramp_up_ns() {
+            Some(ramp_up) if ramp_up == doc.plan.warmup_ns => {
                 format!("The first {time}, in which the users began, with {arrivals} left out.")
             }
             _ => format!("Warm-up of {time} with {arrivals} left out."),
@@ -127,8 +128,8 @@ pub(crate) fn part(doc: &RunDocument) -> Option<String> {
 
 /// The line that goes with every closed-loop output.
 pub(crate) fn closed_note(doc: &RunDocument) -> Option<String> {
-    (doc.load.model == LoadModel::Closed).then(|| {
-        let users = match doc.load.users {
+    (doc.model() == LoadModel::Closed).then(|| {
+        let users = match doc.users() {
             Some(1) => "1 user who waits".to_string(),
             Some(n) => format!("{} users who each wait", format::count(u64::from(n))),
             None => "Users who each wait".into(),
@@ -142,7 +143,7 @@ pub(crate) fn closed_note(doc: &RunDocument) -> Option<String> {
 
 /// Whose response time it is.
 pub(crate) fn felt_by(doc: &RunDocument) -> &'static str {
-    match doc.load.model {
+    match doc.model() {
         _ if wrong_client(doc).is_some() => "as it counts",
         LoadModel::Open => "what users feel",
         LoadModel::Closed => "what these users see",
@@ -256,12 +257,12 @@ mod tests {
     #[test]
     fn one_is_not_many() {
         let mut doc = fixture::one_arrival();
-        doc.connections.mode = "fixed".into();
-        doc.connections.limit = 1;
+        doc.origins[0].connections.mode = ConnectionMode::Fixed;
+        doc.origins[0].connections.limit = 1;
         assert!(means(&doc).starts_with("1 connection ·"), "{}", means(&doc));
-        doc.connections.mode = "auto".into();
-        doc.connections.limit = 12_690;
-        doc.connections.limited_by = Some(MachineLimit::LocalPorts);
+        doc.origins[0].connections.mode = ConnectionMode::Auto;
+        doc.origins[0].connections.limit = 12_690;
+        doc.origins[0].connections.limited_by = Some(MachineLimit::LocalPorts);
         let line = format::plain(&means(&doc));
         assert!(
             line.starts_with("connections as needed (at most 12 690, by local ports) · 1 thread"),

@@ -8,15 +8,16 @@ pub mod compare;
 mod failures;
 mod harm;
 mod knee;
+mod operations;
 mod shape;
 mod simulated;
 
 use crate::demo::Demo;
 use build::{End, Run, Sample};
 pub use failures::failures;
-use failures::operations;
 pub use harm::{failing, hanging, overloaded, pausing, rising};
 pub use knee::knee;
+use operations::operations;
 pub use shape::{soak, spike, stress};
 pub use simulated::{explain, simulated};
 use std::collections::BTreeMap;
@@ -47,17 +48,14 @@ pub fn stall_closed() -> RunDocument {
         samples.push(sample);
     }
     let mut doc = Run::new("closed, 10 users, no think time, for 60 s", 60 * S, samples).document();
-    doc.load.model = LoadModel::Closed;
-    doc.load.process = None;
-    doc.load.phases.clear();
-    doc.load.users = Some(10);
-    doc.load.think_ns = Some(0);
+    doc.loads[0].plan.kind = LoadKind::Closed { users: Some(10), think_ns: 0, ramp_up_ns: None };
+    doc.plan.phases.clear();
     doc.rate.offered = None;
-    doc.connections.mode = "fixed".into();
-    doc.connections.limit = 10;
-    doc.connections.opened = 10;
+    doc.origins[0].connections.mode = ConnectionMode::Fixed;
+    doc.origins[0].connections.limit = 10;
+    doc.origins[0].connections.opened = 10;
     doc.series.rows.iter_mut().for_each(|row| row.connections = 10);
-    doc.connections.peak = 10;
+    doc.origins[0].connections.peak = 10;
     doc
 }
 
@@ -77,11 +75,11 @@ pub fn pool() -> RunDocument {
         samples.push(sample);
     }
     let mut doc = Run::new("open, 1,000/s, even, for 60 s", 60 * S, samples).document();
-    doc.connections.mode = "fixed".into();
-    doc.connections.limit = 50;
-    doc.connections.opened = 50;
+    doc.origins[0].connections.mode = ConnectionMode::Fixed;
+    doc.origins[0].connections.limit = 50;
+    doc.origins[0].connections.opened = 50;
     doc.series.rows.iter_mut().for_each(|row| row.connections = 50);
-    doc.connections.peak = 50;
+    doc.origins[0].connections.peak = 50;
     let waited = doc.series.rows.iter().map(|row| row.backlog).sum::<u64>().max(1) * 3;
     doc.lag_causes.no_connection = waited;
     doc.lag_causes.no_connection_ns = waited * 480 * MS;
@@ -216,7 +214,7 @@ pub fn one_row() -> RunDocument {
     let samples = (0..50).map(|k| open_arrival(k, k * 20 * MS, &stalled)).collect();
     let mut doc = Run::new("open, 50/s, even, for 60 s", S, samples).document();
     doc.status = RunStatus::Interrupted;
-    doc.load.duration_ns = 60 * S;
+    doc.plan.duration_ns = 60 * S;
     doc
 }
 
@@ -229,8 +227,8 @@ pub fn all_failed() -> RunDocument {
         connection: 0,
     };
     let mut doc = Run::new("open, 100/s, even, for 3 s", 3 * S, (0..300).map(failed).collect()).document();
-    doc.statuses = BTreeMap::from([("404".into(), 300)]);
-    doc.connections.by_address = BTreeMap::from([("127.0.0.1:8080".into(), 1_002)]);
+    doc.codes = BTreeMap::from([("404".into(), 300)]);
+    doc.origins[0].connections.by_address = BTreeMap::from([("127.0.0.1:8080".into(), 1_002)]);
     for slow in &mut doc.slowest {
         slow.status = Some(404);
     }
@@ -251,9 +249,10 @@ pub fn all_failed() -> RunDocument {
 pub fn one_arrival() -> RunDocument {
     let mut doc =
         Run::new("open, 100/s, even, for 1 request", 10 * MS, vec![open_arrival(0, 0, &stalled)]).document();
-    doc.load.requests_max = Some(1);
-    doc.connections = Connections { peak: 1, attempted: 1, opened: 1, ..doc.connections };
-    doc.connections.by_address = BTreeMap::from([("unix:/run/x.sock".into(), 1)]);
+    doc.plan.requests_max = Some(1);
+    doc.origins[0].connections =
+        Connections { peak: 1, attempted: 1, opened: 1, ..doc.origins[0].connections.clone() };
+    doc.origins[0].connections.by_address = BTreeMap::from([("unix:/run/x.sock".into(), 1)]);
     doc.series.rows.iter_mut().for_each(|row| row.connections = 1);
     doc.lag_causes.connecting = 1;
     doc.lag_causes.connecting_ns = 210_000;
@@ -280,9 +279,10 @@ pub fn two_pauses() -> RunDocument {
     };
     let samples = (0..10_000).map(|k| open_arrival(k, k * MS, &server)).collect();
     let mut doc = Run::new("open, 1,000/s, even, for 20 s", 10 * S, samples).document();
-    doc.load.duration_ns = 20 * S;
+    doc.plan.duration_ns = 20 * S;
     doc.part = Some(Part { from_ns: 0, to_ns: 10 * S });
-    doc.connections.by_address = BTreeMap::from([("127.0.0.1:8080".into(), 1_002), ("[::1]:8080".into(), 0)]);
+    doc.origins[0].connections.by_address =
+        BTreeMap::from([("127.0.0.1:8080".into(), 1_002), ("[::1]:8080".into(), 0)]);
     doc
 }
 

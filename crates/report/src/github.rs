@@ -8,7 +8,7 @@ use unblink_artifact::harmless::{self, is_harmful};
 /// A short summary: validity, verdict, the account and the percentiles.
 pub fn summary(doc: &RunDocument) -> String {
     let mut out = format!("### {}\n\n", escape(&facts::target(doc)));
-    let _ = writeln!(out, "{}\n", escape(&doc.load.summary));
+    let _ = writeln!(out, "{}\n", escape(&doc.plan.summary));
     for line in facts::extent(doc) {
         let _ = writeln!(out, "*{}*\n", escape(&line));
     }

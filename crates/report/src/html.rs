@@ -51,7 +51,7 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
         escape(&started(doc)),
         if facts::target(doc).chars().count() > 90 { " class=\"long\"" } else { "" },
         breakable(&facts::target(doc)),
-        escape(&doc.load.summary),
+        escape(&doc.plan.summary),
         escape(&facts::means(doc)),
     );
     sections::verdict(out, doc, sub);

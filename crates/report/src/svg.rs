@@ -83,7 +83,7 @@ pub(crate) fn pictures(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64
 fn run_spectrum(doc: &RunDocument, scope: &str, truth: Option<&[(f64, u64)]>) -> Picture {
     let measured = spectrum::measured;
     let mut lines = Vec::new();
-    let response = match doc.load.model {
+    let response = match doc.model() {
         _ if facts::wrong_client(doc).is_some() => "response time, as this client counts",
         _ if doc.arrivals.failed > 0 && doc.response_time.censored == 0 => "response time of the ok answers",
         _ if doc.arrivals.failed > 0 => "response time of those that did not fail",

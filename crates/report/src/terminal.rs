@@ -70,7 +70,7 @@ fn head(screen: &mut Screen, doc: &RunDocument) {
     if let Some(part) = facts::part(doc) {
         screen.paragraph(0, Paint::Finding, &part);
     }
-    screen.paragraph(0, Paint::Plain, &doc.load.summary);
+    screen.paragraph(0, Paint::Plain, &doc.plan.summary);
     screen.paragraph(0, Paint::Dim, &facts::means(doc));
     for line in facts::extent(doc) {
         screen.paragraph(0, Paint::Finding, &line);

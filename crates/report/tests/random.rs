@@ -71,16 +71,17 @@ fn scrambled(seed: u64) -> RunDocument {
     };
     doc.series.rows.truncate(20);
     doc.heatmap.columns.truncate(40);
+    let connections = &mut doc.origins[0].connections;
     for n in [
         &mut doc.arrivals.scheduled,
         &mut doc.arrivals.ok,
         &mut doc.arrivals.failed,
         &mut doc.arrivals.timed_out,
         &mut doc.arrivals.timed_out_never_sent,
-        &mut doc.connections.peak,
-        &mut doc.connections.limit,
-        &mut doc.load.timeout_ns,
-        &mut doc.load.warmup_ns,
+        &mut connections.peak,
+        &mut connections.limit,
+        &mut doc.plan.timeout_ns,
+        &mut doc.plan.warmup_ns,
         &mut doc.bytes_received,
         &mut doc.lag_causes.no_connection,
         &mut doc.lag_causes.no_connection_ns,
@@ -91,18 +92,19 @@ fn scrambled(seed: u64) -> RunDocument {
         }
     }
     doc.rate.sent = [0.0, f64::NAN, f64::INFINITY, 1e-9, 1e18][r.below(5)];
-    doc.load.summary = r.name();
+    doc.plan.summary = r.name();
     for target in &mut doc.targets {
         target.url = r.name();
     }
     for operation in &mut doc.operations {
-        operation.name = r.name();
-        operation.failed = r.number();
+        operation.plan.name = r.name();
+        operation.arrivals.failed = r.number();
+        operation.arrivals.scheduled = None;
     }
     for _ in 0..r.below(30) {
         doc.failures.insert(r.name(), r.number());
-        doc.statuses.insert(r.name(), r.number());
-        doc.connections.by_address.insert(r.name(), r.number());
+        doc.codes.insert(r.name(), r.number());
+        doc.origins[0].connections.by_address.insert(r.name(), r.number());
     }
     for finding in &mut doc.validity.findings {
         finding.message = r.name();

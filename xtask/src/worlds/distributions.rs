@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::LoadSpec;
-use unblink_core::record::{Bank, RECORDABLE_MAX, Series, Track};
+use unblink_core::record::{Bank, Outcomes, RECORDABLE_MAX, Series, Track};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 
@@ -20,8 +20,15 @@ use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 #[derive(Default)]
 struct Lists {
     by_series: [Vec<u64>; Series::ALL.len()],
-    /// By operation: completed, censored, failed.
-    by_operation: Vec<(Vec<u64>, Vec<u64>, u64)>,
+    by_operation: Vec<OfOperation>,
+}
+
+/// What one operation has come to.
+#[derive(Clone, Default)]
+struct OfOperation {
+    /// Those of [`Series::BY_OPERATION`].
+    lists: [Vec<u64>; Series::BY_OPERATION.len()],
+    outcomes: Outcomes,
 }
 
 pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Result<(), String> {
@@ -36,11 +43,24 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
             same(total.track(series), list).map_err(|error| format!("{}: {error}", series.name()))?;
         }
     }
-    for (i, (operation, (done, open, failed))) in total.operations.iter().zip(&lists.by_operation).enumerate()
-    {
-        same(&operation.response, done).map_err(|error| format!("operation {i}: {error}"))?;
-        same(&operation.censored, open).map_err(|error| format!("operation {i}, censored: {error}"))?;
-        hold!(operation.failed == *failed, "operation {i}: {} failures of {failed}", operation.failed);
+    for (i, (operation, expected)) in total.operations.iter().zip(&lists.by_operation).enumerate() {
+        for series in Series::BY_OPERATION {
+            same(&total.operations.track(i, series), &expected.lists[series as usize])
+                .map_err(|error| format!("operation {i}, {}: {error}", series.name()))?;
+        }
+        let of = &operation.outcomes;
+        // These depend on the load's end and on whose fault it was, which is asked of all operations together.
+        let Outcomes { sent_in_load, timed_out_pool_full, .. } = *of;
+        let Outcomes { timed_out_never_sent_own, timed_out_hindered, failed_hindered, .. } = *of;
+        let expected = Outcomes {
+            sent_in_load,
+            timed_out_pool_full,
+            timed_out_never_sent_own,
+            timed_out_hindered,
+            failed_hindered,
+            ..expected.outcomes
+        };
+        hold!(*of == expected, "operation {i}: {of:?}, it was {expected:?}");
     }
     for (done, open) in
         [(Series::Response, Series::ResponseCensored), (Series::Service, Series::ServiceCensored)]
@@ -63,37 +83,51 @@ fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, operations: u
     };
     books.connects.iter().for_each(|&time| put(Series::Connect, time));
     for entry in measured {
-        if let Some(sent) = entry.sent {
-            put(Series::SendLag, sent.since(entry.intended));
-        }
-        let Some(end) = entry.end else { continue };
-        let response = end.at.since(entry.intended);
         let mut ignored = Default::default();
         let last = operations.saturating_sub(1);
         let operation =
             lists.by_operation.get_mut(last.min(entry.operation as usize)).unwrap_or(&mut ignored);
+        operation.outcomes.due += 1;
+        if let Some(sent) = entry.sent {
+            operation.outcomes.sent += 1;
+            put(Series::SendLag, sent.since(entry.intended));
+        }
+        let Some(end) = entry.end else { continue };
+        let response = end.at.since(entry.intended);
+        let mut put_apart = |series: Series, value: Nanos| {
+            put(series, value);
+            operation.lists[series as usize].push(value.0.min(RECORDABLE_MAX.0));
+        };
         match (end.outcome, entry.sent) {
             (Outcome::Ok, sent) => {
                 let service = end.at.since(sent.unwrap_or(end.at));
-                put(Series::Response, response);
-                put(Series::Service, service);
+                put_apart(Series::Response, response);
+                put_apart(Series::Service, service);
+                operation.outcomes.ok += 1;
                 // The simulated network delivers an answer in one piece.
                 put(Series::FirstByte, service);
                 put(Series::Transfer, Nanos::ZERO);
-                operation.0.push(response.0);
             }
-            (Outcome::Failed(_), _) => {
+            (Outcome::Failed(kind), _) => {
                 put(Series::Failed, response);
-                operation.2 += 1;
+                operation.outcomes.failed[kind.index()] += 1;
             }
             (outcome, sent) => {
                 let late = outcome == Outcome::TimedOut;
                 let until = if late { entry.intended + timeout } else { end.at };
-                put(Series::ResponseCensored, until.since(entry.intended));
+                put_apart(Series::ResponseCensored, until.since(entry.intended));
                 if let Some(sent) = sent {
-                    put(Series::ServiceCensored, until.since(sent));
+                    put_apart(Series::ServiceCensored, until.since(sent));
                 }
-                operation.1.push(until.since(entry.intended).0);
+                let of = &mut operation.outcomes;
+                match outcome {
+                    Outcome::TimedOut => {
+                        of.timed_out += 1;
+                        of.timed_out_never_sent += u64::from(sent.is_none());
+                    }
+                    Outcome::Unfinished => of.unfinished += 1,
+                    _ => of.unsent += 1,
+                }
             }
         }
     }

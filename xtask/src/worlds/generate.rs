@@ -41,7 +41,7 @@ pub(super) fn case(seed: u64) -> Case {
     };
     let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = pool;
     let users = if let LoadSpec::Closed { users, .. } = load { users } else { u32::MAX };
-    let operations = if dice.one_in(100) { 40 } else { 1 + dice.below(3) };
+    let operations = if dice.one_in(100) { 300 } else { 1 + dice.below(3) };
     let plan = PlanSpec {
         load,
         warmup: Nanos(if dice.one_in(3) && !starts_at_nothing { dice.below(WARMUP_MAX.0) } else { 0 }),

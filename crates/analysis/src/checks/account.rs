@@ -1,7 +1,7 @@
 //! Is every arrival accounted for, and how did the run end?
 
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::End;
+use crate::evidence::{End, PartAccount};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{CUT_OFF_SHARE_DEGRADES, KILLED_QUANTILE_INVALIDATES};
@@ -46,22 +46,27 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
     let ended = measured.ended() + evidence.without_ending;
     // Where a transient was left out, the whole run's account was looked at before.
     let has_open_border = evidence.is_part || evidence.transient_left_out;
-    if has_open_border || (ended == evidence.scheduled && measured.due == evidence.scheduled) {
+    if has_open_border {
         return None;
     }
+    let all = PartAccount { name: "", scheduled: evidence.scheduled, due: measured.due, ended };
+    let mut accounts = std::iter::once(&all).chain(evidence.accounts);
+    let &PartAccount { name, scheduled, due, ended } =
+        accounts.find(|of| of.scheduled != of.due || of.scheduled != of.ended)?;
+    let whose = if name.is_empty() { String::new() } else { format!(" of {name:?}") };
     found(
         FindingCode::Accounting,
         Severity::Invalidates,
         format!(
-            "The account does not close: {} {} scheduled, {} fell due and {} ended.",
-            text::arrivals(evidence.scheduled),
-            text::were(evidence.scheduled),
-            text::count(measured.due),
+            "The account{whose} does not close: {} {} scheduled, {} fell due and {} ended.",
+            text::arrivals(scheduled),
+            text::were(scheduled),
+            text::count(due),
             text::count(ended)
         ),
         "It is not the target's doing. If the folder's record is not whole (a full disk), run.json still holds \
          the run's own account; otherwise this is a defect of unblink: keep the folder and report it.",
-        vec![("scheduled", evidence.scheduled as f64), ("due", measured.due as f64), ("ended", ended as f64)],
+        vec![("scheduled", scheduled as f64), ("due", due as f64), ("ended", ended as f64)],
     )
 }
 

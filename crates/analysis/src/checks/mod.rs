@@ -4,6 +4,7 @@ mod account;
 mod addresses;
 mod arrivals;
 mod generator;
+mod operations;
 mod percentiles;
 mod pool;
 mod saturation;
@@ -43,7 +44,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 30] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 31] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -65,6 +66,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::local_limit,
         addresses::dead,
         pool::limit_reached,
+        operations::spilled,
         scope::part_borders,
         scope::rate_changed,
         scope::closed_loop,

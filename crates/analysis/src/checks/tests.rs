@@ -13,6 +13,7 @@ use unblink_core::time::{Nanos, SECOND_NS};
 mod addresses;
 mod culprits;
 mod generator;
+mod operations;
 mod percentiles;
 mod users;
 
@@ -63,6 +64,7 @@ impl World {
                 transient_left_out: false,
                 not_steady: None,
                 scheduled: N,
+                accounts: &[],
                 without_ending: 0,
                 sent_in_load: N,
                 totals: empty_bank(),

@@ -7,7 +7,8 @@ use crate::finding::{Finding, FindingCode, Severity};
 use crate::interval::{Answer, EndedBy, History, answers};
 use crate::quantile::Survival;
 use crate::validity;
-use unblink_core::record::{Bank, Interval, Series, Track};
+use std::borrow::Cow;
+use unblink_core::record::{Bank, Interval, Operations, Series, Track};
 use unblink_core::time::Nanos;
 
 /// The last intervals of a load that only piles up.
@@ -66,7 +67,7 @@ impl Gather {
     pub fn add(&mut self, interval: &Interval) {
         let bank = &interval.bank;
         let (measured, warm) = (&bank.counters.measured, &bank.counters.warmup);
-        let (response, censored) = judged(bank, self.criterion.operation);
+        let Judged { response, censored, spilled } = Judged::of(bank, self.criterion.operation);
         let row = Row {
             start: interval.start,
             length: interval.length,
@@ -84,16 +85,15 @@ impl Gather {
             due: row.due,
             ok: measured.ok + warm.ok,
             lost: measured.failed_total() + measured.timed_out,
-            known: response.count() + censored.count(),
+            known: response.count() + censored.count() + spilled,
             above: count_above(&mut response.bins()) + count_above(&mut censored.bins()),
             level: row.level(),
         };
         self.marks.push((row.start, row.end(), mark));
         self.rows.push(row);
-        self.history.add(row.start, row.length, row.level(), response, censored);
-        let operations = bank.operations.len();
-        if self.totals.operations.len() < operations {
-            self.totals.operations = Bank::new(operations).operations;
+        self.history.add(row.start, row.length, row.level(), &response, &censored);
+        if self.totals.operations.len() < bank.operations.len() {
+            self.totals.operations = Operations::new(bank.operations.len());
         }
         self.totals.add(bank);
         self.double_intervals += u64::from(interval.double);
@@ -158,13 +158,17 @@ impl Gather {
             End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),
             _ => 0,
         };
-        let (completed, censored) = judged(totals, self.criterion.operation);
-        let whole = Survival::with_open(completed, censored, open);
+        let Judged { response, censored, spilled } = Judged::of(totals, self.criterion.operation);
+        let whole = Survival::with_open(&response, &censored, open + spilled);
         let (from, to) = (self.trial.settle, self.trial.settle + ended.measured);
         let look = EndedBy::Look(self.trial.look_share(ended.measured + SLACK));
         let answer = answers(&self.history, from, to, &whole, &[self.criterion.quantile], look)[0];
         let percentile = whole.quantile(self.criterion.quantile).map(|value| {
             let (low_ns, high_ns) = match answer {
+                // Where some times have found no room, those that did are no sample of all.
+                _ if spilled > 0 => {
+                    return Percentile { value_ns: 0, censored: true, low_ns: None, high_ns: None };
+                }
                 Answer::Between { low_ns, high_ns, .. } => (Some(low_ns), Some(high_ns)),
                 Answer::Above { low_ns } => (Some(low_ns), None),
                 _ => (None, None),
@@ -183,6 +187,7 @@ impl Gather {
             transient_left_out: false,
             not_steady: None,
             scheduled: ended.scheduled,
+            accounts: &[],
             without_ending: open,
             sent_in_load: totals.counters.measured.sent_in_load,
             totals,
@@ -203,7 +208,7 @@ impl Gather {
         let marks = self.window(ended.measured);
         let is_saturated = found.iter().any(|f| f.code == FindingCode::Saturated);
         let generator = self.generator_limit(&found, is_saturated || is_growing(&marks), to);
-        let max_ns = completed.max_ns.max(censored.max_ns);
+        let max_ns = response.max_ns.max(censored.max_ns);
         let grounds = Grounds {
             marks: &marks,
             percentile,
@@ -262,11 +267,26 @@ impl Gather {
     }
 }
 
-/// Response times of what the criterion asks of, completed and censored; a single operation is not kept apart.
-fn judged(bank: &Bank<u64>, operation: Option<usize>) -> (&Track<u64>, &Track<u64>) {
-    match operation.and_then(|number| bank.operations.get(number)) {
-        Some(tracks) => (&tracks.response, &tracks.censored),
-        None => (bank.track(Series::Response), bank.track(Series::ResponseCensored)),
+/// Response times of what the criterion asks of; a single operation is not kept apart.
+struct Judged<'a> {
+    response: Cow<'a, Track<u64>>,
+    censored: Cow<'a, Track<u64>>,
+    /// Those whose length is not known.
+    spilled: u64,
+}
+
+impl Judged<'_> {
+    fn of(bank: &Bank<u64>, operation: Option<usize>) -> Judged<'_> {
+        const BOTH: [Series; 2] = [Series::Response, Series::ResponseCensored];
+        let apart = operation.and_then(|place| Some((place, bank.operations.get(place)?)));
+        let ([response, censored], spilled) = match apart {
+            Some((place, operation)) => (
+                BOTH.map(|series| Cow::Owned(bank.operations.track(place, series))),
+                BOTH.map(|series| operation.sums(series).spilled).iter().sum(),
+            ),
+            None => (BOTH.map(|series| Cow::Borrowed(bank.track(series))), 0),
+        };
+        Judged { response, censored, spilled }
     }
 }
 
@@ -298,7 +318,7 @@ mod tests {
             for (kind, ms) in [(0, 10), (1, 100)] {
                 for _ in 0..50 {
                     bank.track_mut(Series::Response).record(Nanos::from_millis(ms));
-                    bank.operations[kind].response.record(Nanos::from_millis(ms));
+                    bank.operations.record(kind, Series::Response, Nanos::from_millis(ms));
                 }
             }
             gather.add(&interval);

@@ -62,6 +62,18 @@ impl History {
         completed: &Track<u64>,
         censored: &Track<u64>,
     ) {
+        self.add_bins(start, length, level, completed.bins(), censored.bins());
+    }
+
+    /// The same of what is no [`Track`]: (any value of a bin in ns, count), ascending.
+    pub fn add_bins(
+        &mut self,
+        start: Nanos,
+        length: Nanos,
+        level: u64,
+        completed: impl Iterator<Item = (u64, u64)>,
+        censored: impl Iterator<Item = (u64, u64)>,
+    ) {
         let (completed, censored) = (counts(completed, self.shift), counts(censored, self.shift));
         let stretch = Stretch { start, end: start + length, level, completed, censored };
         match self.stretches.last().is_some_and(|last| last.intervals < self.intervals_per_stretch) {
@@ -159,10 +171,8 @@ impl Packed {
     }
 }
 
-fn counts(track: &Track<u64>, shift: u32) -> Counts {
-    let bins = track.histogram.iter_recorded();
-    let all: Counts =
-        bins.map(|bin| (bins::number(bin.value_iterated_to()) >> shift, bin.count_at_value())).collect();
+fn counts(bins: impl Iterator<Item = (u64, u64)>, shift: u32) -> Counts {
+    let all: Counts = bins.map(|(ns, n)| (bins::number(ns) >> shift, n)).collect();
     merged(&all, &[])
 }
 

@@ -104,18 +104,3 @@ impl Population<'_> {
         }
     }
 }
-
-/// Whose arrivals are looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Scope {
-    /// One of the operations that are recorded apart; `None`: all arrivals.
-    pub operation: Option<usize>,
-    /// From the intended time.
-    pub timeout: Nanos,
-}
-
-/// How many of the ages in `censored` are those of arrivals that timed out: the others were cut off by the run's end.
-pub fn timed_out(censored: &Track<u64>, timeout: Nanos) -> u64 {
-    let lowest_ns = censored.histogram.lowest_equivalent(timeout.0.max(1));
-    censored.bins().filter(|&(ns, _)| ns >= lowest_ns).map(|(_, n)| n).sum()
-}

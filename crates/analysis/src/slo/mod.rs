@@ -20,7 +20,7 @@ mod relief;
 mod text;
 mod window;
 
-pub use evidence::{Counts, Population, Relief, Run, Scope, timed_out};
+pub use evidence::{Counts, Population, Relief, Run};
 pub use judgement::{Judgement, Reason, Verdict};
 pub use parse::SloError;
 pub use ratio::RatioHistory;

@@ -1,6 +1,5 @@
 //! Objectives over short stretches of time: windows of a run, and rules that stop one.
 
-use super::evidence::{Scope, timed_out};
 use super::{AbortRule, Figure, Objective, Windows};
 use crate::moves::is_full;
 use crate::quantile::nearest_rank;
@@ -59,18 +58,28 @@ enum Held {
 
 impl Part {
     /// An interval against `objective`, which is of what is good: all of it, or the arrivals of one operation.
-    pub fn of_interval(objective: &Objective, interval: &Interval, scope: Scope) -> Part {
+    pub fn of_interval(objective: &Objective, interval: &Interval, operation: Option<usize>) -> Part {
         let bank = &interval.bank;
-        let own = Part::own(objective, interval, scope.operation.is_none());
-        if let Some(tracks) = scope.operation.and_then(|i| bank.operations.get(i)) {
-            let timed_out = timed_out(&tracks.censored, scope.timeout);
-            let (ok, failed) = (tracks.response.count(), tracks.failed);
+        let own = Part::own(objective, interval, operation.is_none());
+        let operations = &bank.operations;
+        if let Some((place, apart)) = operation.and_then(|place| Some((place, operations.get(place)?))) {
+            let [completed, censored] = [Series::Response, Series::ResponseCensored];
+            // How long these took is not known any more.
+            let spilled = apart.sums(completed).spilled + apart.sums(censored).spilled;
+            let times = Part::of_times(
+                objective,
+                &operations.track(place, completed),
+                &operations.track(place, censored),
+            );
+            let of = &apart.outcomes;
             return Part {
-                ok,
-                failed,
-                errors: failed + timed_out,
-                ended: ok + failed + tracks.censored.count(),
-                ..Part::of_times(objective, &tracks.response, &tracks.censored).with(own)
+                ok: of.ok,
+                failed: of.failed_total(),
+                errors: of.failed_total() + of.timed_out,
+                ended: of.ended(),
+                unknown: times.unknown + spilled,
+                samples: times.samples + spilled,
+                ..times.with(own)
             };
         }
         let measured = &bank.counters.measured;

@@ -1,23 +1,25 @@
-//! `unblink.compare/1`: a baseline and a candidate side by side.
+//! `unblink.compare/2`: a baseline and a candidate side by side.
 
-use crate::document::{Load, RunStatus, Target, TargetsBeyond, Tool, ValidityStatus};
+use crate::document::{LoadPlan, RunPlan, RunStatus, Target, TargetsBeyond, Tool, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the document that this crate writes.
-pub const COMPARE_SCHEMA: &str = "unblink.compare/1";
+pub const COMPARE_SCHEMA: &str = "unblink.compare/2";
 
 /// Is the candidate slower than the baseline?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareDocument {
-    /// Always `unblink.compare/1`.
+    /// Always `unblink.compare/2`.
     pub schema: String,
     /// Which tool compared.
     pub tool: Tool,
     /// The command line, secrets masked.
     pub command: Vec<String>,
-    /// The load of every run.
-    pub load: Load,
+    /// What every run was to do.
+    pub plan: RunPlan,
+    /// What every run was offered; seeds are those of the first.
+    pub loads: Vec<LoadPlan>,
     /// Both sides are the same target: the noise floor was measured.
     pub a_a: bool,
     /// Nothing was sent: the runs are simulated.

@@ -1,33 +1,57 @@
 //! What the loads of two runs differ in, in words.
 
-use crate::document::{Load, LoadPhase, RunDocument};
+use crate::document::{ConnectionMode, LoadKind, LoadPhase, LoadPlan, Pacing, Process, RunDocument, RunPlan};
+use crate::header::RunHeader;
+
+/// What a run was to do.
+#[derive(Clone, Copy)]
+pub struct Offered<'a> {
+    plan: &'a RunPlan,
+    loads: &'a [LoadPlan],
+}
+
+impl<'a> Offered<'a> {
+    /// By its header.
+    pub fn of(header: &'a RunHeader) -> Offered<'a> {
+        Offered { plan: &header.plan, loads: &header.loads }
+    }
+}
 
 /// What two runs differ in beside their targets.
 pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
-    let connections = |run: &RunDocument| match run.connections.mode.as_str() {
-        "fixed" => Told::exact(format!("{} connections", run.connections.limit)),
-        _ => Told::exact("connections as needed".to_string()),
+    let connections = |run: &RunDocument| match run.origin().connections.mode {
+        ConnectionMode::Fixed => Told::exact(format!("{} connections", run.origin().connections.limit)),
+        ConnectionMode::Auto => Told::exact("connections as needed".to_string()),
     };
     let real = |run: &RunDocument| Told::exact(real(run));
     let pairs = [("is", real(a), real(b)), ("has", connections(a), connections(b))];
-    load_difference(&a.load, &b.load).or_else(|| in_words(pairs))
+    let [loads_a, loads_b] = [a, b].map(RunDocument::load_plans);
+    let offered = [Offered { plan: &a.plan, loads: &loads_a }, Offered { plan: &b.plan, loads: &loads_b }];
+    load_difference(offered[0], offered[1]).or_else(|| in_words(pairs))
 }
 
 /// What two loads differ in, seeds and threads aside.
-pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
-    let model = |load: &Load| Told::exact(format!("{:?}", load.model).to_lowercase());
+pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
+    let model = |load: Offered<'_>| {
+        let models = load.loads.iter().map(|load| format!("{:?}", load.model()).to_lowercase());
+        Told::exact(models.collect::<Vec<_>>().join(" and "))
+    };
     let time = |ns: u64| Told { exact: format!("{ns} ns"), short: format!("{} s", short(ns as f64 / 1e9)) };
     let at_most = |n: Option<u64>| Told::exact(n.map_or("none".to_string(), |n| n.to_string()));
-    let precision =
-        |load: &Load| Told::exact(load.precision.as_ref().map_or("none".into(), |goal| format!("{goal:?}")));
-    let warmup =
-        |load: &Load| if load.warmup_auto { Told::exact("auto".into()) } else { time(load.warmup_ns) };
-    let pacing = |load: &Load| {
-        Told::exact(load.pacing.clone().unwrap_or_else(|| "as it was before there was a choice".into()))
+    let precision = |plan: &RunPlan| {
+        Told::exact(plan.precision.as_ref().map_or("none".into(), |goal| format!("{goal:?}")))
     };
+    let warmup =
+        |plan: &RunPlan| if plan.warmup_auto { Told::exact("auto".into()) } else { time(plan.warmup_ns) };
+    let pacing = |plan: &RunPlan| {
+        Told::exact(plan.pacing.map_or("as it was before there was a choice", Pacing::name).into())
+    };
+    let (models, offers) = ([x, y].map(model), [x, y].map(offered));
+    let (x, y) = (x.plan, y.plan);
+    let ([model_x, model_y], [offer_x, offer_y]) = (models, offers);
     let pairs = [
-        ("has a load that is", model(x), model(y)),
-        ("was offered", offered(x), offered(y)),
+        ("has a load that is", model_x, model_y),
+        ("was offered", offer_x, offer_y),
         ("was measured for", time(x.duration_ns), time(y.duration_ns)),
         ("has a warm-up of", warmup(x), warmup(y)),
         ("was paced", pacing(x), pacing(y)),
@@ -38,27 +62,39 @@ pub fn load_difference(x: &Load, y: &Load) -> Option<String> {
     in_words(pairs)
 }
 
-fn offered(load: &Load) -> Told {
-    if let Some(users) = load.users {
-        let thinking = load.think_ns.unwrap_or(0);
-        return Told {
-            exact: format!("{users} users thinking {thinking} ns"),
-            short: format!("{users} users thinking {} s", short(thinking as f64 / 1e9)),
-        };
+fn offered(load: Offered<'_>) -> Told {
+    let all: Vec<Told> = load.loads.iter().map(of_one).collect();
+    let joined = |text: fn(&Told) -> &str| all.iter().map(text).collect::<Vec<_>>().join(" and ");
+    Told { exact: joined(|told| &told.exact), short: joined(|told| &told.short) }
+}
+
+fn of_one(load: &LoadPlan) -> Told {
+    match &load.kind {
+        LoadKind::Closed { users, think_ns, .. } => {
+            let users = users.map_or("some".to_string(), |users| users.to_string());
+            Told {
+                exact: format!("{users} users thinking {think_ns} ns"),
+                short: format!("{users} users thinking {} s", short(*think_ns as f64 / 1e9)),
+            }
+        }
+        LoadKind::Open { process, phases } => open(*process, phases),
     }
-    let phases = |number: fn(f64) -> f64| {
+}
+
+fn open(process: Process, phases: &[LoadPhase]) -> Told {
+    let rates = |number: fn(f64) -> f64| {
         let phase = |p: &LoadPhase| match p.from_per_s == p.to_per_s {
             true => format!("{}/s", number(p.from_per_s)),
             false => format!("{}..{}/s", number(p.from_per_s), number(p.to_per_s)),
         };
-        let phases = load.phases.iter().map(phase).collect::<Vec<_>>().join(", ");
-        format!("{phases} {}", load.process.as_deref().unwrap_or(""))
+        let phases = phases.iter().map(phase).collect::<Vec<_>>().join(", ");
+        format!("{phases} {}", process.name())
     };
     // Phases of other lengths are another load, too.
     let lengths: Vec<String> =
-        load.phases.iter().map(|phase| format!("{} s", phase.duration_ns as f64 / 1e9)).collect();
+        phases.iter().map(|phase| format!("{} s", phase.duration_ns as f64 / 1e9)).collect();
     let lengths = lengths.join(", ");
-    Told { exact: format!("{} for {lengths}", phases(|rate| rate)), short: phases(short) }
+    Told { exact: format!("{} for {lengths}", rates(|rate| rate)), short: rates(short) }
 }
 
 /// What is compared, and how it is said.

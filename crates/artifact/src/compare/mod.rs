@@ -10,12 +10,12 @@ pub use document::{
 };
 pub use knees::{COMPARE_KNEES_SCHEMA, ComparedKnee, KneesDocument, KneesError, compare_knees, knee_folders};
 pub(crate) use knees::{of_search, read_searches};
-pub use load::load_difference;
+pub use load::{Offered, load_difference};
 
 use self::load::difference;
 use crate::document::{Finding, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
-use crate::tally::operation_called;
+use crate::header::RunHeader;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
 use unblink_analysis::quantile::nearest_rank;
@@ -55,6 +55,14 @@ pub enum CompareError {
         name: String,
         /// What there is.
         names: Vec<String>,
+    },
+    /// Some of a request's times are not known.
+    #[error("{folder} had no room for all times of the request {name:?}: compare all requests, or send fewer different ones", folder = folder.display())]
+    Spilled {
+        /// The run.
+        folder: PathBuf,
+        /// What was asked for.
+        name: String,
     },
     /// One run counts twice.
     #[error(
@@ -192,7 +200,8 @@ pub fn compare(spec: &CompareSpec) -> Result<CompareDocument, CompareError> {
         schema: COMPARE_SCHEMA.to_string(),
         tool: spec.tool.clone(),
         command: spec.command.clone(),
-        load: all[0].document.load.clone(),
+        plan: all[0].document.plan.clone(),
+        loads: all[0].document.load_plans(),
         a_a: spec.a_a,
         simulated: all[0].document.simulated.is_some(),
         outcome,
@@ -237,21 +246,23 @@ fn read(folder: &Path, number: u64, request: Option<&str>) -> Result<ReadRun, Co
     let (tally, ending) = replay(folder, None, None)?;
     let document = tally.document(&ending);
     let operation = match request {
-        Some(name) => place_of(folder, &document, name)?,
+        Some(name) => place_of(folder, tally.header(), name)?,
         None => None,
     };
+    if let Some(spilled) =
+        operation.and_then(|place| document.operations.get(place)).filter(|of| of.spilled > 0)
+    {
+        let (folder, name) = (folder.to_path_buf(), spilled.plan.name.clone());
+        return Err(CompareError::Spilled { folder, name });
+    }
     let run = left_out(&document).is_none().then(|| tally.compared(&document, number, operation));
     Ok(ReadRun { folder: folder.to_path_buf(), document, run })
 }
 
-/// The place of the request called `name` among those kept apart; `None`: it is the only one.
-fn place_of(folder: &Path, document: &RunDocument, name: &str) -> Result<Option<usize>, CompareError> {
-    let apart: Vec<String> = document.operations.iter().map(|operation| operation.name.clone()).collect();
-    operation_called(&apart, &document.targets, name).ok_or_else(|| {
-        let names = match apart.is_empty() {
-            true => document.targets.iter().map(|target| target.name.clone()).collect(),
-            false => apart,
-        };
+/// The place of the request called `name` among those recorded apart; `None`: it is the only one.
+fn place_of(folder: &Path, header: &RunHeader, name: &str) -> Result<Option<usize>, CompareError> {
+    header.operation_called(name).ok_or_else(|| {
+        let names = header.operations.iter().map(|operation| operation.name.clone()).collect();
         CompareError::NoRequest { folder: folder.to_path_buf(), name: name.into(), names }
     })
 }

@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 /// What a bounded sample of arrivals says about their process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalProcess {
-    /// What was asked for: `even` or `poisson`.
-    pub process: String,
     /// Arrivals that were looked at: blocks of successive ones, spread over the run.
     pub arrivals: u64,
     /// When they should have started.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// Connections over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
-    /// `auto` or `fixed`.
-    pub mode: String,
+    /// Who decides how many there are.
+    pub mode: ConnectionMode,
     /// Limit (auto) or number asked for (fixed).
     pub limit: u64,
     /// What this machine lacks for a higher limit of `auto`; `null` when it lacks nothing.
@@ -69,4 +69,15 @@ pub enum MachineLimit {
     FileDescriptors,
     /// `net.ipv4.ip_local_port_range`.
     LocalPorts,
+}
+
+/// Who decides how many connections there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionMode {
+    /// The load: one more whenever an arrival is due and none is usable, up to the limit.
+    #[default]
+    Auto,
+    /// The user.
+    Fixed,
 }

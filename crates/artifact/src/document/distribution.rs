@@ -21,7 +21,8 @@ pub struct Distribution {
     /// Something is censored, so that the true maximum may be larger than `max`.
     #[serde(default)]
     pub max_censored: bool,
-    /// Nearest-rank quantiles, by Kaplan–Meier where anything is censored. Empty when nothing is there.
+    /// Nearest-rank quantiles, by Kaplan–Meier where anything is censored. Empty when nothing is there, and of an
+    /// operation that has `spilled`.
     pub quantiles: Vec<Quantile>,
 }
 

@@ -1,33 +1,19 @@
-//! What a run offered.
+//! What a run was to do, and each of its loads.
 
-use super::{LoadShape, PrecisionGoal};
+use super::{ArrivalProcess, Arrivals, LoadShape, PrecisionGoal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was offered.
+/// What a run was to do, all its loads together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Load {
-    /// `open` or `closed`.
-    pub model: LoadModel,
-    /// One plain line, such as `open, 1,000/s, even, for 60 s`.
+pub struct RunPlan {
+    /// One plain line, such as `open, 1,000/s, even arrivals, for 60 s`.
     pub summary: String,
-    /// Arrival process of an open load: `even` or `poisson`.
-    pub process: Option<String>,
-    /// Seed of a Poisson process.
-    pub seed: Option<u64>,
-    /// The name of its shape, if it was given one.
+    /// The name of the load's shape, if it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,
-    /// Shape of an open load, warm-up left out.
+    /// Arrivals per second that all open loads ask for together, warm-up left out; empty for closed users.
     pub phases: Vec<LoadPhase>,
-    /// Users of a closed load.
-    pub users: Option<u32>,
-    /// Think time of a closed load.
-    pub think_ns: Option<u64>,
-    /// Over how long the users of a closed load began; a part of `warmup_ns`. Absent where a simulated tool had users
-    /// of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ramp_up_ns: Option<u64>,
     /// What lies before the measured part: warm-up, and the ramp-up of a closed load.
     pub warmup_ns: u64,
     /// The transient was to be found and left out (`--warmup auto`).
@@ -44,14 +30,110 @@ pub struct Load {
     pub drain_ns: u64,
     /// Worker threads.
     pub threads: u32,
-    /// What punctuality may cost: `precise`, `balanced` or `frugal`. Absent for a simulated load.
+    /// What punctuality may cost. Absent for a simulated load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<String>,
+    pub pacing: Option<Pacing>,
     /// Measured arrivals at the most (`-n`).
     pub requests_max: Option<u64>,
 }
 
+/// One load as it was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPlan {
+    /// How the plan calls it; absent where a run has one load only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who decides when a request starts, and how.
+    #[serde(flatten)]
+    pub kind: LoadKind,
+}
+
+/// One load and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// As it was planned.
+    #[serde(flatten)]
+    pub plan: LoadPlan,
+    /// Where every arrival of its measured part ended.
+    pub arrivals: Arrivals,
+    /// The same for its warm-up, which enters no other figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Arrivals>,
+    /// Do its arrivals lie as they should? Absent for a closed load, and when too few were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival_process: Option<ArrivalProcess>,
+}
+
 /// Who decides when a request starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "model", rename_all = "snake_case")]
+pub enum LoadKind {
+    /// A schedule that the target can't move.
+    Open {
+        /// How arrivals lie around the shape.
+        process: Process,
+        /// Its shape, warm-up left out.
+        phases: Vec<LoadPhase>,
+    },
+    /// Users who each wait for their answer.
+    Closed {
+        /// How many; `null` where a simulated tool has as many as it needs.
+        users: Option<u32>,
+        /// From an answer to the next request.
+        think_ns: u64,
+        /// Over how long they began; a part of the run's `warmup_ns`. Absent where a simulated tool had users of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ramp_up_ns: Option<u64>,
+    },
+}
+
+/// How arrivals lie around a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Process {
+    /// Evenly spaced.
+    Even,
+    /// Independent of each other.
+    Poisson {
+        /// The same seed gives the same arrivals.
+        seed: u64,
+    },
+}
+
+impl Process {
+    /// As in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Process::Even => "even",
+            Process::Poisson { .. } => "poisson",
+        }
+    }
+}
+
+/// What punctuality may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// A processor for each worker.
+    Precise,
+    /// As much as punctuality needs.
+    Balanced,
+    /// As little as possible.
+    Frugal,
+}
+
+impl Pacing {
+    /// As in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Precise => "precise",
+            Pacing::Balanced => "balanced",
+            Pacing::Frugal => "frugal",
+        }
+    }
+}
+
+/// Who decides when a request starts, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadModel {
@@ -70,4 +152,38 @@ pub struct LoadPhase {
     pub to_per_s: f64,
     /// Its length.
     pub duration_ns: u64,
+}
+
+impl LoadPlan {
+    /// In a word.
+    pub fn model(&self) -> LoadModel {
+        match self.kind {
+            LoadKind::Open { .. } => LoadModel::Open,
+            LoadKind::Closed { .. } => LoadModel::Closed,
+        }
+    }
+
+    /// How arrivals of an open load lie.
+    pub fn process(&self) -> Option<Process> {
+        match self.kind {
+            LoadKind::Open { process, .. } => Some(process),
+            LoadKind::Closed { .. } => None,
+        }
+    }
+
+    /// Users of a closed load.
+    pub fn users(&self) -> Option<u32> {
+        match self.kind {
+            LoadKind::Open { .. } => None,
+            LoadKind::Closed { users, .. } => users,
+        }
+    }
+
+    /// Over how long the users of a closed load began.
+    pub fn ramp_up_ns(&self) -> Option<u64> {
+        match self.kind {
+            LoadKind::Open { .. } => None,
+            LoadKind::Closed { ramp_up_ns, .. } => ramp_up_ns,
+        }
+    }
 }

@@ -5,13 +5,13 @@
 //! V2 histogram, deflated, in base64. Its unit is the nanosecond. Exact times, sums and maxima stand in
 //! `intervals.jsonl`.
 
-use super::{FolderError, line};
+use super::{FolderError, tracks};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use std::fmt::Write as _;
-use unblink_core::record::{Interval, RECORDABLE_MAX, SIGNIFICANT_DIGITS, Series};
+use unblink_core::record::{Interval, RECORDABLE_MAX, SIGNIFICANT_DIGITS};
 
 const MAX_DIVISOR: f64 = 1e6;
 
@@ -46,10 +46,7 @@ impl Encoder {
     /// that a second in which nothing was answered has its line.
     pub(super) fn append(&mut self, interval: &Interval, out: &mut String) -> Result<(), String> {
         let (start, length) = (interval.start.as_secs_f64(), interval.length.as_secs_f64());
-        for (tag, track) in line::tracks(&interval.bank) {
-            if track.count() == 0 && tag != Series::Response.name() {
-                continue;
-            }
+        tracks::for_each(&interval.bank, |tag, track| {
             self.payload.clear();
             self.serializer.serialize(&track.histogram, &mut self.payload).map_err(|e| e.to_string())?;
             let max = track.max_ns as f64 / MAX_DIVISOR;
@@ -57,8 +54,8 @@ impl Encoder {
             let _ = write!(out, "Tag={tag},{start:.3},{length:.3},{max:.3},");
             STANDARD.encode_string(&self.payload, out);
             out.push('\n');
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

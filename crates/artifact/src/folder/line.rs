@@ -3,14 +3,16 @@
 use super::LINES_SCHEMA;
 use super::heat::HeatLine;
 use super::moments::MomentsLine;
+use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
+use super::outcomes::{Kinds, OutcomesLine};
+use super::tracks::{TrackLines, announced};
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unblink_core::failure::FailureKind;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    ArrivalSample, Bank, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcomes, STATUS_COUNT,
-    STATUS_FIRST, SampledArrival, Series, SlowArrival, Slowest, Track,
+    ArrivalSample, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SampledArrival,
+    SlowArrival, Slowest,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -37,20 +39,23 @@ pub(super) struct IntervalLine {
     /// Length of `intervals.hlog` up to the end of this interval.
     pub(super) hlog_bytes: u64,
     /// By tag; those that hold something.
-    pub(super) tracks: BTreeMap<String, TrackLine>,
+    pub(super) tracks: TrackLines,
     measured: OutcomesLine,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warmup: Option<OutcomesLine>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    statuses: BTreeMap<usize, u64>,
+    statuses: Statuses,
     connections: ConnectionsLine,
     lag: LagLine,
     bytes_received: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     users_begun: u64,
     own: OwnLine,
-    /// Failed arrivals by operation; empty when there is only one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Operations of which something was recorded, by place; none when there is only one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    operations: BTreeMap<usize, OperationLine>,
+    /// Failed arrivals by operation, in folders of earlier versions: these had no `operations`.
+    #[serde(default, skip_serializing)]
     operations_failed: Vec<u64>,
     gauges: GaugesLine,
     heat: HeatLine,
@@ -65,35 +70,6 @@ pub(super) struct IntervalLine {
     /// Of every how many blocks of them one is kept; 0 where nothing was left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     arrivals_spacing: u64,
-}
-
-/// What a histogram does not hold exactly.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct TrackLine {
-    pub(super) count: u64,
-    pub(super) sum_ns: u128,
-    pub(super) max_ns: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct OutcomesLine {
-    due: u64,
-    sent: u64,
-    sent_in_load: u64,
-    ok: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    failed: BTreeMap<String, u64>,
-    timed_out: u64,
-    timed_out_never_sent: u64,
-    timed_out_pool_full: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    timed_out_never_sent_own: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    timed_out_hindered: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    failed_hindered: u64,
-    unfinished: u64,
-    unsent: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,27 +129,6 @@ struct SlowLine {
     outcome: String,
 }
 
-/// Tags of every histogram that an interval may have, with the track each belongs to.
-pub(super) fn tracks(bank: &Bank<u64>) -> impl Iterator<Item = (String, &Track<u64>)> {
-    let series = Series::ALL.into_iter().map(|s| (s.name().to_string(), bank.track(s)));
-    let operations = bank.operations.iter().enumerate().flat_map(|(i, tracks)| {
-        [(format!("op_{i}"), &tracks.response), (format!("op_{i}_censored"), &tracks.censored)]
-    });
-    series.chain(operations)
-}
-
-/// The track that belongs to `tag`; `None` for a tag that this version does not know.
-pub(super) fn track_mut<'a>(bank: &'a mut Bank<u64>, tag: &str) -> Option<&'a mut Track<u64>> {
-    if let Some(series) = Series::ALL.into_iter().find(|s| s.name() == tag) {
-        return Some(bank.track_mut(series));
-    }
-    let operation = tag.strip_prefix("op_")?;
-    match operation.strip_suffix("_censored") {
-        Some(number) => bank.operations.get_mut(number.parse::<usize>().ok()?).map(|t| &mut t.censored),
-        None => bank.operations.get_mut(operation.parse::<usize>().ok()?).map(|t| &mut t.response),
-    }
-}
-
 impl IntervalLine {
     /// The line of `interval`, whose histograms end at `hlog_bytes`.
     pub(super) fn of(interval: &Interval, header: &RunHeader, hlog_bytes: u64) -> IntervalLine {
@@ -186,14 +141,11 @@ impl IntervalLine {
             length_ns: interval.length.0,
             double: interval.double,
             hlog_bytes,
-            tracks: tracks(bank)
-                .filter(|(_, track)| track.count() > 0)
-                .map(|(tag, t)| (tag, TrackLine { count: t.count(), sum_ns: t.sum_ns, max_ns: t.max_ns }))
-                .collect(),
+            tracks: announced(bank),
             measured: OutcomesLine::of(&counters.measured, header),
             warmup: (counters.warmup != Outcomes::default())
                 .then(|| OutcomesLine::of(&counters.warmup, header)),
-            statuses: (STATUS_FIRST..).zip(counters.statuses).filter(|(_, n)| *n > 0).collect(),
+            statuses: statuses(&counters.statuses),
             connections: ConnectionsLine {
                 attempted: connections.attempted,
                 opened: connections.opened,
@@ -224,7 +176,8 @@ impl IntervalLine {
                 run_slices: own.run_slices,
                 handover_max_ns: own.handover_max.0,
             },
-            operations_failed: bank.operations.iter().map(|t| t.failed).collect(),
+            operations: OperationLine::all(bank, header),
+            operations_failed: Vec::new(),
             gauges: GaugesLine {
                 in_flight: gauges.in_flight,
                 backlog: gauges.backlog,
@@ -239,6 +192,14 @@ impl IntervalLine {
         }
     }
 
+    /// After the histograms: what earlier versions left out of their lines follows from these.
+    pub(super) fn fill_in(&self, interval: &mut Interval, header: &RunHeader) {
+        if !header.operations_are_whole {
+            let timeout = Nanos(header.plan.timeout_ns);
+            fill_earlier(&mut interval.bank.operations, &self.operations_failed, timeout);
+        }
+    }
+
     /// Writes what the line says into `interval`, whose bank is empty. The histograms come from elsewhere.
     pub(super) fn fill(&self, interval: &mut Interval, header: &RunHeader) -> Result<(), String> {
         interval.start = Nanos(self.start_ns);
@@ -250,10 +211,7 @@ impl IntervalLine {
         if let Some(warmup) = &self.warmup {
             counters.warmup = warmup.outcomes(&kinds)?;
         }
-        for (&status, &n) in &self.statuses {
-            let place = status.checked_sub(STATUS_FIRST).filter(|&i| i < STATUS_COUNT);
-            counters.statuses[place.ok_or_else(|| format!("{status} is not a status"))?] = n;
-        }
+        fill_statuses(&self.statuses, &mut counters.statuses)?;
         counters.connections = ConnectionCounts {
             attempted: self.connections.attempted,
             opened: self.connections.opened,
@@ -284,8 +242,9 @@ impl IntervalLine {
             run_slices: self.own.run_slices,
             handover_max: Nanos(self.own.handover_max_ns),
         };
-        for (tracks, &failed) in interval.bank.operations.iter_mut().zip(&self.operations_failed) {
-            tracks.failed = failed;
+        for (&place, line) in &self.operations {
+            let operation = interval.bank.operations.get_mut(place);
+            line.fill(operation.ok_or_else(|| format!("there is no operation {place}"))?, &kinds)?;
         }
         interval.gauges = Gauges {
             in_flight: self.gauges.in_flight,
@@ -322,52 +281,6 @@ fn is_zero(n: &u64) -> bool {
 fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, Option<u64>) {
     let SampledArrival { block, index, intended, sent } = *arrival;
     (block, index, intended.0, sent.map(|sent| sent.since(intended).0))
-}
-
-impl OutcomesLine {
-    fn of(o: &Outcomes, header: &RunHeader) -> OutcomesLine {
-        let mut failed = BTreeMap::new();
-        for (index, &n) in o.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
-            *failed.entry(header.failure_code(index)).or_insert(0) += n;
-        }
-        OutcomesLine {
-            due: o.due,
-            sent: o.sent,
-            sent_in_load: o.sent_in_load,
-            ok: o.ok,
-            failed,
-            timed_out: o.timed_out,
-            timed_out_never_sent: o.timed_out_never_sent,
-            timed_out_pool_full: o.timed_out_pool_full,
-            timed_out_never_sent_own: o.timed_out_never_sent_own,
-            timed_out_hindered: o.timed_out_hindered,
-            failed_hindered: o.failed_hindered,
-            unfinished: o.unfinished,
-            unsent: o.unsent,
-        }
-    }
-
-    fn outcomes(&self, kinds: &Kinds) -> Result<Outcomes, String> {
-        let mut failed = [0; FailureKind::COUNT];
-        for (code, &n) in &self.failed {
-            failed[kinds.index(code)?] = n;
-        }
-        Ok(Outcomes {
-            due: self.due,
-            sent: self.sent,
-            sent_in_load: self.sent_in_load,
-            ok: self.ok,
-            failed,
-            timed_out: self.timed_out,
-            timed_out_never_sent: self.timed_out_never_sent,
-            timed_out_pool_full: self.timed_out_pool_full,
-            timed_out_never_sent_own: self.timed_out_never_sent_own,
-            timed_out_hindered: self.timed_out_hindered,
-            failed_hindered: self.failed_hindered,
-            unfinished: self.unfinished,
-            unsent: self.unsent,
-        })
-    }
 }
 
 impl SlowLine {
@@ -407,25 +320,5 @@ impl SlowLine {
                 code => Outcome::Failed(kinds.kind(code)?),
             },
         })
-    }
-}
-
-/// From a failure's name back to its kind. Violations that the codec has no name for share the last one.
-struct Kinds {
-    by_code: BTreeMap<String, FailureKind>,
-}
-
-impl Kinds {
-    fn new(header: &RunHeader) -> Kinds {
-        let by_code = FailureKind::all().map(|kind| (header.failure_code(kind.index()), kind)).collect();
-        Kinds { by_code }
-    }
-
-    fn kind(&self, code: &str) -> Result<FailureKind, String> {
-        self.by_code.get(code).copied().ok_or_else(|| format!("{code:?} is not a kind of failure"))
-    }
-
-    fn index(&self, code: &str) -> Result<usize, String> {
-        self.kind(code).map(FailureKind::index)
     }
 }

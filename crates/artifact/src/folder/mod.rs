@@ -16,8 +16,13 @@ mod heat;
 mod hlog;
 mod line;
 mod moments;
+mod operation_line;
+mod outcomes;
 mod reader;
 mod replay;
+mod tracks;
+mod v1;
+mod version;
 mod watch;
 mod writer;
 
@@ -40,7 +45,7 @@ pub const HLOG_FILE: &str = "intervals.hlog";
 pub const LINES_FILE: &str = "intervals.jsonl";
 
 /// The version of `intervals.jsonl` that this crate writes.
-pub const LINES_SCHEMA: &str = "unblink.intervals/1";
+pub const LINES_SCHEMA: &str = "unblink.intervals/2";
 
 /// `run.json` while the run goes on, and for good when it was killed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

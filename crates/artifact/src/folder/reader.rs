@@ -1,12 +1,11 @@
 //! Reads a run folder, also one whose run was killed at any moment.
 
-use super::line::{HeaderLine, IntervalLine, track_mut, tracks};
-use super::{FolderError, HLOG_FILE, LINES_FILE, LINES_SCHEMA, RUN_FILE, RunningDocument, hlog};
+use super::line::IntervalLine;
+use super::version::{self, RunFile, Unread};
+use super::{FolderError, HLOG_FILE, LINES_FILE, RUN_FILE, hlog, tracks};
 use crate::bounded::{self, DOCUMENT_BYTES_MAX};
-use crate::document::{RunDocument, RunStatus, SCHEMA};
+use crate::document::RunDocument;
 use crate::header::RunHeader;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -38,23 +37,16 @@ pub fn read_folder(dir: &Path) -> Result<RecordedRun, FolderError> {
     let path = dir.join(RUN_FILE);
     let text = bounded::read_text(&path, DOCUMENT_BYTES_MAX)
         .map_err(|source| FolderError::Read { path: path.clone(), source })?;
-    #[derive(Deserialize)]
-    struct Begin {
-        schema: String,
-        status: RunStatus,
+    match version::run(&text).map_err(|error| error.in_file(&path, 1))? {
+        RunFile::Running(header) => {
+            Ok(RecordedRun { header: *header, final_document: None, dir: dir.to_path_buf() })
+        }
+        RunFile::Ended(document) => {
+            let mut lines = Lines::open(dir.join(LINES_FILE))?;
+            let header = read_header(&mut lines)?;
+            Ok(RecordedRun { header, final_document: Some(*document), dir: dir.to_path_buf() })
+        }
     }
-    let begin: Begin = parse_json(&path, 1, &text)?;
-    if begin.schema != SCHEMA {
-        return Err(FolderError::OtherVersion { path, found: begin.schema, expected: SCHEMA });
-    }
-    if begin.status == RunStatus::Running {
-        let running: RunningDocument = parse_json(&path, 1, &text)?;
-        return Ok(RecordedRun { header: running.header, final_document: None, dir: dir.to_path_buf() });
-    }
-    let document: RunDocument = parse_json(&path, 1, &text)?;
-    let mut lines = Lines::open(dir.join(LINES_FILE))?;
-    let header = read_header(&mut lines)?;
-    Ok(RecordedRun { header, final_document: Some(document), dir: dir.to_path_buf() })
 }
 
 impl RecordedRun {
@@ -85,20 +77,27 @@ impl RecordedRun {
             ages: Default::default(),
         };
         while lines.advance()? {
-            let line: IntervalLine = parse_json(&lines.path, lines.number, lines.text()?)?;
+            let line: IntervalLine = serde_json::from_str(lines.text()?)
+                .map_err(|error| Unread::from(error).in_file(&lines.path, lines.number))?;
             interval.bank.clear();
             line.fill(&mut interval, &self.header).map_err(|what| lines.corrupt(what))?;
             while hlog.read_bytes < line.hlog_bytes {
                 if !hlog.advance()? {
                     return Ok(IntervalsRead { torn: true, ..read });
                 }
-                take_histogram(hlog.text()?, &line, &mut interval.bank).map_err(|what| hlog.corrupt(what))?;
+                if let Some((tag, histogram)) =
+                    hlog::parse(hlog.text()?).map_err(|what| hlog.corrupt(what))?
+                {
+                    tracks::take(tag, histogram, &line.tracks, &mut interval.bank)
+                        .map_err(|what| hlog.corrupt(what))?;
+                }
             }
             if hlog.read_bytes != line.hlog_bytes {
                 let what = format!("intervals.hlog has no line that ends at byte {}", line.hlog_bytes);
                 return Err(lines.corrupt(what));
             }
-            check_complete(&line, &interval.bank).map_err(|what| lines.corrupt(what))?;
+            tracks::complete(&line.tracks, &mut interval.bank).map_err(|what| lines.corrupt(what))?;
+            line.fill_in(&mut interval, &self.header);
             each(&interval);
             read.intervals += 1;
         }
@@ -111,46 +110,7 @@ fn read_header(lines: &mut Lines) -> Result<RunHeader, FolderError> {
     if !lines.advance()? {
         return Err(lines.corrupt("there is no header".to_string()));
     }
-    let first: HeaderLine = parse_json(&lines.path, 1, lines.text()?)?;
-    if first.schema != LINES_SCHEMA {
-        let path = lines.path.clone();
-        return Err(FolderError::OtherVersion { path, found: first.schema, expected: LINES_SCHEMA });
-    }
-    Ok(first.header)
-}
-
-/// Puts the histogram of one log line into its track. Tags of later versions are passed over.
-fn take_histogram(text: &str, line: &IntervalLine, bank: &mut Bank<u64>) -> Result<(), String> {
-    let Some((tag, histogram)) = hlog::parse(text)? else { return Ok(()) };
-    let Some(track) = track_mut(bank, tag) else { return Ok(()) };
-    let Some(exact) = line.tracks.get(tag) else {
-        return if histogram.is_empty() { Ok(()) } else { Err(format!("{tag} is not announced")) };
-    };
-    if histogram.len() != exact.count {
-        return Err(format!("{tag} holds {} values where {} are announced", histogram.len(), exact.count));
-    }
-    track.histogram = histogram;
-    track.sum_ns = exact.sum_ns;
-    track.max_ns = exact.max_ns;
-    Ok(())
-}
-
-fn check_complete(line: &IntervalLine, bank: &Bank<u64>) -> Result<(), String> {
-    for (tag, track) in tracks(bank) {
-        let announced = line.tracks.get(&tag).map_or(0, |t| t.count);
-        if track.count() != announced {
-            return Err(format!("{announced} values of {tag} are announced, {} are there", track.count()));
-        }
-    }
-    Ok(())
-}
-
-fn parse_json<T: DeserializeOwned>(path: &Path, line: u64, text: &str) -> Result<T, FolderError> {
-    serde_json::from_str(text).map_err(|e| FolderError::Corrupt {
-        path: path.to_path_buf(),
-        line: line + (e.line() as u64).saturating_sub(1),
-        what: e.to_string(),
-    })
+    version::lines_header(lines.text()?).map_err(|error| error.in_file(&lines.path, 1))
 }
 
 /// Whole lines of a file. What follows the last newline was cut off and is left out.

@@ -62,7 +62,7 @@ pub fn replay_as(
 ///
 /// Intervals are cut by their middle, as those of a part are; an arrival belongs to where it ended.
 pub fn leave_out_transient(dir: &Path, mut tally: Tally, ending: &Ending) -> Tally {
-    if !tally.header().load.warmup_auto {
+    if !tally.header().plan.warmup_auto {
         return tally;
     }
     let cut = match tally.find_cut(ending) {

@@ -1,12 +1,10 @@
 //! One run as the history keeps it.
 
 use crate::document::{
-    Arrivals, Distribution, Load, LoadModel, Rate, RunDocument, RunStatus, Target, TargetsBeyond, Validity,
-    Verdict,
+    Arrivals, Distribution, LoadModel, Rate, RunDocument, RunStatus, Target, TargetsBeyond, Validity, Verdict,
 };
-use crate::fingerprint::fingerprint_of;
 use crate::folder::{FolderError, read_folder, report_part};
-use crate::history::{LabelError, RunLabels};
+use crate::history::{LabelError, RunLabels, series};
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,14 +62,14 @@ impl IndexedRun {
     pub fn of(document: &RunDocument, folder: &Path, labels: RunLabels) -> IndexedRun {
         IndexedRun {
             id: document.id(),
-            series: series(document),
+            series: series::name(document),
             started_at: document.started_at.clone(),
             folder: folder.display().to_string(),
             status: document.status,
             validity: document.validity.clone(),
             verdict: document.verdict.clone(),
             simulated: document.simulated.is_some(),
-            model: document.load.model,
+            model: document.model(),
             load: load_in_words(document),
             targets: document.targets.clone(),
             targets_beyond: document.targets_beyond.clone(),
@@ -113,24 +111,11 @@ pub fn indexed(dir: &Path) -> Result<IndexedRun, IndexError> {
     Ok(IndexedRun::of(&document, &folder, RunLabels::read(dir)?))
 }
 
-/// What is compared by `compare` must be the same in a series, and the target, too.
-fn series(document: &RunDocument) -> String {
-    let load = Load { summary: String::new(), seed: None, drain_ns: 0, threads: 0, ..document.load.clone() };
-    let world = document.simulated.as_ref().map(|simulated| {
-        let SimulatedWorld { server, network, generator, client, .. } = &simulated.world;
-        (server, network, generator, client)
-    });
-    match &document.targets_beyond {
-        None => fingerprint_of(&(load, &document.targets, world)),
-        Some(beyond) => fingerprint_of(&(load, &document.targets, world, beyond)),
-    }
-}
-
 /// What keeps two series apart must be seen in them, also where it is nothing but the timeout or the simulated world.
 fn load_in_words(document: &RunDocument) -> String {
-    let mut load = document.load.summary.clone();
-    if document.load.timeout_ns != TIMEOUT_USUAL_NS {
-        load += &format!("; timeout: {} s", document.load.timeout_ns as f64 / 1e9);
+    let mut load = document.plan.summary.clone();
+    if document.plan.timeout_ns != TIMEOUT_USUAL_NS {
+        load += &format!("; timeout: {} s", document.plan.timeout_ns as f64 / 1e9);
     }
     if let Some(simulated) = &document.simulated {
         let SimulatedWorld { network, generator, client, .. } = &simulated.world;

@@ -4,6 +4,7 @@ mod indexed;
 mod knees;
 mod labels;
 mod levels;
+mod series;
 mod trend;
 
 pub use indexed::{IndexError, IndexedRun, indexed};

@@ -1,18 +1,17 @@
 //! What the sampled arrivals say about their process.
 
 use super::Tally;
-use crate::document;
+use crate::document::{self, Process};
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase, TimesTest};
 use unblink_core::time::Nanos;
 
 impl Tally {
     /// Nothing for a closed load, which has no process of arrivals.
     pub(super) fn arrival_process(&self) -> Option<ArrivalProcess> {
-        let load = &self.header.load;
-        let claimed = match load.process.as_deref()? {
-            "even" => ClaimedProcess::Even,
-            "poisson" => ClaimedProcess::Poisson,
-            _ => return None,
+        let load = &self.header.plan;
+        let claimed = match self.header.loads.first()?.process()? {
+            Process::Even => ClaimedProcess::Even,
+            Process::Poisson { .. } => ClaimedProcess::Poisson,
         };
         // The warm-up holds the rate with which the shape begins.
         let first_per_s = load.phases.first()?.from_per_s;
@@ -31,10 +30,6 @@ impl Tally {
 /// For the document.
 pub(super) fn document(process: ArrivalProcess) -> document::ArrivalProcess {
     document::ArrivalProcess {
-        process: match process.claimed {
-            ClaimedProcess::Even => "even".to_string(),
-            ClaimedProcess::Poisson => "poisson".to_string(),
-        },
         arrivals: process.arrivals,
         intended: times(&process.intended),
         sent: times(&process.sent),

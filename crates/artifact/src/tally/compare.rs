@@ -4,35 +4,34 @@ use super::Tally;
 use crate::document::RunDocument;
 use unblink_analysis::compare::{Run, RunParts, Slice};
 use unblink_analysis::interval::History;
-use unblink_analysis::slo::timed_out;
-use unblink_core::record::{OperationTracks, Series};
+use unblink_core::record::Series;
 use unblink_core::time::{Nanos, SECOND_NS};
 
 impl Tally {
     /// `document` is what was made of this tally; `number` tells runs apart; `operation` is the request whose arrivals
     /// are compared alone.
     pub fn compared(&self, document: &RunDocument, number: u64, operation: Option<usize>) -> Run {
-        match operation.and_then(|place| self.totals.operations.get(place)) {
-            Some(tracks) => self.compared_request(document, number, tracks),
+        match operation.filter(|&place| place < self.totals.operations.len()) {
+            Some(place) => self.compared_request(document, number, place),
             None => self.compared_whole(document, number),
         }
     }
 
-    fn compared_request(&self, document: &RunDocument, number: u64, tracks: &OperationTracks<u64>) -> Run {
+    fn compared_request(&self, document: &RunDocument, number: u64, place: usize) -> Run {
         let load = (Nanos(document.series.load_from_ns), Nanos(document.series.load_to_ns));
-        let timed_out = timed_out(&tracks.censored, Nanos(document.load.timeout_ns));
-        let ok = tracks.response.count();
-        let all = (ok + tracks.failed + tracks.censored.count()).max(1) as f64;
+        let operations = &self.totals.operations;
+        let of = operations.get(place).map(|record| record.outcomes).unwrap_or_default();
+        let all = of.ended().max(1) as f64;
         let parts = RunParts {
-            completed: &tracks.response,
-            censored: &tracks.censored,
-            // Over time it is known of all requests together only, so that one run of each side has no interval.
+            completed: &operations.track(place, Series::Response),
+            censored: &operations.track(place, Series::ResponseCensored),
+            // Seconds are kept of all requests together only, so that one run of each side has no interval.
             history: &History::default(),
             load,
             slices: &[],
-            achieved_per_s: ok as f64 / (load.1 - load.0).as_secs_f64(),
-            error_share: (tracks.failed + timed_out) as f64 / all,
-            failed_share: tracks.failed as f64 / all,
+            achieved_per_s: of.ok as f64 / (load.1 - load.0).as_secs_f64(),
+            error_share: (of.failed_total() + of.timed_out) as f64 / all,
+            failed_share: of.failed_total() as f64 / all,
         };
         Run::new(&parts, number)
     }

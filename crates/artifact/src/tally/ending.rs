@@ -15,6 +15,9 @@ pub struct Ending {
     pub scheduled: Option<u64>,
     /// The same for the warm-up.
     pub scheduled_warmup: Option<u64>,
+    /// Measured arrivals of each operation that is recorded apart, counted from the schedule; empty where that is not
+    /// known.
+    pub scheduled_by_operation: Vec<u64>,
     /// When the load stopped being offered, after t = 0: warm-up plus duration, or the interruption.
     pub ended_after: Nanos,
     /// When the last measured `ok` answer was complete, after t = 0; `None` when not known: the end of
@@ -41,11 +44,12 @@ pub struct Ending {
 impl Ending {
     /// Of a run that still goes on or was killed at `recorded_to`: what the plan and the record say.
     pub fn unknown(header: &RunHeader, recorded_to: Nanos) -> Ending {
-        let planned = Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns));
+        let planned = Nanos(header.plan.warmup_ns.saturating_add(header.plan.duration_ns));
         Ending {
             status: RunStatus::Running,
             scheduled: None,
             scheduled_warmup: None,
+            scheduled_by_operation: Vec::new(),
             ended_after: planned.min(recorded_to),
             last_completion: None,
             steal_share: None,
@@ -66,16 +70,21 @@ impl Ending {
             status: document.status,
             scheduled: Some(document.arrivals.scheduled + left_out.map_or(0, |a| a.scheduled)),
             scheduled_warmup: document.warmup.as_ref().map(|w| w.scheduled),
+            // Of a run whose begin was left out it counts what ended after that.
+            scheduled_by_operation: match left_out.is_none() && document.operations.len() > 1 {
+                true => document.operations.iter().filter_map(|of| of.arrivals.scheduled).collect(),
+                false => Vec::new(),
+            },
             ended_after: Nanos(document.series.load_to_ns),
             last_completion: document.series.last_completion_ns.map(Nanos),
             steal_share: document.generator.steal_share,
             involuntary_switches: document.generator.involuntary_switches,
             priority: document.generator.priority,
             kept_awake: document.generator.kept_awake,
-            by_address: document.connections.by_address.clone(),
-            failed_by_address: document.connections.failed_by_address.clone(),
+            by_address: document.origin().connections.by_address.clone(),
+            failed_by_address: document.origin().connections.failed_by_address.clone(),
             aborted: document.aborted.clone(),
-            preflight: document.preflight.clone(),
+            preflight: document.origin().preflight.clone(),
         }
     }
 }

@@ -58,7 +58,7 @@ impl Tally {
         let (least, most) = match row {
             // What the end of the run cut off was recorded then.
             CENSORED_ROW if to.0 + SECOND_NS > self.end.0 => (0, self.end.0),
-            CENSORED_ROW => (self.header.load.timeout_ns, self.header.load.timeout_ns + SECOND_NS),
+            CENSORED_ROW => (self.header.plan.timeout_ns, self.header.plan.timeout_ns + SECOND_NS),
             0 => (0, bin_edge_ns(1)),
             row if row + 1 < BINS => (bin_edge_ns(row), bin_edge_ns(row + 1)),
             row => (bin_edge_ns(row), self.totals.track(Series::Response).max_ns),

@@ -42,6 +42,19 @@ pub(super) struct Measured<'a> {
     pub(super) to: Nanos,
     /// Arrivals without an ending, since the run has none.
     pub(super) open: u64,
+    /// Those of them that were sent.
+    pub(super) open_in_flight: u64,
+}
+
+impl Measured<'_> {
+    pub(super) fn new(
+        validity: &Validity,
+        (from, to): (Nanos, Nanos),
+        open: u64,
+        in_flight: u64,
+    ) -> Measured<'_> {
+        Measured { validity, from, to, open, open_in_flight: open.min(in_flight) }
+    }
 }
 
 impl Tally {
@@ -84,20 +97,20 @@ impl Tally {
 
     /// There is one distribution that intervals can speak of.
     fn is_steady(&self, validity: &Validity) -> bool {
-        !is_saturated(validity) && (self.header.load.model == LoadModel::Closed || self.is_hold())
+        !is_saturated(validity) && (self.header.model() == LoadModel::Closed || self.is_hold())
     }
 
     /// Service time with intervals.
     pub(super) fn service_time(&self, measured: &Measured<'_>) -> Distribution {
         let tracks = self.tracks(Series::Service, Series::ServiceCensored);
-        self.with_intervals(&self.histories.service, tracks, measured, measured.open.min(self.in_flight))
+        self.with_intervals(&self.histories.service, tracks, measured, measured.open_in_flight)
     }
 
     fn tracks(&self, completed: Series, censored: Series) -> (&Track<u64>, &Track<u64>) {
         (self.totals.track(completed), self.totals.track(censored))
     }
 
-    fn with_intervals(
+    pub(super) fn with_intervals(
         &self,
         history: &History,
         (completed, censored): (&Track<u64>, &Track<u64>),
@@ -169,7 +182,7 @@ impl Tally {
 
     /// The measured load has one constant rate.
     pub(super) fn is_hold(&self) -> bool {
-        let phases = &self.header.load.phases;
+        let phases = &self.header.plan.phases;
         phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
     }
 }

@@ -2,10 +2,9 @@
 
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
-    Arrivals, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus, Severity, Validity,
-    ValidityStatus,
+    Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus,
+    Severity, Validity, ValidityStatus,
 };
-use crate::header::ConnectionMode;
 use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Users};
 use unblink_analysis::moves::{Moved, Moves};
 use unblink_analysis::validity::Assessment;
@@ -45,23 +44,24 @@ impl Tally {
             return (warmup.ended() > 0).then(|| arrivals(warmup, warmup.ended()));
         }
         let scheduled = ending.scheduled_warmup.unwrap_or(warmup.due);
-        (self.header.load.warmup_ns > 0 || warmup.due > 0).then(|| arrivals(warmup, scheduled))
+        (self.header.plan.warmup_ns > 0 || warmup.due > 0).then(|| arrivals(warmup, scheduled))
     }
 
     pub(super) fn assess(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Assessment {
         let rows = self.rows.evidence();
-        let load = &self.header.load;
+        let load = &self.header.plan;
         let own = self.totals.counters.own;
-        let limit = self.header.connections.limit;
+        let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
+        let accounts = self.operation_accounts(ending);
         let addresses: Vec<Address<'_>> = ending.by_address.iter().map(|to| address(to, ending)).collect();
         validity::assess(&Evidence {
-            model: match load.model {
+            model: match self.header.model() {
                 LoadModel::Open => Model::Open,
                 LoadModel::Closed => Model::Closed,
             },
-            users: load.users.map(|users| Users {
+            users: self.header.users().map(|users| Users {
                 all: u64::from(users),
-                begun: load.ramp_up_ns.map(|_| self.totals.counters.users_begun),
+                begun: self.header.loads[0].ramp_up_ns().map(|_| self.totals.counters.users_begun),
             }),
             is_hold: self.is_hold(),
             by_phase: self.is_by_phase(),
@@ -76,6 +76,7 @@ impl Tally {
             transient_left_out: self.cut_at().is_some(),
             not_steady: self.not_steady(),
             scheduled: account.arrivals.scheduled,
+            accounts: &accounts,
             without_ending: account.without_ending,
             sent_in_load: self.totals.counters.measured.sent_in_load,
             totals: &self.totals,
@@ -83,7 +84,7 @@ impl Tally {
             load_from: from,
             load_to: to,
             timeout: Nanos(load.timeout_ns),
-            pool: match self.header.connections.mode {
+            pool: match mode {
                 ConnectionMode::Auto => Pool::Auto { max: limit },
                 ConnectionMode::Fixed => Pool::Fixed { n: limit },
             },

@@ -7,13 +7,16 @@
 
 mod arrivals;
 mod compare;
+mod connections;
 mod distribution;
 mod ending;
 mod event;
 mod heat;
 mod intervals;
 mod judge;
+mod loads;
 mod objectives;
+mod operations;
 mod precision;
 mod rows;
 mod shape;
@@ -24,12 +27,11 @@ mod timeline;
 mod transient;
 
 pub use ending::Ending;
-pub use objectives::operation as operation_called;
 pub use snapshot::{Figures, Snapshot};
 
 use crate::document::{
-    Arrivals, Connections, Generator, LagCauses, LoadModel, Operation, Part, Phases, Rate, RunDocument,
-    SCHEMA, Series as SeriesDocument, SlowArrival, Spectra,
+    Arrivals, Generator, LagCauses, LoadModel, Part, Phases, Rate, RunDocument, SCHEMA,
+    Series as SeriesDocument, SlowArrival, Spectra,
 };
 use crate::header::RunHeader;
 use distribution::{distribution, known, spectrum};
@@ -37,6 +39,7 @@ use heat::heatmap;
 use intervals::{Histories, Measured};
 use judge::Account;
 use objectives::Objectives;
+use operations::OperationHistories;
 use rows::Rows;
 use shape::BeforeGrowth;
 use soak::Watches;
@@ -45,7 +48,7 @@ use timeline::Moments;
 use transient::Settled;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    Bank, Interval, OperationTracks, Outcomes, STATUS_FIRST, Series, SlowArrival as Slow, Track,
+    Bank, Interval, Outcomes, STATUS_COUNT, STATUS_FIRST, Series, SlowArrival as Slow,
 };
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
@@ -65,6 +68,7 @@ pub struct Tally {
     rows: Rows,
     moments: Moments,
     histories: Histories,
+    operation_histories: OperationHistories,
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
@@ -82,9 +86,9 @@ impl Tally {
     /// Nothing yet, for the run that `header` describes.
     pub fn new(header: RunHeader) -> Tally {
         let operations = header.operations.len();
-        let objectives = Objectives::new(&header, Nanos(header.load.warmup_ns));
+        let objectives = Objectives::new(&header, Nanos(header.plan.warmup_ns));
         Tally {
-            before_growth: BeforeGrowth::of(&header.load),
+            before_growth: BeforeGrowth::of(&header.plan),
             watches: Watches::default(),
             header,
             objectives,
@@ -94,6 +98,7 @@ impl Tally {
             rows: Rows::default(),
             moments: Moments::default(),
             histories: Histories::default(),
+            operation_histories: OperationHistories::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: 0,
             in_flight: 0,
@@ -128,19 +133,13 @@ impl Tally {
     /// Takes in the next interval. The times of its slowest arrivals count from t = 0, as its own do.
     pub fn add(&mut self, interval: &Interval) {
         let bank = &interval.bank;
-        while self.totals.operations.len() < bank.operations.len() {
-            self.totals.operations.push(OperationTracks {
-                response: Track::default(),
-                censored: Track::default(),
-                failed: 0,
-            });
-        }
         self.rows.add(interval, self.measured_from());
         self.moments.add(interval);
         let is_left_out = self.leave_out(interval);
         if !is_left_out {
             self.totals.add(bank);
             self.histories.add(interval);
+            self.operation_histories.add(interval);
             self.objectives.add(interval, &self.header);
             if let Some(before) = &mut self.before_growth {
                 before.add(interval);
@@ -184,10 +183,11 @@ impl Tally {
         let counters = &self.totals.counters;
         let assessment = self.assess(ending, &account, load_from, load_to);
         let validity = judge::validity(&assessment);
-        let measured =
-            Measured { validity: &validity, from: load_from, to: load_to, open: account.without_ending };
+        let measured = Measured::new(&validity, (load_from, load_to), account.without_ending, self.in_flight);
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
+        let operations = self.operations(ending, &measured);
+        let open_in_flight = measured.open_in_flight;
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
         let verdict = match &ending.preflight {
             Some(_) => self.verdict_unanswered(),
@@ -200,7 +200,9 @@ impl Tally {
             started_at: header.started_at.clone(),
             command: header.command.clone(),
             environment: header.environment.clone(),
-            load: header.load.clone(),
+            plan: header.plan.clone(),
+            loads: self.loads(ending, &account.arrivals),
+            origins: self.origins(ending),
             targets: header.targets.clone(),
             targets_beyond: header.targets_beyond.clone(),
             simulated: self.simulated(ending),
@@ -208,16 +210,14 @@ impl Tally {
             validity,
             verdict,
             aborted: ending.aborted.clone(),
-            preflight: ending.preflight.clone(),
             arrivals: account.arrivals.clone(),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
             shape: self.shape(ending),
             precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate,
-            connections: self.connections(ending),
-            failures: self.failures(),
-            statuses: nonzero(counters.statuses.iter().copied(), |i| (i + STATUS_FIRST).to_string()),
+            failures: self.failures(&counters.measured),
+            codes: codes(&counters.statuses),
             bytes_received: counters.bytes_received,
             fanout: self
                 .header
@@ -241,7 +241,8 @@ impl Tally {
                 first_byte: self.known_distribution(Series::FirstByte),
                 transfer: self.known_distribution(Series::Transfer),
             },
-            operations: self.operations(),
+            operations,
+            spilled: self.spilled(),
             generator: Generator {
                 busy_share: share(counters.own.busy, counters.own.total),
                 busy_share_max: self.busy_share_max,
@@ -264,10 +265,9 @@ impl Tally {
                 service_time: spectrum(
                     self.totals.track(Series::Service),
                     self.totals.track(Series::ServiceCensored),
-                    account.without_ending.min(self.in_flight),
+                    open_in_flight,
                 ),
             },
-            arrival_process: self.arrival_process().map(arrivals::document),
             series: SeriesDocument {
                 load_from_ns: load_from.0,
                 load_to_ns: load_to.0,
@@ -283,7 +283,7 @@ impl Tally {
 
     /// Where the measured part begins: after the warm-up, or where the transient ends.
     fn measured_from(&self) -> Nanos {
-        Nanos(self.header.load.warmup_ns).max(self.cut_at().unwrap_or_default())
+        Nanos(self.header.plan.warmup_ns).max(self.cut_at().unwrap_or_default())
     }
 
     /// Arrivals cross the borders of what is looked at, so that they are counted where they ended.
@@ -315,7 +315,7 @@ impl Tally {
     }
 
     fn rate(&self, arrivals: &Arrivals, from: Nanos, to: Nanos, last: Option<Nanos>) -> Rate {
-        let offered = match (self.header.load.model, self.has_open_borders()) {
+        let offered = match (self.header.model(), self.has_open_borders()) {
             (LoadModel::Closed, _) => None,
             (LoadModel::Open, false) => Some(per_second(arrivals.scheduled, to - from)),
             // In a part, `scheduled` counts what ended in it; what fell due in it was offered.
@@ -329,45 +329,12 @@ impl Tally {
         }
     }
 
-    fn connections(&self, ending: &Ending) -> Connections {
-        let counts = self.totals.counters.connections;
-        Connections {
-            mode: self.header.connections.mode.name().to_string(),
-            limit: self.header.connections.limit,
-            limited_by: self.header.connections.limited_by,
-            peak: self.connections_peak,
-            attempted: counts.attempted,
-            opened: counts.opened,
-            failed: counts.failed,
-            refused: counts.refused,
-            reconnects: counts.opened.saturating_sub(self.connections_peak),
-            closed_by_target: counts.closed_by_target,
-            closed_on_timeout: counts.closed_on_timeout,
-            closed_unneeded: counts.closed_unneeded,
-            closed_by_age: counts.closed_by_age,
-            age_ns: self.header.connections.age_ns,
-            resent: counts.resent,
-            local_limit: counts.local_limit,
-            by_address: ending.by_address.clone(),
-            failed_by_address: ending.failed_by_address.clone(),
-        }
-    }
-
-    fn failures(&self) -> BTreeMap<String, u64> {
+    fn failures(&self, outcomes: &Outcomes) -> BTreeMap<String, u64> {
         let mut failures = BTreeMap::new();
-        for (index, &n) in self.totals.counters.measured.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
+        for (index, &n) in outcomes.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
             *failures.entry(self.header.failure_code(index)).or_insert(0) += n;
         }
         failures
-    }
-
-    fn operations(&self) -> Vec<Operation> {
-        let named = |(i, tracks): (usize, &OperationTracks<u64>)| Operation {
-            name: self.header.operation_name(i),
-            failed: tracks.failed,
-            response_time: distribution(&tracks.response, &tracks.censored),
-        };
-        self.totals.operations.iter().enumerate().map(named).collect()
     }
 
     fn known_distribution(&self, series: Series) -> crate::document::Distribution {
@@ -408,8 +375,10 @@ fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
     }
 }
 
-fn nonzero(counts: impl Iterator<Item = u64>, name: impl Fn(usize) -> String) -> BTreeMap<String, u64> {
-    counts.enumerate().filter(|(_, n)| *n > 0).map(|(i, n)| (name(i), n)).collect()
+/// Answers by status.
+fn codes(statuses: &[u64; STATUS_COUNT]) -> BTreeMap<String, u64> {
+    let all = (STATUS_FIRST..).zip(statuses);
+    all.filter(|(_, n)| **n > 0).map(|(status, &n)| (status.to_string(), n)).collect()
 }
 
 fn per_second(n: u64, over: Nanos) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::{Account, Tally};
 use crate::document::{
-    FigureUnit, LoadModel, Rate, SloResult, Target, Verdict, VerdictReason, VerdictStatus, WindowResult,
+    FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictReason, VerdictStatus, WindowResult,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
     Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Reason, Relief, Run,
-    Scope, Slo, Unit, Verdict as Judged, WindowWatch, judge, timed_out,
+    Slo, Unit, Verdict as Judged, WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
-use unblink_core::record::{Interval, OperationTracks, Series, Track};
+use unblink_core::record::{Bank, Interval, Outcomes, Series, Sums, Track};
 use unblink_core::time::Nanos;
 
 /// Everything that objectives need beside what every run keeps.
@@ -51,11 +51,16 @@ struct Ratios {
 }
 
 impl Ratios {
-    fn add(&mut self, errors: u64, ended: u64, completed: &Track<u64>, censored: &Track<u64>) {
+    /// `times` are those of the completed and of the censored.
+    fn add(&mut self, errors: u64, ended: u64, times: [Sums; 2]) {
         self.errors.add(errors as f64, ended as f64);
-        let sum_ns = completed.sum_ns + censored.sum_ns;
-        self.mean.add(sum_ns as f64, (completed.count() + censored.count()) as f64);
+        let (sum_ns, count) = (times[0].sum_ns + times[1].sum_ns, times[0].count + times[1].count);
+        self.mean.add(sum_ns as f64, count as f64);
     }
+}
+
+fn sums(track: &Track<u64>) -> Sums {
+    Sums { count: track.count(), spilled: 0, sum_ns: track.sum_ns, max_ns: track.max_ns }
 }
 
 impl Objectives {
@@ -65,7 +70,7 @@ impl Objectives {
         let asked = header.objectives.slos.iter().filter_map(|text| {
             let slo = Slo::parse(text).ok()?;
             let operation = match &slo.name {
-                Some(name) => operation(&header.operations, &header.targets, name)?,
+                Some(name) => header.operation_called(name)?,
                 None => None,
             };
             let failures = match says_how_many_errors(header, slo.name.as_deref()) {
@@ -92,45 +97,36 @@ impl Objectives {
         if self.asked.is_empty() {
             return;
         }
-        let (bank, timeout) = (&interval.bank, Nanos(header.load.timeout_ns));
+        let bank = &interval.bank;
         let measured = &bank.counters.measured;
         let (completed, censored) = (bank.track(Series::Response), bank.track(Series::ResponseCensored));
         let errors = measured.failed_total() + measured.timed_out;
         if is_full(&bank.counters.own) {
             self.unseen += measured.ended();
         }
-        self.whole.add(errors, measured.ended(), completed, censored);
+        self.whole.add(errors, measured.ended(), [completed, censored].map(sums));
         for (&number, apart) in &mut self.operations {
-            let Some(tracks) = bank.operations.get(number) else { continue };
-            let (response, cut) = (&tracks.response, &tracks.censored);
+            let Some(record) = bank.operations.get(number) else { continue };
+            let bins = |series| bank.operations.bins(number, series);
+            let (known, cut) = (bins(Series::Response), bins(Series::ResponseCensored));
             // How many of one operation are under way is not recorded.
-            apart.history.add(interval.start, interval.length, 0, response, cut);
-            let errors = tracks.failed + timed_out(cut, timeout);
-            apart.ratios.add(errors, tracks.failed + response.count() + cut.count(), response, cut);
+            apart.history.add_bins(interval.start, interval.length, 0, known, cut);
+            let of = &record.outcomes;
+            let times = [Series::Response, Series::ResponseCensored].map(|series| record.sums(series));
+            apart.ratios.add(of.failed_total() + of.timed_out, of.ended(), times);
         }
         let due = measured.due + bank.counters.warmup.due;
         let level = interval.gauges.in_flight + interval.gauges.backlog;
-        let load_to = Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns));
+        let load_to = Nanos(header.plan.warmup_ns.saturating_add(header.plan.duration_ns));
         for asked in &mut self.asked {
             let stuck =
                 asked.outstanding.as_mut().map(|o| o.add(interval.start, interval.length, due, level));
             let Some(watch) = &mut asked.windows else { continue };
-            let scope = Scope { operation: asked.operation, timeout };
-            let part = Part::of_interval(&asked.slo.objective, interval, scope);
+            let part = Part::of_interval(&asked.slo.objective, interval, asked.operation);
             let stuck = stuck.unwrap_or(0);
             let part = Part { stuck, stuck_sent: stuck.min(interval.gauges.in_flight), ..part };
             watch.add(interval.start, interval.length, load_to, &part);
         }
-    }
-}
-
-/// The number of the operation called `name`: `Some(None)` when the run has no other, `None` when there is none.
-/// `operations` are those kept apart, as in the run's header.
-pub fn operation(operations: &[String], targets: &[Target], name: &str) -> Option<Option<usize>> {
-    match operations.iter().position(|operation| operation == name) {
-        Some(number) => Some(Some(number)),
-        None if operations.is_empty() && targets.iter().any(|target| target.name == name) => Some(None),
-        None => None,
     }
 }
 
@@ -149,7 +145,7 @@ impl Tally {
         }
         let has = |code| assessment.findings.iter().any(|finding| finding.code == code);
         let unseen_share = unseen_share(&assessment.findings);
-        let is_closed = self.header.load.model == LoadModel::Closed;
+        let is_closed = self.header.model() == LoadModel::Closed;
         let run = Run {
             is_accounted: !has(FindingCode::Accounting) && !has(FindingCode::NothingMeasured),
             moves: Moves::of_all(&assessment.findings),
@@ -159,12 +155,13 @@ impl Tally {
             to,
             ended: if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan },
             offered_per_s: rate.offered,
-            users: self.header.load.users.map(u64::from).filter(|_| is_closed),
+            users: self.header.users().map(u64::from).filter(|_| is_closed),
             achieved_per_s: rate.achieved,
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
         let result = |asked: &Asked| {
-            let population = self.population(asked, account, unseen_share);
+            let times = asked.operation.and_then(|place| Times::of(&self.totals, place));
+            let population = self.population(asked, times.as_ref(), account, unseen_share);
             // What a target loses under a stress that is meant to be too much says nothing of the rest.
             let errors_are_judged =
                 self.is_by_phase() || says_how_many_errors(&self.header, asked.slo.name.as_deref());
@@ -191,35 +188,39 @@ impl Tally {
         (!asked.is_empty()).then_some(Verdict { status: VerdictStatus::Fail, on_inconclusive, slos })
     }
 
-    fn population(&self, asked: &Asked, account: &Account, unseen_share: f64) -> Population<'_> {
+    /// `times` are those of the operation that it speaks of, if it speaks of one.
+    fn population<'a>(
+        &'a self,
+        asked: &Asked,
+        times: Option<&'a Times>,
+        account: &Account,
+        unseen_share: f64,
+    ) -> Population<'a> {
         let objectives = &self.objectives;
         let unseen = |n: u64| objectives.unseen.max((unseen_share * n as f64).ceil() as u64).min(n);
         let hindered = self.totals.track(Series::Hindered);
         let measured = &self.totals.counters.measured;
-        let apart = asked.operation.and_then(|number| {
-            Some((objectives.operations.get(&number)?, self.totals.operations.get(number)?))
-        });
-        if let Some((apart, OperationTracks { response, censored, failed })) = apart {
-            let late = timed_out(censored, Nanos(self.header.load.timeout_ns));
+        let apart = times.zip(asked.operation.and_then(|place| objectives.operations.get(&place)));
+        if let Some((Times { completed, censored, history, unknown, outcomes }, apart)) = apart {
             let counts = Counts {
-                arrivals: response.count() + censored.count() + failed + account.without_ending,
-                errors: failed + late,
-                failed: *failed,
-                open: censored.count() - late + account.without_ending,
+                arrivals: outcomes.ended() + account.without_ending,
+                errors: outcomes.failed_total() + outcomes.timed_out,
+                failed: outcomes.failed_total(),
+                open: outcomes.unfinished + outcomes.unsent + account.without_ending,
             };
             return Population {
-                completed: response,
+                completed,
                 censored,
                 // Which operation they belong to is not known.
-                open: account.without_ending,
-                history: &apart.history,
+                open: account.without_ending + unknown,
+                history: history.as_ref().unwrap_or(&apart.history),
                 counts,
                 relief: Relief {
                     hindered,
                     unhindered: None,
                     failed: measured.failed_hindered,
                     timed_out_own: measured.timed_out_hindered,
-                    timed_out: late,
+                    timed_out: outcomes.timed_out,
                     unseen: unseen(counts.arrivals),
                 },
                 errors: &apart.ratios.errors,
@@ -249,6 +250,35 @@ impl Tally {
             errors: &objectives.whole.errors,
             mean: &objectives.whole.mean,
         }
+    }
+}
+
+/// What an objective on one operation looks at.
+struct Times {
+    completed: Track<u64>,
+    censored: Track<u64>,
+    /// In the place of what was recorded over time, where that is not whole.
+    history: Option<History>,
+    /// Arrivals of whose times nothing is known.
+    unknown: u64,
+    outcomes: Outcomes,
+}
+
+impl Times {
+    fn of(totals: &Bank<u64>, place: usize) -> Option<Times> {
+        let record = totals.operations.get(place)?;
+        let both = [Series::Response, Series::ResponseCensored];
+        let sums = both.map(|series| record.sums(series));
+        let outcomes = record.outcomes;
+        if sums.iter().any(|sums| sums.spilled > 0) {
+            // Those that found room are no sample of all.
+            let unknown = sums.iter().map(|sums| sums.count).sum();
+            let none = Track::default();
+            let history = Some(History::default());
+            return Some(Times { completed: none.clone(), censored: none, history, unknown, outcomes });
+        }
+        let [completed, censored] = both.map(|series| totals.operations.track(place, series));
+        Some(Times { completed, censored, history: None, unknown: 0, outcomes })
     }
 }
 

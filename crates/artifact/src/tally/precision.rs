@@ -9,7 +9,7 @@ use unblink_core::time::Nanos;
 impl Tally {
     /// A whole run that was to stop when a percentile is known well enough, and whose load ended before its time.
     pub(super) fn may_have_stopped(&self, to: Nanos) -> bool {
-        let load = &self.header.load;
+        let load = &self.header.plan;
         let has_goal = load.precision.is_some() && self.part.is_none();
         has_goal && to < Nanos(load.warmup_ns + load.duration_ns)
     }
@@ -21,7 +21,7 @@ impl Tally {
         let account = self.account(&ending);
         let (from, to) = self.load_window(&ending);
         let validity = super::judge::validity(&self.assess(&ending, &account, from, to));
-        let measured = Measured { validity: &validity, from, to, open: account.without_ending };
+        let measured = Measured::new(&validity, (from, to), account.without_ending, self.in_flight);
         self.interval_so_far(quantile, &measured)
     }
 
@@ -33,7 +33,7 @@ impl Tally {
         from: Nanos,
         to: Nanos,
     ) -> Option<Precision> {
-        let load = &self.header.load;
+        let load = &self.header.plan;
         let goal = load.precision.as_ref().filter(|_| self.part.is_none())?;
         let quantile = response.quantiles.iter().find(|quantile| quantile.q == goal.quantile);
         let share_found = quantile.and_then(|quantile| {

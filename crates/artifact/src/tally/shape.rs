@@ -2,7 +2,7 @@
 
 use super::{Ending, Tally};
 use crate::document::{
-    Broken, FailureMode, LevelBefore, Load, LoadShape, RecoveryTime, ShapeResult, Spike, Stress, TimeLimit,
+    Broken, FailureMode, LevelBefore, LoadShape, RecoveryTime, RunPlan, ShapeResult, Spike, Stress, TimeLimit,
 };
 use crate::header::RunHeader;
 use unblink_analysis::quantile::Survival;
@@ -22,7 +22,7 @@ pub(super) struct BeforeGrowth {
 
 impl BeforeGrowth {
     /// Nothing of a load that does not grow on purpose.
-    pub(super) fn of(load: &Load) -> Option<Box<BeforeGrowth>> {
+    pub(super) fn of(load: &RunPlan) -> Option<Box<BeforeGrowth>> {
         let (from, to) = stretches(load).first().filter(|_| is_by_phase(load))?.settled();
         Some(Box::new(BeforeGrowth { from, to, completed: Track::default(), censored: Track::default() }))
     }
@@ -37,19 +37,19 @@ impl BeforeGrowth {
 }
 
 /// The load grows on purpose beyond what the target carries, and is judged phase by phase.
-fn is_by_phase(load: &Load) -> bool {
+fn is_by_phase(load: &RunPlan) -> bool {
     matches!(load.shape, Some(LoadShape::Spike | LoadShape::Stress))
 }
 
 impl Tally {
     /// The load grows on purpose beyond what the target carries, and is judged phase by phase.
     pub(super) fn is_by_phase(&self) -> bool {
-        is_by_phase(&self.header.load)
+        is_by_phase(&self.header.plan)
     }
 
     /// Nothing of a part of a run, of a load without a name, and where too little was run.
     pub(super) fn shape(&self, ending: &Ending) -> Option<ShapeResult> {
-        let load = &self.header.load;
+        let load = &self.header.plan;
         let shape = load.shape.filter(|_| self.part.is_none())?;
         let rows: Vec<Row> = self.rows.shape_rows();
         let before = match &self.before_growth {
@@ -77,7 +77,7 @@ impl Tally {
 }
 
 /// The shape's stretches after t = 0.
-fn stretches(load: &Load) -> Vec<Stretch> {
+fn stretches(load: &RunPlan) -> Vec<Stretch> {
     let mut from = Nanos(load.warmup_ns);
     let place = |phase: &crate::document::LoadPhase| {
         let to = from + Nanos(phase.duration_ns);

@@ -2,7 +2,7 @@
 
 use super::transient::Settled;
 use super::{Ending, Tally};
-use crate::document::{IntervalKind, LoadModel, Quantile, RunStatus};
+use crate::document::{IntervalKind, Quantile, RunStatus};
 use crate::simulated::{Fanout, Simulated, SlowerPages, Waiting};
 use unblink_analysis::evidence::WrongClient;
 use unblink_analysis::quantile::{QUANTILES, Survival};
@@ -16,7 +16,7 @@ impl Tally {
         let sent = counters.measured.sent + counters.warmup.sent;
         let whole = world.planned.filter(|_| self.part.is_none());
         let answered = counters.measured.ok;
-        let length = Nanos(self.header.load.duration_ns);
+        let length = Nanos(self.header.plan.duration_ns);
         Some(Simulated {
             claimed: whole.map(|planned| super::per_second(planned, length)),
             omitted: whole.and_then(|planned| self.omitted(planned, ending)),
@@ -37,7 +37,7 @@ impl Tally {
             Some(Settled::From(left_out)) => left_out.due(),
             _ => 0,
         };
-        let planned = match &self.header.load.precision {
+        let planned = match &self.header.plan.precision {
             Some(_) => ending.scheduled.unwrap_or(planned),
             None => planned,
         };
@@ -47,8 +47,8 @@ impl Tally {
 
     /// What users who wait left out, by a plan of so many arrivals.
     fn waiting(&self, planned: u64) -> Option<Waiting> {
-        let load = &self.header.load;
-        let users = load.users.filter(|_| load.model == LoadModel::Closed && planned > 0)?;
+        let load = &self.header.plan;
+        let users = self.header.users().filter(|_| planned > 0)?;
         let interval_ns = load.duration_ns as f64 * f64::from(users) / planned as f64;
         // Values that a correction made up stand in the response times alone.
         let service = self.totals.track(Series::Service);

@@ -46,7 +46,7 @@ impl Tally {
         both.add(warmup);
         let waiting = || interval.ages.bins().map(|(age, n)| (age.0, n));
         // Of answers during the warm-up no time is on record, only that there was one.
-        let untimed = [(0, warmup.ok), (self.header.load.timeout_ns, warmup.timed_out)];
+        let untimed = [(0, warmup.ok), (self.header.plan.timeout_ns, warmup.timed_out)];
         let measured_for = self.end - self.measured_from();
         Snapshot {
             at: self.end,

@@ -38,7 +38,7 @@ impl Tally {
     /// Nothing yet, for a run of which what lies before `cut` is left out.
     pub(crate) fn from_cut(header: RunHeader, cut: Cut) -> Tally {
         let mut tally = Tally::new(header);
-        tally.objectives = Objectives::new(&tally.header, cut.at.max(Nanos(tally.header.load.warmup_ns)));
+        tally.objectives = Objectives::new(&tally.header, cut.at.max(Nanos(tally.header.plan.warmup_ns)));
         tally.settled = Some(Settled::From(Box::new(LeftOut {
             cut,
             outcomes: Outcomes::default(),

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 use unblink_artifact::document::{
-    Environment, FailedAttempts, Load, LoadModel, LoadPhase, RunStatus, Target, Tool, WorkerPriority,
+    self, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan, OperationPlan,
+    OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Target, Tool, WorkerPriority,
 };
-use unblink_artifact::header::{ConnectionMode, ConnectionPlan, RunHeader};
+use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
@@ -13,8 +14,8 @@ use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, CELL_WIDTH, Cell, Gauges, Interval, Outcomes, STATUS_COUNT, SampleBlocks, SampledArrival, Series,
-    SlowArrival,
+    Bank, CELL_WIDTH, Cell, Gauges, Interval, Operations, Outcomes, STATUS_COUNT, SampleBlocks,
+    SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -40,25 +41,17 @@ impl Random {
 }
 
 pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
+    let phases =
+        vec![LoadPhase { from_per_s: RATE as f64, to_per_s: RATE as f64, duration_ns: seconds * SECOND_NS }];
     RunHeader {
         tool: Tool { name: "unblink".into(), version: "0.1.0".into(), commit: None },
         started_at: "2026-11-20T09:15:00.250Z".into(),
         command: ["unblink", "run", "http://example.net/"].map(String::from).to_vec(),
         environment: Environment { kernel: "Linux 6.1".into(), cores: 8, ..Environment::default() },
-        load: Load {
-            model: LoadModel::Open,
+        plan: RunPlan {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
-            process: Some("even".into()),
-            seed: None,
             shape: None,
-            phases: vec![LoadPhase {
-                from_per_s: RATE as f64,
-                to_per_s: RATE as f64,
-                duration_ns: seconds * SECOND_NS,
-            }],
-            users: None,
-            think_ns: None,
-            ramp_up_ns: None,
+            phases: phases.clone(),
             warmup_ns: warmup_s * SECOND_NS,
             warmup_auto: false,
             precision: None,
@@ -66,21 +59,31 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             timeout_ns: TIMEOUT.0,
             drain_ns: TIMEOUT.0,
             threads: 1,
-            pacing: Some("precise".into()),
+            pacing: Some(Pacing::Precise),
             requests_max: None,
         },
+        loads: vec![LoadPlan {
+            name: None,
+            kind: LoadKind::Open { process: document::Process::Even, phases },
+        }],
+        origins: vec![OriginPlan {
+            name: OriginName { scheme: Some(Scheme::Http), host: Some("example.net".into()), port: Some(80) },
+            connections: ConnectionPlan {
+                mode: ConnectionMode::Auto,
+                limit: 1_000,
+                limited_by: None,
+                age_ns: None,
+            },
+        }],
         targets_beyond: None,
         targets: ["GET /", "GET /two"]
             .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
             .to_vec(),
-        connections: ConnectionPlan {
-            mode: ConnectionMode::Auto,
-            limit: 1_000,
-            limited_by: None,
-            age_ns: None,
-        },
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
-        operations: ["GET /", "GET /two"].map(String::from).to_vec(),
+        operations: ["GET /", "GET /two"]
+            .map(|name| OperationPlan { name: name.into(), protocol: Protocol::Http11 })
+            .to_vec(),
+        operations_are_whole: true,
         objectives: Default::default(),
         watch: Default::default(),
         fanout: None,
@@ -97,11 +100,6 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
             let value = random.below(1 << exponent);
             bank.track_mut(series).record(Nanos(value));
         }
-    }
-    for operation in &mut bank.operations {
-        (0..random.below(9)).for_each(|_| operation.response.record(Nanos(random.below(1 << 30))));
-        (0..random.below(3)).for_each(|_| operation.censored.record(TIMEOUT));
-        operation.failed = random.below(7);
     }
     let any_outcomes = |random: &mut Random| {
         let mut outcomes = Outcomes {
@@ -126,6 +124,22 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         (outcomes.unfinished, outcomes.unsent) = (random.below(99), random.below(99));
         outcomes
     };
+    // One bank in four has so few pages that they run out.
+    if random.below(4) == 0 {
+        bank.operations = Operations::short_of_pages(2, 3);
+    }
+    for place in 0..2 {
+        for series in Series::BY_OPERATION {
+            for _ in 0..random.below(3) * random.below(9) {
+                bank.operations.record(place, series, Nanos(random.below(1 << 30)));
+            }
+        }
+        let operation = bank.operations.get_mut(place).expect("there are two");
+        operation.outcomes = any_outcomes(random);
+        for _ in 0..random.below(5) {
+            operation.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
+        }
+    }
     let counters = &mut bank.counters;
     counters.measured = any_outcomes(random);
     if random.below(2) == 0 {
@@ -238,11 +252,15 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             interval.gauges.in_flight += 1;
         }
 
+        let operation = (k % 2) as usize;
         let bank = &mut intervals[second as usize].bank;
         if is_measured {
             bank.counters.measured.due += 1;
             bank.counters.measured.sent += 1;
             bank.counters.measured.sent_in_load += 1;
+            let apart = &mut bank.operations.get_mut(operation).expect("there are two").outcomes;
+            (apart.due, apart.sent, apart.sent_in_load) =
+                (apart.due + 1, apart.sent + 1, apart.sent_in_load + 1);
             bank.track_mut(Series::SendLag).record(Nanos(lag));
             bank.track_mut(Series::GeneratorLate).record(Nanos(lag));
             bank.counters.lag.generator_ns += lag;
@@ -265,23 +283,28 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         bank.counters.bytes_received += 100;
         let outcomes = if is_measured { &mut bank.counters.measured } else { &mut bank.counters.warmup };
         let fails = k % 500 == 3;
-        match (times_out, fails) {
+        let count = |outcomes: &mut Outcomes| match (times_out, fails) {
             (true, _) => outcomes.timed_out += 1,
             (_, true) => outcomes.failed[FailureKind::STATUS_5XX.index()] += 1,
             _ => outcomes.ok += 1,
-        }
+        };
+        count(outcomes);
         if !is_measured {
             continue;
         }
-        let operation = (k % 2) as usize;
+        let apart = bank.operations.get_mut(operation).expect("there are two");
+        count(&mut apart.outcomes);
+        if !times_out {
+            apart.statuses[if fails { 400 } else { 100 }] += 1;
+        }
         let (row, outcome) = if times_out {
             bank.track_mut(Series::ResponseCensored).record(TIMEOUT);
             bank.track_mut(Series::ServiceCensored).record(Nanos(TIMEOUT.0 - lag));
-            bank.operations[operation].censored.record(TIMEOUT);
+            bank.operations.record(operation, Series::ResponseCensored, TIMEOUT);
+            bank.operations.record(operation, Series::ServiceCensored, Nanos(TIMEOUT.0 - lag));
             (CENSORED_ROW, Outcome::TimedOut)
         } else if fails {
             bank.track_mut(Series::Failed).record(response);
-            bank.operations[operation].failed += 1;
             bank.counters.statuses[400] += 1;
             (FAILED_ROW, Outcome::Failed(FailureKind::STATUS_5XX))
         } else {
@@ -290,7 +313,8 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.track_mut(Series::Service).record(service);
             bank.track_mut(Series::FirstByte).record(Nanos(service.0 - 20_000));
             bank.track_mut(Series::Transfer).record(Nanos(20_000));
-            bank.operations[operation].response.record(response);
+            bank.operations.record(operation, Series::Response, response);
+            bank.operations.record(operation, Series::Service, service);
             bank.counters.statuses[100] += 1;
             (bank.heat.bin_of(response), Outcome::Ok)
         };
@@ -320,6 +344,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         status: RunStatus::Complete,
         scheduled: Some(seconds * RATE),
         scheduled_warmup: (warmup_s > 0).then_some(warmup_s * RATE),
+        scheduled_by_operation: vec![seconds * RATE / 2; 2],
         ended_after: Nanos::from_secs(warmup_s + seconds),
         last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
         steal_share: Some(0.001_234_567_890_123),
@@ -354,11 +379,10 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     let tracks = |interval: &Interval| {
         let of = |t: &unblink_core::record::Track<u64>| (t.bins().collect::<Vec<_>>(), t.sum_ns, t.max_ns);
         let series: Vec<_> = Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect();
-        let operations: Vec<_> =
-            interval.bank.operations.iter().map(|o| (of(&o.response), of(&o.censored), o.failed)).collect();
-        (series, operations)
+        series
     };
     assert_eq!(tracks(a), tracks(b));
+    assert!(a.bank.operations == b.bank.operations);
 }
 
 /// Even arrivals at a server that answers after 10 ms, and is changed.

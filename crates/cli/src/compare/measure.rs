@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unblink_analysis::experiment::interleaved::{Interleaved, SPARE_RUNS, Side, TooManyLost, Turn};
 use unblink_analysis::experiment::{Experiment, TrialRunner, drive};
-use unblink_artifact::compare::{left_out, load_difference, run_folders, target_failed};
+use unblink_artifact::compare::{Offered, left_out, load_difference, run_folders, target_failed};
 use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::read_folder;
 use unblink_artifact::header::RunHeader;
@@ -130,8 +130,8 @@ fn finished(side: Side, folder: &Path, header: &RunHeader) -> Result<u32> {
     let mut count = 0;
     for folder in run_folders(folder).unwrap_or_default() {
         let recorded = read_folder(&folder)?;
-        let (load, targets) = (&recorded.header.load, &recorded.header.targets);
-        if let Some(what) = load_difference(load, &header.load) {
+        let targets = &recorded.header.targets;
+        if let Some(what) = load_difference(Offered::of(&recorded.header), Offered::of(header)) {
             bail!("{folder:?} has another load: {what}; give the same flags as before");
         }
         if *targets != header.targets {

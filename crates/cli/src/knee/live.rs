@@ -18,7 +18,7 @@ use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Tria
 use unblink_analysis::slo::Slo;
 use unblink_artifact::document::RunStatus;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
-use unblink_artifact::tally::{Tally, operation_called};
+use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
@@ -151,7 +151,7 @@ impl TrialRunner for Runner {
         let name = self.args.slo.name.as_deref();
         let header = &prepared.header;
         // Where there is only one, its requests are all.
-        let operation = name.and_then(|name| operation_called(&header.operations, &header.targets, name)?);
+        let operation = name.and_then(|name| header.operation_called(name)?);
         let criterion = Criterion { operation, ..criterion(&self.args) };
         let mut gather = Gather::new(trial, criterion, self.args.timeout, pool);
         let folder = self.folder_of(trial);

@@ -1,10 +1,10 @@
 //! `--abort-on`: stops a run that hurts.
 
 use crate::observe::{End, Observer};
-use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Scope, Unit};
+use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Unit};
 use unblink_artifact::document::Aborted;
 use unblink_artifact::header::RunHeader;
-use unblink_artifact::tally::{Tally, operation_called};
+use unblink_artifact::tally::Tally;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
 
@@ -19,18 +19,18 @@ pub(super) struct Watch {
 struct Rule {
     text: String,
     watch: AbortWatch,
-    scope: Scope,
+    /// The request that it speaks of; `None`: all arrivals.
+    operation: Option<usize>,
     outstanding: Option<Outstanding>,
 }
 
 impl Watch {
     /// For the rules of `header`, which were checked when the run was prepared.
     pub(super) fn new(header: &RunHeader) -> Watch {
-        let timeout = Nanos(header.load.timeout_ns);
         let rules = header.objectives.abort_on.iter().filter_map(|text| {
             let rule = AbortRule::parse(text).ok()?;
             let operation = match &rule.name {
-                Some(name) => operation_called(&header.operations, &header.targets, name)?,
+                Some(name) => header.operation_called(name)?,
                 None => None,
             };
             let condition = &rule.condition;
@@ -39,14 +39,14 @@ impl Watch {
             Some(Rule {
                 text: text.clone(),
                 watch: AbortWatch::new(&rule),
-                scope: Scope { operation, timeout },
+                operation,
                 outstanding: (is_time && operation.is_none()).then(|| Outstanding::longer_than(limit)),
             })
         });
         Watch {
             rules: rules.collect(),
-            measured_from: Nanos(header.load.warmup_ns),
-            load_to: Nanos(header.load.warmup_ns.saturating_add(header.load.duration_ns)),
+            measured_from: Nanos(header.plan.warmup_ns),
+            load_to: Nanos(header.plan.warmup_ns.saturating_add(header.plan.duration_ns)),
             has_fired: false,
         }
     }
@@ -69,7 +69,7 @@ impl Observer for Watch {
             }
             let stuck_sent = stuck.min(interval.gauges.in_flight);
             let part =
-                Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.scope) };
+                Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.operation) };
             if rule.watch.look(interval.length, &part) {
                 self.has_fired = true;
                 fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0 }));

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports, Some(&folder))?;
     // A run that did not begin has no figure to be found by.
-    if document.preflight.is_none() {
+    if document.origin().preflight.is_none() {
         history::keep(&args.keep, std::slice::from_ref(&*folder));
     }
     Ok(exit::of_run(&document))
@@ -91,7 +91,7 @@ pub(crate) fn execute_watched(
         preflight::all(&job, &header.targets)?;
     }
     if talks {
-        output::note(format_args!("{target_line}: {}", header.load.summary));
+        output::note(format_args!("{target_line}: {}", header.plan.summary));
     }
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
@@ -99,7 +99,7 @@ pub(crate) fn execute_watched(
     let steal = StealMeter::now();
     let mut running = unblink_engine::run::start(job)?;
     let _listening = interruptions.attach(running.controls());
-    let mut precision = precision::Watch::new(header.load.precision.as_ref());
+    let mut precision = precision::Watch::new(header.plan.precision.as_ref());
     let mut abort = abort::Watch::new(&header);
     header.started_at = clock::rfc3339(running.started_at());
     let mut writer = match reserved.begin(&header) {
@@ -176,6 +176,7 @@ fn ending(
         },
         scheduled: scheduled.map(|s| s.measured),
         scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
+        scheduled_by_operation: plan.scheduled_by_operation(warmup, ended_after).unwrap_or_default(),
         ended_after,
         last_completion: summary.last_ok,
         steal_share,

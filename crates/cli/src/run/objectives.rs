@@ -7,8 +7,7 @@ use crate::errors::refused_value;
 use crate::secrets;
 use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Slo};
-use unblink_artifact::document::Target;
-use unblink_artifact::tally::operation_called;
+use unblink_artifact::document::{OperationPlan, Target};
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_report::format;
 
@@ -67,14 +66,14 @@ pub(crate) fn check(
     slos: &[Slo],
     rules: &[AbortRule],
     targets: &[Target],
-    operations: &[String],
+    operations: &[OperationPlan],
 ) -> Result<()> {
     let of_slos = slos.iter().map(|slo| (slo.name.as_ref(), "slo", slo.to_string())).enumerate();
     let of_rules = rules.iter().map(|rule| (rule.name.as_ref(), "abort-on", rule.to_string())).enumerate();
     for (number, (name, field, text)) in of_slos.chain(of_rules) {
         let Some(name) = name else { continue };
         let so_called = targets.iter().filter(|target| target.name == *name).count();
-        let is_kept_apart = operation_called(operations, targets, name).is_some();
+        let is_kept_apart = operations.iter().any(|operation| operation.name == *name);
         if so_called == 1 && is_kept_apart {
             continue;
         }
@@ -83,10 +82,7 @@ pub(crate) fn check(
             1 => format!("the requests called {name:?} are not kept apart: only the first of many are"),
             n => format!("{n} requests are called {name:?}: give each a name of its own in a plan"),
         };
-        let names: Vec<&str> = match operations {
-            [] => targets.iter().map(|target| target.name.as_str()).collect(),
-            apart => apart.iter().map(String::as_str).collect(),
-        };
+        let names: Vec<&str> = operations.iter().map(|operation| operation.name.as_str()).collect();
         let message = format!("--{field} {text:?}: {why}; there are {}", names.join(", "));
         return Err(refused_value(field, number, message));
     }

@@ -9,11 +9,12 @@ use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Connections;
 use crate::errors::refuse;
+use crate::request::url::Origin;
 use crate::{config, environment, load, precision, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
-use unblink_artifact::header::{ConnectionPlan, RunHeader};
+use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::Rate;
@@ -21,6 +22,7 @@ use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
 use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
+use unblink_engine::pacing::Pacing;
 use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target};
 use unblink_report::format;
 use unblink_wire::http1::Http1;
@@ -63,8 +65,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         pacing: args.target.pacing.mode(),
     };
     let mut header = header(args, &job, named, &limits, &asked);
-    header.connections.limited_by = limited_by;
-    header.connections.age_ns = args.target.connection_age.map(|age| age.0);
+    let connections = &mut header.origins[0].connections;
+    connections.limited_by = limited_by;
+    connections.age_ns = args.target.connection_age.map(|age| age.0);
     header.watch = watch::plan(args)?;
     let (slos, rules) = (&asked.slos.slo, &asked.rules);
     objectives::check(slos, rules, &header.targets, &header.operations)?;
@@ -98,8 +101,8 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let asked = objectives::named(args, &requests);
     objectives::check(&asked.slos.slo, &asked.rules, &named.targets, &named.operations)?;
     objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
-    let summary = describe(args, &plan).summary;
-    Ok((plan, summary))
+    let (described, _) = describe(args, &plan);
+    Ok((plan, described.summary))
 }
 
 /// A host that nobody knows may be a user, where an @ stands further on. What stands before it is not quoted.
@@ -158,11 +161,15 @@ fn core_plan(
     Ok(plan)
 }
 
-fn describe(args: &RunArgs, plan: &Plan) -> document::Load {
-    let mut load = load::describe(&args.load, plan);
-    load.pacing = Some(args.target.pacing.mode().name().into());
-    precision::describe(&args.precision, &mut load);
-    load
+fn describe(args: &RunArgs, plan: &Plan) -> (document::RunPlan, Vec<document::LoadPlan>) {
+    let (mut described, loads) = load::describe(&args.load, plan);
+    described.pacing = Some(match args.target.pacing.mode() {
+        Pacing::Precise => document::Pacing::Precise,
+        Pacing::Balanced => document::Pacing::Balanced,
+        Pacing::Frugal => document::Pacing::Frugal,
+    });
+    precision::describe(&args.precision, &mut described);
+    (described, loads)
 }
 
 /// The end of a transient can only be found in a load that holds, and not in a short one.
@@ -280,18 +287,21 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
 }
 
 fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
-    let Named { targets, beyond, operations } = named;
+    let Named { origin, targets, beyond, operations } = named;
+    let (plan, loads) = describe(args, &job.plan);
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
         command: secrets::mask_command(std::env::args()),
         environment: environment::describe(limits),
-        load: describe(args, &job.plan),
+        plan,
+        loads,
+        origins: vec![OriginPlan { name: origin, connections: ConnectionPlan::of(job.plan.spec().pool) }],
         targets,
         targets_beyond: beyond,
-        connections: ConnectionPlan::of(job.plan.spec().pool),
         protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),
         operations,
+        operations_are_whole: true,
         objectives: asked.slos.document(&asked.rules),
         watch: Default::default(),
         fanout: args.exports.fanout,
@@ -301,16 +311,23 @@ fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked
 
 /// The requests as the report names them.
 struct Named {
+    origin: document::OriginName,
     targets: Vec<document::Target>,
     beyond: Option<document::TargetsBeyond>,
-    /// Those that are kept apart; none where there is only one.
-    operations: Vec<String>,
+    /// Those that are recorded apart.
+    operations: Vec<document::OperationPlan>,
 }
 
 impl Named {
     fn of(requests: &Requests, plan: &Plan) -> Named {
-        let operations = requests.operation_names(plan.operations_apart());
-        Named { targets: requests.targets.clone(), beyond: requests.beyond.clone(), operations }
+        let operations = requests.operations_apart(plan.operations_apart());
+        let Origin { tls, host, port } = &requests.origin;
+        let origin = document::OriginName {
+            scheme: Some(if *tls { document::Scheme::Https } else { document::Scheme::Http }),
+            host: Some(host.clone()),
+            port: Some(*port),
+        };
+        Named { origin, targets: requests.targets.clone(), beyond: requests.beyond.clone(), operations }
     }
 }
 

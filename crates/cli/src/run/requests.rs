@@ -11,7 +11,7 @@ use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
 use unblink_wire::http1::Request as Rendered;
 
 /// Targets that a document lists; it counts the others.
@@ -34,14 +34,18 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Those that the report keeps apart, by name; none where there is only one.
-    pub(crate) fn operation_names(&self, apart: usize) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.targets.iter().take(apart).map(|target| target.name.clone()).collect();
+    /// Those that are recorded apart; the last of them may stand for all others.
+    pub(crate) fn operations_apart(&self, apart: usize) -> Vec<OperationPlan> {
+        let named = self
+            .targets
+            .iter()
+            .take(apart)
+            .map(|target| OperationPlan { name: target.name.clone(), protocol: Protocol::Http11 });
+        let mut operations: Vec<OperationPlan> = named.collect();
         if self.operations.len() > apart {
-            names[apart - 1] = "(others)".to_string();
+            operations[apart - 1].name = "(others)".to_string();
         }
-        if apart > 1 { names } else { Vec::new() }
+        operations
     }
 }
 

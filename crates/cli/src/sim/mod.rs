@@ -18,9 +18,9 @@ use anyhow::Result;
 use client::Client;
 use std::ops::ControlFlow;
 use std::path::Path;
-use unblink_artifact::document::{self, LoadModel, RunDocument, RunStatus};
+use unblink_artifact::document::{self, LoadKind, RunDocument, RunStatus};
 use unblink_artifact::folder::{FolderWriter, leave_out_transient};
-use unblink_artifact::header::{ConnectionPlan, RunHeader};
+use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
@@ -72,7 +72,7 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
             "--precision is about what users feel; with --client give the load a length (-d)"
         );
     }
-    precision::describe(&args.precision, &mut simulation.header.load);
+    precision::describe(&args.precision, &mut simulation.header.plan);
     run::objectives::check_tellable(&args.objectives.slo, &[], &simulation.plan)?;
     Ok(simulation)
 }
@@ -227,10 +227,10 @@ impl Described {
     }
 
     fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>) -> RunHeader {
-        let mut load = load::describe(args, plan);
+        let (mut run_plan, mut loads) = load::describe(args, plan);
         let mut pool = plan.spec().pool;
         if let Some(ClientSpec::Tool(tool)) = client {
-            describe_tool(tool, &mut load);
+            describe_tool(tool, &mut run_plan, &mut loads);
             pool = match tool.workers {
                 None => Pool::Auto { max: AUTO_CONNECTIONS_MAX },
                 Some(n) => Pool::Fixed { n },
@@ -241,16 +241,21 @@ impl Described {
             started_at: clock::now(),
             command: secrets::mask_command(std::env::args()),
             environment: environment::describe(&unblink_engine::limits::raise()),
-            load,
+            plan: run_plan,
+            loads,
+            origins: vec![OriginPlan { name: Default::default(), connections: ConnectionPlan::of(pool) }],
             targets_beyond: None,
             targets: vec![document::Target {
                 name: "simulated server".into(),
                 method: "simulated server:".into(),
                 url: self.server.clone(),
             }],
-            connections: ConnectionPlan::of(pool),
             protocol_failures: Vec::new(),
-            operations: Vec::new(),
+            operations: vec![document::OperationPlan {
+                name: "simulated server".into(),
+                protocol: document::Protocol::Simulated,
+            }],
+            operations_are_whole: true,
             objectives: Default::default(),
             watch: Default::default(),
             fanout: None,
@@ -262,7 +267,7 @@ impl Described {
 impl Simulation {
     /// The plan, and the load in one line.
     pub(crate) fn planned(self) -> (Plan, String) {
-        (self.plan, self.header.load.summary)
+        (self.plan, self.header.plan.summary)
     }
 
     /// Intended times after the schedule's zero, in order; nothing of a closed load.
@@ -304,7 +309,7 @@ impl Simulation {
 
     /// Everything that was recorded, before any of it is left out.
     fn record(&self, watch: impl Watch, writer: &mut dyn Observer) -> (Tally, Ending) {
-        let mut precision = precision::Watch::new(self.header.load.precision.as_ref());
+        let mut precision = precision::Watch::new(self.header.plan.precision.as_ref());
         let mut observed = Observed::new(self.header.clone(), vec![writer, &mut precision]);
         let (summary, offered) = match &self.client {
             None => simulate_until(&self.plan, &self.world, watch, |interval| {
@@ -338,6 +343,7 @@ impl Simulation {
             status: RunStatus::Complete,
             scheduled: scheduled.map(|s| s.measured),
             scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
+            scheduled_by_operation: Vec::new(),
             ended_after,
             last_completion: summary.last_ok,
             steal_share: None,
@@ -365,17 +371,16 @@ fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
 }
 
 /// What a tool makes of the load that it was asked for.
-fn describe_tool(tool: &ToolSpec, load: &mut document::Load) {
-    load.warmup_ns += tool.discard.0;
-    load.duration_ns = load.duration_ns.saturating_sub(tool.discard.0);
+fn describe_tool(tool: &ToolSpec, plan: &mut document::RunPlan, loads: &mut [document::LoadPlan]) {
+    plan.warmup_ns += tool.discard.0;
+    plan.duration_ns = plan.duration_ns.saturating_sub(tool.discard.0);
     if tool.pacing == Pacing::Closed {
-        load.model = LoadModel::Closed;
-        load.users = tool.workers;
-        load.think_ns = Some(0);
-        load.process = None;
+        for load in loads {
+            load.kind = LoadKind::Closed { users: tool.workers, think_ns: 0, ramp_up_ns: None };
+        }
         let people = if tool.workers == Some(1) { "user" } else { "users" };
-        load.summary =
-            format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), load.summary);
+        plan.summary =
+            format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), plan.summary);
     }
 }
 

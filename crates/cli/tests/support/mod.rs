@@ -243,7 +243,7 @@ impl Run {
 
     #[track_caller]
     pub(crate) fn connections(&self, name: &str) -> u64 {
-        self.count(&format!("/connections/{name}"))
+        self.count(&format!("/origins/0/connections/{name}"))
     }
 
     /// Failures of one kind; 0 when it does not occur.
@@ -281,7 +281,11 @@ impl Run {
         assert_eq!(self.count("/failed_response_time/count"), failed);
         assert!(!self.has_finding("accounting"), "{:#}", self.document["validity"]);
         let (opened, attempted) = (self.connections("opened"), self.connections("attempted"));
-        assert!(opened + self.connections("failed") <= attempted, "{:#}", self.document["connections"]);
+        assert!(
+            opened + self.connections("failed") <= attempted,
+            "{:#}",
+            self.document["origins"][0]["connections"]
+        );
         // A part may use what was opened before it.
         assert!(self.connections("peak") <= opened || self.document["part"].is_object());
     }
@@ -302,7 +306,7 @@ impl Run {
     }
 
     fn summary(&self) -> Value {
-        let parts = ["status", "arrivals", "failures", "connections", "statuses"];
+        let parts = ["status", "arrivals", "failures", "origins", "codes"];
         parts.iter().map(|&part| (part.to_string(), self.document[part].clone())).collect()
     }
 }

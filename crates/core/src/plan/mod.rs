@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Users of a closed population who don't think begin spread over this time.
 const RAMP_UP_WITHOUT_THINKING: Nanos = Nanos::from_millis(100);
 
-/// Operations whose response times are kept apart; the rest of a long target list shares the last place.
-pub const OPERATIONS_APART_MAX: usize = 32;
+/// Operations that are recorded apart; the rest of a long target list shares the last place.
+pub const OPERATIONS_APART_MAX: usize = 256;
 
 /// Requests of a limited Poisson load at the most: all are drawn once before the start, a hundred million in about a second.
 pub const LIMIT_POISSON_MAX: u64 = 100_000_000;
@@ -155,6 +155,15 @@ impl Plan {
         Some(Scheduled { warmup, measured: all - warmup })
     }
 
+    /// The measured ones of these by operation, as they are recorded apart; `None` where there is one operation, or no
+    /// schedule.
+    pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
+        let places = self.operations_apart();
+        let operations = self.spec.idempotent.len() as u64;
+        let schedule = self.schedule().filter(|_| places > 1)?;
+        Some(schedule.counts_by_operation(from.min(to), to, operations, places))
+    }
+
     /// Worker threads.
     pub fn threads(&self) -> u32 {
         self.spec.threads
@@ -225,7 +234,7 @@ impl Plan {
         }))
     }
 
-    /// Operations whose response times are kept apart.
+    /// Operations that are recorded apart.
     pub fn operations_apart(&self) -> usize {
         self.spec.idempotent.len().min(OPERATIONS_APART_MAX)
     }

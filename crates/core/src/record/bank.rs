@@ -1,21 +1,10 @@
 //! Everything that is recorded in a stretch of time.
 
 use super::counts::Counts;
-use super::{ArrivalSample, Counters, Series, Slowest, Timeline, Track};
+use super::{ArrivalSample, Counters, Operations, Series, Slowest, Timeline, Track};
 use crate::heat::HeatGrid;
 use crate::time::Nanos;
 use hdrhistogram::Counter;
-
-/// Response times of one operation: completed and censored.
-#[derive(Clone, PartialEq, Debug)]
-pub struct OperationTracks<C: Counter> {
-    /// Completed.
-    pub response: Track<C>,
-    /// Known only to take longer.
-    pub censored: Track<C>,
-    /// Failed arrivals.
-    pub failed: u64,
-}
 
 /// What most arrivals have in common is counted once and quickly, and put where it belongs when the bank is full.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +24,7 @@ pub struct Bank<C: Counter> {
     /// While it is being filled: what belongs to several series at once, and the response times.
     pub(super) shared: Shared,
     /// By operation; empty when the run has only one.
-    pub operations: Vec<OperationTracks<C>>,
+    pub operations: Operations<C>,
     /// Counts.
     pub counters: Counters,
     /// Response times by intended time.
@@ -51,17 +40,10 @@ pub struct Bank<C: Counter> {
 impl<C: Counter> Bank<C> {
     /// An empty bank for `operations` operations (none are kept apart when there is only one).
     pub fn new(operations: usize) -> Bank<C> {
-        let kept_apart = if operations > 1 { operations } else { 0 };
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
             shared: Shared::default(),
-            operations: (0..kept_apart)
-                .map(|_| OperationTracks {
-                    response: Track::default(),
-                    censored: Track::default(),
-                    failed: 0,
-                })
-                .collect(),
+            operations: Operations::new(operations),
             counters: Counters::default(),
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
@@ -86,11 +68,7 @@ impl<C: Counter> Bank<C> {
         self.shared.response.clear();
         self.shared.at_once.clear();
         self.shared.unwaited.clear();
-        for operation in &mut self.operations {
-            operation.response.clear();
-            operation.censored.clear();
-            operation.failed = 0;
-        }
+        self.operations.clear();
         self.counters = Counters::default();
         self.heat.clear();
         self.slowest = Slowest::default();
@@ -122,11 +100,7 @@ impl Bank<u64> {
     pub fn add<D: Counter>(&mut self, other: &Bank<D>) {
         self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
         self.add_shared(&other.shared);
-        for (a, b) in self.operations.iter_mut().zip(&other.operations) {
-            a.response.add(&b.response);
-            a.censored.add(&b.censored);
-            a.failed += b.failed;
-        }
+        self.operations.add(&other.operations);
         self.counters.add(&other.counters);
         self.heat.merge(&other.heat);
         self.slowest.merge(&other.slowest);

@@ -6,12 +6,15 @@
 mod absence;
 mod ages;
 mod bank;
+mod bins;
 mod counters;
 mod counts;
 mod flight;
 mod hindered;
 mod interval;
 mod merge;
+mod operations;
+mod pages;
 mod recorder;
 mod sample;
 mod series;
@@ -20,7 +23,7 @@ mod timeline;
 mod track;
 
 pub use ages::Ages;
-pub use bank::{Bank, OperationTracks};
+pub use bank::Bank;
 pub use counters::{
     ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM, STATUS_COUNT,
     STATUS_FIRST,
@@ -28,6 +31,7 @@ pub use counters::{
 pub use flight::Flight;
 pub use interval::Interval;
 pub use merge::{Handed, Merger};
+pub use operations::{OperationRecord, Operations, Sums};
 pub use recorder::{Answer, BEGUN_GRACE, Recorder};
 pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCK_EXPECTED, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use series::Series;

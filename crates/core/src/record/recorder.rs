@@ -1,10 +1,7 @@
 //! What happens to each arrival, written into a bank.
 
 use super::absence::Absences;
-use super::{
-    Bank, Counters, Flight, OperationTracks, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series,
-    SlowArrival,
-};
+use super::{Bank, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series, SlowArrival};
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW};
@@ -111,27 +108,42 @@ impl Recorder {
         self.bank
     }
 
-    /// Where response times of the flight's operation go; those beyond the last place share it.
-    fn operation_mut(&mut self, flight: &Flight) -> Option<&mut OperationTracks<u32>> {
-        let last = self.bank.operations.len().checked_sub(1)?;
-        self.bank.operations.get_mut(last.min(flight.arrival.operation as usize))
-    }
-
     fn is_measured(&self, arrival: &Arrival) -> bool {
         arrival.intended >= self.measured_from
     }
 
-    fn outcomes(&mut self, arrival: &Arrival) -> &mut Outcomes {
-        if self.is_measured(arrival) {
-            &mut self.bank.counters.measured
-        } else {
-            &mut self.bank.counters.warmup
+    /// Counts what an arrival has come to wherever it belongs.
+    #[inline]
+    fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
+        if !self.is_measured(arrival) {
+            return count(&mut self.bank.counters.warmup);
+        }
+        count(&mut self.bank.counters.measured);
+        let operations = &mut self.bank.operations;
+        if let Some(operation) =
+            operations.place(arrival.operation).and_then(|place| operations.get_mut(place))
+        {
+            count(&mut operation.outcomes);
+        }
+    }
+
+    /// Records a duration of all, and of the flight's operation.
+    #[inline]
+    fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
+        self.bank.track_mut(series).record(value);
+        self.record_apart(flight, series, value);
+    }
+
+    #[inline]
+    fn record_apart(&mut self, flight: &Flight, series: Series, value: Nanos) {
+        if let Some(place) = self.bank.operations.place(flight.arrival.operation) {
+            self.bank.operations.record(place, series, value);
         }
     }
 
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
-        self.outcomes(arrival).due += 1;
+        self.count(arrival, |outcomes| outcomes.due += 1);
         if self.absences.is_catching_up() {
             self.absences.due(arrival.intended);
         }
@@ -141,9 +153,10 @@ impl Recorder {
     /// The first byte of `flight` goes to the kernel now, at `flight.sent`.
     pub fn sent(&mut self, flight: &Flight) {
         let in_load = flight.sent.is_some_and(|sent| sent < self.load_end);
-        let outcomes = self.outcomes(&flight.arrival);
-        outcomes.sent += 1;
-        outcomes.sent_in_load += u64::from(in_load);
+        self.count(&flight.arrival, |outcomes| {
+            outcomes.sent += 1;
+            outcomes.sent_in_load += u64::from(in_load);
+        });
         if flight.arrival.begins {
             self.user_begins(flight.sent);
         }
@@ -186,7 +199,13 @@ impl Recorder {
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
         let measured = self.is_measured(&flight.arrival);
         if measured && (100..600).contains(&answer.status) {
-            self.bank.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += 1;
+            let status = usize::from(answer.status) - STATUS_FIRST;
+            self.bank.counters.statuses[status] += 1;
+            let operations = &mut self.bank.operations;
+            let place = operations.place(flight.arrival.operation);
+            if let Some(operation) = place.and_then(|place| operations.get_mut(place)) {
+                operation.statuses[status] += 1;
+            }
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
@@ -196,7 +215,7 @@ impl Recorder {
         if let Some(kind) = answer.failure {
             return self.note_failed(flight, connection, kind, answer.status, now);
         }
-        self.outcomes(&flight.arrival).ok += 1;
+        self.count(&flight.arrival, |outcomes| outcomes.ok += 1);
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
@@ -204,6 +223,8 @@ impl Recorder {
         self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
         self.bank.shared.response.record(response);
+        self.record_apart(flight, Series::Response, response);
+        self.record_apart(flight, Series::Service, now.since(sent));
         if answer.first_byte == now {
             self.bank.shared.at_once.record(now.since(sent));
         } else {
@@ -215,9 +236,6 @@ impl Recorder {
             || !self.absences.none_since(flight.arrival.intended)
         {
             self.note_hindered(self.own_part(flight, now), response, response);
-        }
-        if let Some(operation) = self.operation_mut(flight) {
-            operation.response.record(response);
         }
         let row = self.bank.heat.bin_of(response);
         self.bank.heat.record(flight.arrival.intended.since(self.start), row);
@@ -250,9 +268,10 @@ impl Recorder {
         // A late request is answered like any other; a burst after a pause may not be.
         let away = self.absences.within(flight.arrival.intended, now);
         let is_own = kind.is_local() || away >= PAUSE_FROM;
-        let outcomes = self.outcomes(&flight.arrival);
-        outcomes.failed[kind.index()] += 1;
-        outcomes.failed_hindered += u64::from(is_own);
+        self.count(&flight.arrival, |outcomes| {
+            outcomes.failed[kind.index()] += 1;
+            outcomes.failed_hindered += u64::from(is_own);
+        });
         if flight.arrival.begins && flight.sent.is_none() {
             self.user_begins(Some(now));
         }
@@ -261,9 +280,6 @@ impl Recorder {
             return failed;
         }
         self.bank.track_mut(Series::Failed).record(now.since(flight.arrival.intended));
-        if let Some(operation) = self.operation_mut(flight) {
-            operation.failed += 1;
-        }
         self.bank.heat.record(flight.arrival.intended.since(self.start), FAILED_ROW);
         self.note_slow(flight, connection, status, failed, now);
         failed
@@ -292,12 +308,13 @@ impl Recorder {
         let is_shed = flight.pool_full && waited.0 > self.timeout.0 / 2;
         let own = self.own_part(flight, until);
         let is_own = own.0 >= self.timeout.0 / OWN_PART_MIN;
-        let outcomes = self.outcomes(&flight.arrival);
-        outcomes.timed_out += 1;
-        outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
-        outcomes.timed_out_pool_full += u64::from(is_shed);
-        outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
-        outcomes.timed_out_hindered += u64::from(is_own);
+        self.count(&flight.arrival, |outcomes| {
+            outcomes.timed_out += 1;
+            outcomes.timed_out_never_sent += u64::from(flight.sent.is_none());
+            outcomes.timed_out_pool_full += u64::from(is_shed);
+            outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
+            outcomes.timed_out_hindered += u64::from(is_own);
+        });
         self.ended(flight, Outcome::TimedOut, now);
         if !self.is_measured(&flight.arrival) {
             return Outcome::TimedOut;
@@ -313,11 +330,10 @@ impl Recorder {
     pub fn cut_off(&mut self, flight: &Flight, connection: u32, now: Instant) -> Outcome {
         self.note_ended(flight, false);
         let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
-        let outcomes = self.outcomes(&flight.arrival);
-        match flight.sent {
+        self.count(&flight.arrival, |outcomes| match flight.sent {
             Some(_) => outcomes.unfinished += 1,
             None => outcomes.unsent += 1,
-        }
+        });
         self.ended(flight, outcome, now);
         if self.is_measured(&flight.arrival) {
             let age = now.since(flight.arrival.intended);
@@ -358,12 +374,9 @@ impl Recorder {
     }
 
     fn censor(&mut self, flight: &Flight, response_age: Nanos, service_age: Option<Nanos>) {
-        self.bank.track_mut(Series::ResponseCensored).record(response_age);
+        self.record(flight, Series::ResponseCensored, response_age);
         if let Some(age) = service_age {
-            self.bank.track_mut(Series::ServiceCensored).record(age);
-        }
-        if let Some(operation) = self.operation_mut(flight) {
-            operation.censored.record(response_age);
+            self.record(flight, Series::ServiceCensored, age);
         }
         self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
     }

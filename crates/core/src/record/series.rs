@@ -48,6 +48,9 @@ impl Series {
         Series::Hindered,
         Series::Unhindered,
     ];
+    /// Those that are kept by operation, too: the first ones.
+    pub const BY_OPERATION: [Series; 4] =
+        [Series::Response, Series::Service, Series::ResponseCensored, Series::ServiceCensored];
     pub(super) const COUNT: usize = Self::ALL.len();
 
     /// The stable name, used as a tag in logs: no comma, no space.

@@ -9,6 +9,7 @@
 //! (1,000 s for rates in thousandths). Λ is counted in units of 1/(2·10⁹·D) request: with times in ns, a hold is
 //! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
 
+mod by_operation;
 mod cursor;
 mod placed;
 mod streams;

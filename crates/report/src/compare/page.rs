@@ -37,7 +37,7 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     }
     let alone =
         doc.rule.request.as_ref().map(|name| format!(" · the arrivals of {name} alone")).unwrap_or_default();
-    let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.load.summary), escape(&alone));
+    let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.plan.summary), escape(&alone));
     verdict(out, doc);
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &super::picture(doc), "compare", 2);

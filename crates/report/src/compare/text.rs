@@ -25,7 +25,7 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     for (name, side) in [("baseline ", &doc.baseline), ("candidate", &doc.candidate)] {
         screen.labelled(Paint::Bold, name, &format!("{}, {}", words::target(side), words::runs(side)));
     }
-    screen.labelled(Paint::Bold, "load     ", &doc.load.summary);
+    screen.labelled(Paint::Bold, "load     ", &doc.plan.summary);
     if let Some(name) = &doc.rule.request {
         screen.labelled(Paint::Bold, "request  ", &format!("{name}, its arrivals alone"));
     }

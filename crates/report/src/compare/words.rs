@@ -171,11 +171,11 @@ pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
     let p = label(doc);
     let runs = || doc.baseline.runs.iter().chain(&doc.candidate.runs).filter(|run| run.left_out.is_none());
     let mut doubts = Vec::new();
-    if doc.load.phases.iter().any(|phase| (phase.from_per_s, phase.to_per_s) != first_rates(doc)) {
+    if doc.plan.phases.iter().any(|phase| (phase.from_per_s, phase.to_per_s) != first_rates(doc)) {
         doubts.push(format!(
             "The rate changes in each run ({}): {p} mixes all of its rates, and says neither which of them the target \
              carries nor how it recovers. Hold one rate, or read the reports of the runs.",
-            format::plain(&doc.load.summary)
+            format::plain(&doc.plan.summary)
         ));
     }
     let mut degraded = runs().filter(|run| run.validity == ValidityStatus::Degraded);
@@ -199,7 +199,7 @@ pub(super) fn doubts(doc: &CompareDocument) -> Vec<String> {
 
 /// Of a hold, the rate at both ends of every phase.
 fn first_rates(doc: &CompareDocument) -> (f64, f64) {
-    doc.load.phases.first().map_or((0.0, 0.0), |first| (first.from_per_s, first.from_per_s))
+    doc.plan.phases.first().map_or((0.0, 0.0), |first| (first.from_per_s, first.from_per_s))
 }
 
 /// What must be known beside the answer, a sentence each.

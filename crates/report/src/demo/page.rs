@@ -41,7 +41,7 @@ pub(super) fn render(demo: &Demo) -> String {
         let _ = write!(
             page.body,
             "<details id=\"{scope}\"><summary>Full report: {name} <span>({})</span></summary>",
-            escape(&doc.load.summary)
+            escape(&doc.plan.summary)
         );
         let truth = if scope == "open" { Some(demo.truth.as_slice()) } else { None };
         html::run(&mut page, doc, scope, truth, 2);

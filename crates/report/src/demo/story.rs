@@ -33,7 +33,7 @@ pub(super) fn finding(demo: &Demo) -> String {
 
 /// Two sentences that explain it.
 pub(super) fn sentences(demo: &Demo) -> Vec<String> {
-    let users = match demo.closed.load.users {
+    let users = match demo.closed.users() {
         Some(n) if n > 1 => format!("Its {} users", format::count(u64::from(n))),
         _ => "Its users".into(),
     };

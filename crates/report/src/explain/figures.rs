@@ -151,7 +151,7 @@ fn figures(row: &Row, truth: Option<&[Option<Time>; 5]>) -> Figures {
     let least = d.quantiles.iter().filter(|at| at.censored).map(|at| at.value).max();
     let longest = match d.censored {
         0 => d.max.map(|ns| Time { ns, is_bound: false }),
-        _ => least.max(Some(row.run.load.timeout_ns)).map(|ns| Time { ns, is_bound: true }),
+        _ => least.max(Some(row.run.plan.timeout_ns)).map(|ns| Time { ns, is_bound: true }),
     };
     let times = QUANTILES.map(|q| if q < 1.0 { quantile(q) } else { longest });
     let simulated = row.run.simulated.as_ref();

@@ -32,7 +32,7 @@ pub(crate) fn errors(doc: &RunDocument) -> String {
 
 /// Where the number scheduled comes from, or that the outcomes don't sum to it.
 pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
-    match doc.load.model {
+    match doc.model() {
         _ if !adds_up(doc) => "the sum is not what was scheduled",
         _ if wrong_client(doc).is_some() => "that this client knows of",
         // What crosses a border is counted where it ended.
@@ -52,10 +52,10 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         "failed" => "wrong answer, or none".into(),
         "timed out" if doc.arrivals.timed_out_never_sent > 0 => format!(
             "longer than {}; {} of them never sent",
-            format::duration(doc.load.timeout_ns),
+            format::duration(doc.plan.timeout_ns),
             format::count(doc.arrivals.timed_out_never_sent)
         ),
-        "timed out" => format!("longer than {}", format::duration(doc.load.timeout_ns)),
+        "timed out" => format!("longer than {}", format::duration(doc.plan.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
         _ => "waiting when the run ended".into(),
     }

@@ -1,11 +1,12 @@
 //! Whether the arrivals lay as they should, in a sentence.
 
 use crate::format;
-use unblink_artifact::document::{ArrivalTimes, RunDocument};
+use unblink_artifact::document::{ArrivalTimes, Process, RunDocument};
 
 /// What the sampled arrivals say; nothing of a closed load.
 pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
-    let process = doc.arrival_process.as_ref()?;
+    let load = &doc.loads[0];
+    let (process, asked) = (load.arrival_process.as_ref()?, load.plan.process()?);
     let looked_at = format!("Of {} looked at", format::plural(process.arrivals, "arrival", "arrivals"));
     let late = match process.sent.deviation_ns_max {
         Some(late) => format!("; none of these was sent more than {} after its time", format::duration(late)),
@@ -19,8 +20,8 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
             format!("A²\u{a0}{}, p\u{a0}{p}", format::number((test.a2 * 100.0).round() / 100.0))
         })
     };
-    Some(match (process.process.as_str(), gaps(&process.intended), gaps(&process.sent)) {
-        ("even", ..) => {
+    Some(match (asked, gaps(&process.intended), gaps(&process.sent)) {
+        (Process::Even, ..) => {
             let off = process.intended.deviation_ns_max.unwrap_or_default();
             format!(
                 "{looked_at} each was planned within {} of an even schedule{late}.",
@@ -40,15 +41,15 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use unblink_artifact::document::{ArrivalProcess, ExponentialTest};
+    use unblink_artifact::document::{ArrivalProcess, ExponentialTest, LoadKind};
 
     #[test]
     fn a_sentence_for_each_process() {
         let test =
             |a2, p_value| Some(ExponentialTest { gaps: 959, a2, p_value, distance: 0.01, correlation: 0.0 });
         let mut doc = fixture::stall();
-        doc.arrival_process = Some(ArrivalProcess {
-            process: "poisson".into(),
+        doc.loads[0].plan.kind = LoadKind::Open { process: Process::Poisson { seed: 1 }, phases: Vec::new() };
+        doc.loads[0].arrival_process = Some(ArrivalProcess {
             arrivals: 960,
             intended: ArrivalTimes { exponential: test(0.8149, 0.468_31), deviation_ns_max: None },
             sent: ArrivalTimes { exponential: test(21.0, 0.0), deviation_ns_max: Some(1_200_000) },
@@ -59,18 +60,18 @@ mod tests {
             "Of 960 arrivals looked at the gaps are held against a Poisson process: planned A² 0.81, p 46.8 %; \
              sent A² 21, p below 0.01 %; none of these was sent more than 1.20 ms after its time."
         );
-        let process = doc.arrival_process.as_mut().expect("set above");
+        let process = doc.loads[0].arrival_process.as_mut().expect("set above");
         process.sent.exponential = None;
         assert!(text(&doc).contains("too few to tell"), "{}", text(&doc));
-        let process = doc.arrival_process.as_mut().expect("set above");
-        process.process = "even".into();
+        let process = doc.loads[0].arrival_process.as_mut().expect("set above");
         process.intended = ArrivalTimes { exponential: None, deviation_ns_max: Some(1) };
+        doc.loads[0].plan.kind = LoadKind::Open { process: Process::Even, phases: Vec::new() };
         assert_eq!(
             text(&doc),
             "Of 960 arrivals looked at each was planned within 1 ns of an even schedule; none of these was sent more than \
              1.20 ms after its time."
         );
-        doc.arrival_process = None;
+        doc.loads[0].arrival_process = None;
         assert_eq!(arrivals(&doc), None);
     }
 }

@@ -5,7 +5,7 @@ use unblink_artifact::document::RunDocument;
 
 /// Counters of connections that are worth a line: (name, count).
 pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
-    let c = &doc.connections;
+    let c = &doc.origin().connections;
     [
         ("opened", c.opened),
         ("peak", c.peak),
@@ -33,7 +33,7 @@ const ADDRESSES_MAX: usize = 8;
 /// Where connections went, with their numbers where there are several addresses. `None` where that is the
 /// address in the URL itself.
 pub(crate) fn addresses(doc: &RunDocument) -> Option<String> {
-    let to = &doc.connections.by_address;
+    let to = &doc.origin().connections.by_address;
     if to.is_empty() {
         return None;
     }

@@ -116,7 +116,7 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
         let had = "had no answer when the run ended";
         (format!("{} {had}", how_many(users, a.scheduled)), format!("{} {had}", format::count(users)))
     } else {
-        let had = format!("had no answer within {}", duration(doc.load.timeout_ns));
+        let had = format!("had no answer within {}", duration(doc.plan.timeout_ns));
         let finding = format!("{} {had}{}", how_many(users, a.scheduled), when(doc, event::censored(doc)));
         (finding, format!("{} {had}", format::count(users)))
     };

@@ -12,7 +12,7 @@ pub(crate) fn rates(doc: &RunDocument) -> Title {
     let finding = match doc.rate.offered {
         _ if doc.arrivals.scheduled == 0 => "Nothing was offered".into(),
         None => {
-            let users = doc.load.users.map(|n| plural(u64::from(n), "user", "users"));
+            let users = doc.users().map(|n| plural(u64::from(n), "user", "users"));
             let achieved = format::rate(doc.rate.achieved);
             match (none_ok(doc), users) {
                 (Some(why), _) => why,
@@ -111,7 +111,7 @@ pub(crate) fn flight(doc: &RunDocument) -> Title {
     };
     let plotted = match super::timeline(doc) {
         Some(timeline) => {
-            let of_threads = if doc.load.threads > 1 { ", as the sum of each thread's highest" } else { "" };
+            let of_threads = if doc.plan.threads > 1 { ", as the sum of each thread's highest" } else { "" };
             format!(
                 "The highest number in each {}{of_threads}; connections at the end of each interval. The logarithmic axis \
                  starts with 0.",

@@ -30,7 +30,7 @@ pub(crate) fn none_ok(doc: &RunDocument) -> Option<String> {
 
 /// Whether anything came back, whatever it was.
 fn answered(doc: &RunDocument) -> bool {
-    doc.statuses.values().any(|n| *n > 0)
+    doc.codes.values().any(|n| *n > 0)
 }
 
 /// The commonest kind of failure, in words.
@@ -137,7 +137,7 @@ pub(crate) fn never_asked(doc: &RunDocument) -> Option<(u64, u64)> {
 
 /// Why less was sent than offered, as far as the document tells.
 pub(crate) fn not_sent(doc: &RunDocument) -> Option<String> {
-    let (a, c) = (&doc.arrivals, &doc.connections);
+    let (a, c) = (&doc.arrivals, &doc.origin().connections);
     let failed = |kind: &str| doc.failures.get(kind).copied().unwrap_or(0);
     let tls = if c.failed > 0 { failed("tls") } else { 0 };
     let waited = a.timed_out_never_sent.saturating_add(a.unsent);
@@ -209,7 +209,7 @@ mod tests {
         doc.failures.insert("reset".into(), 10);
         let most = "No answer was ok: 300 failed, most often with a 4xx status (290)";
         assert_eq!(none_ok(&doc).as_deref(), Some(most));
-        doc.statuses.clear();
+        doc.codes.clear();
         doc.failures = [("connect_refused".to_string(), 200)].into();
         doc.arrivals.failed = 200;
         doc.arrivals.unsent = 100;
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(not_sent(&doc).as_deref(), Some("the generator was late"));
         doc.arrivals.unsent = 7;
         assert_eq!(not_sent(&doc).as_deref(), Some("no connection was free in time"));
-        doc.connections.limit = doc.connections.peak;
+        doc.origins[0].connections.limit = doc.origin().connections.peak;
         assert_eq!(format::plain(&not_sent(&doc).unwrap_or_default()), "all 1 002 connections were in use");
         doc.failures.insert("connect_refused".into(), 8);
         assert_eq!(not_sent(&doc).as_deref(), Some("connections were refused"));

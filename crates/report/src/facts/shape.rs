@@ -44,12 +44,12 @@ pub(crate) fn shape(doc: &RunDocument) -> Option<Shape> {
 
 /// Why nothing is said of a load that grows on purpose.
 fn untold(doc: &RunDocument) -> Option<Shape> {
-    let name = match doc.load.shape? {
+    let name = match doc.plan.shape? {
         LoadShape::Spike => "Spike",
         LoadShape::Stress => "Stress",
         LoadShape::Load | LoadShape::Soak => return None,
     };
-    let base = doc.load.phases.first().filter(|_| doc.part.is_none())?;
+    let base = doc.plan.phases.first().filter(|_| doc.part.is_none())?;
     // The level is that of the last three quarters, and takes one step of five arrivals.
     let due = base.from_per_s * base.duration_ns as f64 / 1e9 * 0.75;
     let why = if due < 10.0 {
@@ -79,7 +79,7 @@ pub(crate) fn shape_figures(doc: &RunDocument) -> Option<(&'static str, Vec<(Str
     let level = |before: &LevelBefore| {
         let longest = match doc.response_time.censored {
             0 => doc.response_time.max.map(duration),
-            _ => Some(format!("> {}", duration(doc.load.timeout_ns))),
+            _ => Some(format!("> {}", duration(doc.plan.timeout_ns))),
         }
         .map(|longest| (longest, "longest"));
         [(duration(before.p99_ns), "p99 before")].into_iter().chain(longest)

@@ -33,6 +33,12 @@ pub(crate) fn first_targets(targets: &[Target], beyond: Option<&TargetsBeyond>) 
     lines
 }
 
+/// How many arrivals of an operation there were; of those that had no answer, where no more is known, those that ended.
+pub(crate) fn arrivals_of(operation: &Operation) -> u64 {
+    let ended = operation.response_time.count.saturating_add(operation.arrivals.failed);
+    operation.arrivals.scheduled.unwrap_or(ended)
+}
+
 /// The operations of a table of at most `rows_max` rows, each with its name, and how many are left out. The row of all
 /// that are not kept apart is never one of these.
 pub(crate) fn operations(doc: &RunDocument, rows_max: usize) -> (Vec<(String, &Operation)>, usize) {
@@ -42,7 +48,7 @@ pub(crate) fn operations(doc: &RunDocument, rows_max: usize) -> (Vec<(String, &O
     let has_others = together > 1 && !all.is_empty();
     let (apart, others) = all.split_at(all.len() - usize::from(has_others));
     let shown = apart.len().min(rows_max - others.len());
-    let mut rows: Vec<_> = apart[..shown].iter().map(|one| (one.name.clone(), one)).collect();
+    let mut rows: Vec<_> = apart[..shown].iter().map(|one| (one.plan.name.clone(), one)).collect();
     rows.extend(others.iter().map(|one| (format!("({} others)", format::count(together)), one)));
     (rows, apart.len() - shown)
 }
@@ -58,7 +64,7 @@ mod tests {
         // Thirty that are kept apart, and nothing else.
         let (rows, left_out) = operations(&doc, 20);
         assert_eq!((rows.len(), left_out), (20, 10));
-        doc.operations[29].name = "(others)".into();
+        doc.operations[29].plan.name = "(others)".into();
         doc.targets_beyond = Some(TargetsBeyond { count: 970, fingerprint: "0".repeat(16) });
         let (rows, left_out) = operations(&doc, 20);
         assert_eq!((rows.len(), left_out), (20, 10));

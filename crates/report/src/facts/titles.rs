@@ -38,7 +38,7 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
         format!("More than 1 in 100 users waited longer than {}", duration(p99.value))
     } else if p99.few_samples {
         format!("The median is {}; there are too few samples for p99", duration(p50.value))
-    } else if doc.load.model == LoadModel::Closed {
+    } else if doc.model() == LoadModel::Closed {
         format!("p99 is {} for users who wait for each answer, and for nobody else", duration(p99.value))
     } else {
         match quantile(&doc.service_time, 0.99) {

@@ -8,7 +8,7 @@ use unblink_artifact::document::{RunDocument, TransientStatus};
 pub(crate) fn left_out_name(doc: &RunDocument) -> Option<&'static str> {
     match &doc.transient {
         Some(transient) if transient.to_ns > 0 => Some("left out"),
-        _ => doc.warmup.as_ref().filter(|_| doc.load.warmup_ns > 0).map(|_| "warm-up"),
+        _ => doc.warmup.as_ref().filter(|_| doc.plan.warmup_ns > 0).map(|_| "warm-up"),
     }
 }
 

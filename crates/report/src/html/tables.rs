@@ -4,7 +4,7 @@ use crate::svg::canvas::escape;
 use crate::{facts, format};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use unblink_artifact::document::{Distribution, RunDocument};
+use unblink_artifact::document::{ConnectionMode, Distribution, RunDocument};
 
 /// Rows of operations and failures at the most; what is left is counted in a line.
 const ROWS_MAX: usize = 60;
@@ -22,7 +22,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     phases(out, doc, level);
     slowest(out, doc, level);
     operations(out, doc, level);
-    counts(out, "Status codes", &doc.statuses, level);
+    counts(out, "Status codes", &doc.codes, level);
     counts(out, "Failures by kind", &doc.failures, level);
     let to = facts::addresses(doc).unwrap_or_default();
     pairs(out, "Connections", level, &connections(doc), &to);
@@ -227,23 +227,24 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
 }
 
 fn operations(out: &mut String, doc: &RunDocument, level: u8) {
-    if doc.operations.is_empty() {
+    if doc.operations.len() < 2 {
         return;
     }
-    let columns = ["<operation", "arrivals", "failed", "p50", "p99", "p99.9", "max"];
+    let columns = ["<operation", "arrivals", "failed", "p50", "p99", "p99.9", "max", "service p99"];
     let mut table = Table::new("operations wide-block", "Response time by operation", &columns, level);
     let (shown, left_out) = facts::operations(doc, ROWS_MAX);
     for (name, operation) in shown {
         let d = &operation.response_time;
-        let failed = if operation.failed > 0 { "n failure-text" } else { "n zero" };
+        let failed = if operation.arrivals.failed > 0 { "n failure-text" } else { "n zero" };
         table.row(&[
             ("name", escape(&name)),
-            ("n", format::count(d.count.saturating_add(operation.failed))),
-            (failed, format::count(operation.failed)),
+            ("n", format::count(facts::arrivals_of(operation))),
+            (failed, format::count(operation.arrivals.failed)),
             ("n", value(d, 0.5)),
             ("n", value(d, 0.99)),
             ("n", value(d, 0.999)),
             ("n", escape(&facts::max(d))),
+            ("n", operation.service_time.as_ref().map_or("–".into(), |service| value(service, 0.99))),
         ]);
     }
     table.finish(out, &more(ROWS_MAX + left_out));
@@ -280,7 +281,8 @@ fn pairs(out: &mut String, name: &str, level: u8, rows: &[(String, String)], not
 }
 
 fn connections(doc: &RunDocument) -> Vec<(String, String)> {
-    let mode = if doc.connections.mode == "fixed" { "a fixed pool" } else { "as needed" };
+    let mode =
+        if doc.origin().connections.mode == ConnectionMode::Fixed { "a fixed pool" } else { "as needed" };
     let mut rows = vec![("opened".to_string(), mode.to_string())];
     rows.extend(facts::connections(doc).into_iter().map(|(name, n)| {
         let name = if name == "opened" { "opened in all" } else { name };

@@ -167,9 +167,9 @@ pub(super) fn achieved_per_s(slo: &SloResult, offered: f64) -> Option<f64> {
 }
 
 fn is_held(doc: &RunDocument) -> bool {
-    !matches!(doc.load.shape, Some(LoadShape::Spike | LoadShape::Stress))
-        && doc.load.phases.windows(2).all(|pair| pair[0].to_per_s == pair[1].from_per_s)
-        && doc.load.phases.iter().all(|phase| phase.from_per_s == phase.to_per_s)
+    !matches!(doc.plan.shape, Some(LoadShape::Spike | LoadShape::Stress))
+        && doc.plan.phases.windows(2).all(|pair| pair[0].to_per_s == pair[1].from_per_s)
+        && doc.plan.phases.iter().all(|phase| phase.from_per_s == phase.to_per_s)
 }
 
 fn line(canvas: &mut Canvas, plot: &Plot, at: f64, slo: &SloResult) {
@@ -220,15 +220,15 @@ mod tests {
             lines::rates(&mut canvas, doc);
             canvas
         };
-        let hold = LoadPhase { from_per_s: 1_000.0, to_per_s: 1_000.0, duration_ns: doc.load.duration_ns };
-        doc.load.phases = vec![hold];
+        let hold = LoadPhase { from_per_s: 1_000.0, to_per_s: 1_000.0, duration_ns: doc.plan.duration_ns };
+        doc.plan.phases = vec![hold];
         let slo = &mut doc.verdict.as_mut().expect("a verdict").slos[0];
         (slo.figure, slo.unit, slo.limit) = ("achieved".into(), FigureUnit::Share, 0.95);
         let canvas = draw(&doc);
         let drawn = Drawn::of(&canvas);
         let limits = drawn.lines("objective missed");
         assert!(limits.len() == 1 && drawn.is_y(limits[0][0].1, 950.0), "{limits:?}");
-        doc.load.phases[0].to_per_s *= 2.0;
+        doc.plan.phases[0].to_per_s *= 2.0;
         assert!(Drawn::of(&draw(&doc)).lines("objective missed").is_empty(), "95 % of which rate?");
     }
 

@@ -3,7 +3,7 @@
 use super::text::{Align, Paint, Screen, Span};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{Distribution, Quantile, RunDocument};
+use unblink_artifact::document::{ConnectionMode, Distribution, Quantile, RunDocument};
 
 /// Operations and failures beyond this many are summed up in a line.
 const ROWS_MAX: usize = 20;
@@ -209,9 +209,9 @@ pub(super) fn phases(screen: &mut Screen, doc: &RunDocument) {
 
 /// The pool: asked for, reached, broken.
 pub(super) fn connections(screen: &mut Screen, doc: &RunDocument) {
-    let note = match doc.connections.mode.as_str() {
-        "fixed" => "a fixed pool",
-        _ => "opened as needed",
+    let note = match doc.origin().connections.mode {
+        ConnectionMode::Fixed => "a fixed pool",
+        ConnectionMode::Auto => "opened as needed",
     };
     screen.heading("Connections", note);
     let parts: Vec<String> =
@@ -224,7 +224,7 @@ pub(super) fn connections(screen: &mut Screen, doc: &RunDocument) {
 
 /// Answers by status.
 pub(super) fn statuses(screen: &mut Screen, doc: &RunDocument) {
-    counted(screen, "Status codes", Paint::Plain, &doc.statuses);
+    counted(screen, "Status codes", Paint::Plain, &doc.codes);
 }
 
 /// Failed arrivals by kind.
@@ -260,7 +260,7 @@ fn counted(screen: &mut Screen, name: &str, paint: Paint, counts: &BTreeMap<Stri
 
 /// Response time by operation.
 pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
-    if doc.operations.is_empty() {
+    if doc.operations.len() < 2 {
         return;
     }
     screen.heading("Operations", "response time");
@@ -269,11 +269,11 @@ pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
     for (name, operation) in shown {
         let d = &operation.response_time;
         let [name, p50, p99, max] = figures(&name, d).try_into().expect("four figures");
-        let failed = if operation.failed > 0 { Paint::Failure } else { Paint::Dim };
+        let failed = if operation.arrivals.failed > 0 { Paint::Failure } else { Paint::Dim };
         rows.push(vec![
             name,
-            plain(format::count(d.count.saturating_add(operation.failed))),
-            (failed, format::count(operation.failed)),
+            plain(format::count(facts::arrivals_of(operation))),
+            (failed, format::count(operation.arrivals.failed)),
             p50,
             p99,
             max,

@@ -1,0 +1,40 @@
+//! Operations that are recorded apart.
+
+use super::*;
+use crate::evidence::PartAccount;
+use unblink_core::record::Operations;
+
+#[test]
+fn a_finding_says_so_when_pages_run_out() {
+    let world = |pages: usize| {
+        World::with(|w| {
+            w.bank.operations = Operations::short_of_pages(3, pages);
+            for k in 0..300 {
+                w.bank.operations.record(k % 3, Series::Response, Nanos(1 << (k / 10)));
+            }
+        })
+    };
+    assert_eq!(world(300).severity(Code::OperationsSpilled), None);
+    assert_eq!(World::healthy().severity(Code::OperationsSpilled), None, "there is one operation");
+    let found =
+        world(3).finding(Code::OperationsSpilled).expect("three histograms need more than three pages");
+    assert_eq!(found.severity, Severity::Degrades);
+    assert!(found.message.starts_with("The histograms of 3 requests had no room for "), "{}", found.message);
+    assert_eq!(found.number("operations"), Some(3.0));
+}
+
+#[test]
+fn the_account_of_each_operation_closes() {
+    const GOOD: PartAccount<'static> = PartAccount { name: "search", scheduled: 10, due: 10, ended: 10 };
+    let with = |accounts: &'static [PartAccount<'static>]| {
+        World::with(|w| w.evidence.accounts = accounts).finding(Code::Accounting)
+    };
+    assert_eq!(with(&[GOOD, GOOD]), None);
+    let found = with(&[GOOD, PartAccount { name: "order", due: 9, ..GOOD }]).expect("one fell due less");
+    assert!(
+        found.message.starts_with("The account of \"order\" does not close: 10 arrivals"),
+        "{}",
+        found.message
+    );
+    assert!(with(&[PartAccount { ended: 11, ..GOOD }]).is_some());
+}

@@ -1,0 +1,85 @@
+//! What came of each operation.
+
+use super::Distribution;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One operation as it was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationPlan {
+    /// As in `targets`, or `(others)`: all behind those that are recorded apart.
+    pub name: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+}
+
+/// One operation and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Operation {
+    /// As it was planned.
+    #[serde(flatten)]
+    pub plan: OperationPlan,
+    /// Where its arrivals ended.
+    pub arrivals: OperationArrivals,
+    /// Failed arrivals by kind. Empty where they were not recorded by operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
+    /// Answers by code, as its protocol has them: of HTTP the status. Empty where they were not recorded by operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub codes: BTreeMap<String, u64>,
+    /// Intended start to last byte.
+    pub response_time: Distribution,
+    /// Send to last byte; absent where it was not recorded by operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_time: Option<Distribution>,
+    /// Durations of it for which no page of its histograms was left. They count, but how long each took is known of
+    /// all operations together only (`spilled` of the document), so that such a time has no quantiles.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spilled: u64,
+}
+
+/// What an operation speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[serde(rename = "http/1.1")]
+    Http11,
+    /// Nothing: the run is simulated.
+    #[serde(rename = "simulated")]
+    Simulated,
+}
+
+/// Where the arrivals of an operation ended; `null` where that was not recorded by operation. Where all is known,
+/// `ok + failed + timed_out + unfinished + unsent = scheduled`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationArrivals {
+    /// Counted from the schedule; of closed users, as many as fell due.
+    pub scheduled: Option<u64>,
+    /// Whole answers, as expected.
+    pub ok: u64,
+    /// See `failures`.
+    pub failed: u64,
+    /// Longer than the timeout.
+    pub timed_out: Option<u64>,
+    /// Those of `timed_out` that were never sent.
+    pub timed_out_never_sent: Option<u64>,
+    /// In flight when the run ended.
+    pub unfinished: Option<u64>,
+    /// Still waiting when the run ended.
+    pub unsent: Option<u64>,
+}
+
+/// Durations for which no page was left, of all operations together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spilled {
+    /// Intended start to last byte.
+    pub response_time: Distribution,
+    /// Send to last byte.
+    pub service_time: Distribution,
+}
+
+/// Most have none: what is not there is not written.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

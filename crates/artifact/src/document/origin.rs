@@ -1,0 +1,52 @@
+//! Where requests went: connections are shared within an origin.
+
+use super::Connections;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where requests went, and what came of the connections to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// Its name.
+    #[serde(flatten)]
+    pub name: OriginName,
+    /// Connections over the whole run.
+    pub connections: Connections,
+    /// Why the request before the run failed, if it did: then nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<String>,
+}
+
+/// Scheme, host and port, as in a URL; all three absent for a server that is simulated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OriginName {
+    /// With or without TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<Scheme>,
+    /// Name or address, an IPv6 one without brackets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// TCP port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+}
+
+/// The scheme of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// In plain text.
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The port that goes without saying.
+    pub fn port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! One operation in the line of an interval.
+
+use super::outcomes::{Kinds, OutcomesLine};
+use crate::header::RunHeader;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use unblink_core::failure::FailureKind;
+use unblink_core::record::{Bank, OperationRecord, Operations, Outcomes, STATUS_COUNT, STATUS_FIRST, Series};
+use unblink_core::time::Nanos;
+
+/// Answers by status; those that there were.
+pub(super) type Statuses = BTreeMap<usize, u64>;
+
+/// What is not a histogram.
+#[derive(Serialize, Deserialize)]
+pub(super) struct OperationLine {
+    measured: OutcomesLine,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    statuses: Statuses,
+}
+
+impl OperationLine {
+    /// By place; those of which something was recorded.
+    pub(super) fn all(bank: &Bank<u64>, header: &RunHeader) -> BTreeMap<usize, OperationLine> {
+        let some = bank.operations.iter().enumerate().filter(|(_, of)| of.outcomes != Outcomes::default());
+        some.map(|(place, of)| {
+            let measured = OutcomesLine::of(&of.outcomes, header);
+            (place, OperationLine { measured, statuses: statuses(&of.statuses) })
+        })
+        .collect()
+    }
+
+    /// Writes what the line says.
+    pub(super) fn fill(&self, operation: &mut OperationRecord, kinds: &Kinds) -> Result<(), String> {
+        operation.outcomes = self.measured.outcomes(kinds)?;
+        fill_statuses(&self.statuses, &mut operation.statuses)
+    }
+}
+
+pub(super) fn statuses(counts: &[u64; STATUS_COUNT]) -> Statuses {
+    (STATUS_FIRST..).zip(counts).filter(|(_, n)| **n > 0).map(|(status, &n)| (status, n)).collect()
+}
+
+pub(super) fn fill_statuses(from: &Statuses, to: &mut [u64; STATUS_COUNT]) -> Result<(), String> {
+    for (&status, &n) in from {
+        let place = status.checked_sub(STATUS_FIRST).filter(|&i| i < STATUS_COUNT);
+        to[place.ok_or_else(|| format!("{status} is not a status"))?] = n;
+    }
+    Ok(())
+}
+
+/// Earlier versions counted the failed of each operation, whatever their kind, and had the times of the others: what has
+/// an age of the timeout timed out, and what is younger was cut off by the run's end, sent or not.
+pub(super) fn fill_earlier(operations: &mut Operations<u64>, failed: &[u64], timeout: Nanos) {
+    for (place, &failed) in failed.iter().enumerate().take(operations.len()) {
+        let ages = operations.track(place, Series::ResponseCensored);
+        let lowest_ns = ages.histogram.lowest_equivalent(timeout.0.max(1));
+        let timed_out = ages.bins().filter(|&(ns, _)| ns >= lowest_ns).map(|(_, n)| n).sum();
+        let unfinished = ages.count() - timed_out;
+        let Some(operation) = operations.get_mut(place) else { return };
+        let ok = operation.sums(Series::Response).count;
+        operation.outcomes = Outcomes { ok, timed_out, unfinished, ..Outcomes::default() };
+        operation.outcomes.failed[FailureKind::COUNT - 1] = failed;
+    }
+}

@@ -1,0 +1,187 @@
+//! What came of each operation.
+
+use super::{Ending, Tally, codes, distribution, intervals::Measured};
+use crate::document::{Distribution, Operation, OperationArrivals, OperationPlan, RunStatus, Spilled};
+use unblink_analysis::evidence::PartAccount;
+use unblink_analysis::interval::History;
+use unblink_core::record::{Interval, OperationRecord, Outcomes, Series};
+
+/// Response and service times of each operation over time, for their 95 % intervals; empty when there is only one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OperationHistories {
+    each: Vec<OfOperation>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfOperation {
+    response: History,
+    service: History,
+}
+
+impl OperationHistories {
+    /// Takes in the next interval.
+    pub(super) fn add(&mut self, interval: &Interval) {
+        let operations = &interval.bank.operations;
+        self.each.resize_with(operations.len(), OfOperation::default);
+        for (place, of) in self.each.iter_mut().enumerate() {
+            let times = [
+                (&mut of.response, Series::Response, Series::ResponseCensored),
+                (&mut of.service, Series::Service, Series::ServiceCensored),
+            ];
+            for (history, completed, censored) in times {
+                // How many of one operation are under way is not recorded.
+                let (completed, censored) =
+                    (operations.bins(place, completed), operations.bins(place, censored));
+                history.add_bins(interval.start, interval.length, 0, completed, censored);
+            }
+        }
+    }
+}
+
+impl Tally {
+    /// Each operation with its account, its answers and its times.
+    pub(super) fn operations(&self, ending: &Ending, measured: &Measured<'_>) -> Vec<Operation> {
+        let plans = self.header.operations.iter();
+        let apart = &self.totals.operations;
+        match apart.is_empty() {
+            true => plans.take(1).map(|plan| self.only_operation(plan, ending, measured)).collect(),
+            false => plans
+                .zip(apart.iter())
+                .enumerate()
+                .map(|(place, (plan, record))| self.operation(place, plan, record, ending, measured))
+                .collect(),
+        }
+    }
+
+    /// What is known of all arrivals is known of the only operation.
+    fn only_operation(&self, plan: &OperationPlan, ending: &Ending, measured: &Measured<'_>) -> Operation {
+        let arrivals = self.account(ending).arrivals;
+        Operation {
+            plan: plan.clone(),
+            arrivals: OperationArrivals {
+                scheduled: Some(arrivals.scheduled),
+                ok: arrivals.ok,
+                failed: arrivals.failed,
+                timed_out: Some(arrivals.timed_out),
+                timed_out_never_sent: Some(arrivals.timed_out_never_sent),
+                unfinished: Some(arrivals.unfinished),
+                unsent: Some(arrivals.unsent),
+            },
+            failures: self.failures(&self.totals.counters.measured),
+            codes: codes(&self.totals.counters.statuses),
+            response_time: self.response_time(measured),
+            service_time: Some(self.service_time(measured)),
+            spilled: 0,
+        }
+    }
+
+    fn operation(
+        &self,
+        place: usize,
+        plan: &OperationPlan,
+        record: &OperationRecord,
+        ending: &Ending,
+        measured: &Measured<'_>,
+    ) -> Operation {
+        let is_whole = self.header.operations_are_whole;
+        let times =
+            |completed, censored, open| self.times(place, record, [completed, censored], measured, open);
+        // Without an end some have no ending; how many of those were sent is known of all together only.
+        let open =
+            if measured.open > 0 { record.outcomes.due.saturating_sub(record.outcomes.ended()) } else { 0 };
+        Operation {
+            plan: plan.clone(),
+            arrivals: self.operation_arrivals(place, &record.outcomes, ending),
+            failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
+            codes: codes(&record.statuses),
+            response_time: times(Series::Response, Series::ResponseCensored, open),
+            service_time: is_whole
+                .then(|| times(Series::Service, Series::ServiceCensored, open.min(measured.open_in_flight))),
+            spilled: record.sums(Series::Response).spilled + record.sums(Series::ResponseCensored).spilled,
+        }
+    }
+
+    fn operation_arrivals(&self, place: usize, of: &Outcomes, ending: &Ending) -> OperationArrivals {
+        let ok_and_failed =
+            OperationArrivals { ok: of.ok, failed: of.failed_total(), ..OperationArrivals::default() };
+        if !self.header.operations_are_whole {
+            return ok_and_failed;
+        }
+        let is_open = ending.status == RunStatus::Running && !self.has_open_borders();
+        OperationArrivals {
+            scheduled: Some(match self.has_open_borders() {
+                true => of.ended(),
+                false => self.scheduled_of(place, of, ending),
+            }),
+            timed_out: Some(of.timed_out),
+            timed_out_never_sent: Some(of.timed_out_never_sent),
+            unfinished: (!is_open).then_some(of.unfinished),
+            unsent: (!is_open).then_some(of.unsent),
+            ..ok_and_failed
+        }
+    }
+
+    /// By the schedule, or else as many as fell due.
+    fn scheduled_of(&self, place: usize, of: &Outcomes, ending: &Ending) -> u64 {
+        let by_schedule = ending.scheduled_by_operation.get(place).copied();
+        by_schedule.filter(|_| ending.status != RunStatus::Running).unwrap_or(of.due)
+    }
+
+    /// Of each operation whose arrivals the schedule tells, for the check of the account.
+    pub(super) fn operation_accounts(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
+        let is_told = self.header.operations_are_whole && ending.status != RunStatus::Running;
+        let told = ending.scheduled_by_operation.iter().take_while(|_| is_told);
+        let records = self.header.operations.iter().zip(self.totals.operations.iter());
+        told.zip(records)
+            .map(|(&scheduled, (plan, record))| PartAccount {
+                name: &plan.name,
+                scheduled,
+                due: record.outcomes.due,
+                ended: record.outcomes.ended(),
+            })
+            .collect()
+    }
+
+    /// Durations of one operation, of which `open` more have no known age.
+    fn times(
+        &self,
+        place: usize,
+        record: &OperationRecord,
+        [completed, censored]: [Series; 2],
+        measured: &Measured<'_>,
+        open: u64,
+    ) -> Distribution {
+        let operations = &self.totals.operations;
+        let (known, cut) = (record.sums(completed), record.sums(censored));
+        let tracks = (&operations.track(place, completed), &operations.track(place, censored));
+        let spilled = known.spilled + cut.spilled;
+        if spilled > 0 {
+            // Those that found room are no sample of all, so that not even a bound of a percentile follows from them.
+            return Distribution {
+                quantiles: Vec::new(),
+                mean: (open + cut.count == 0).then(|| known.sum_ns as f64 / known.count as f64),
+                max: Some(known.max_ns.max(cut.max_ns)),
+                max_censored: open + cut.count > 0,
+                censored: open + cut.count,
+                count: open + cut.count + known.count,
+                ..distribution(tracks.0, tracks.1)
+            };
+        }
+        let histories = self.operation_histories.each.get(place);
+        let history =
+            histories.map(|of| if completed == Series::Response { &of.response } else { &of.service });
+        let none = History::default();
+        self.with_intervals(history.unwrap_or(&none), tracks, measured, open)
+    }
+
+    /// Durations that no operation had room for.
+    pub(super) fn spilled(&self) -> Option<Spilled> {
+        let operations = &self.totals.operations;
+        let both = |completed, censored| {
+            Some(distribution(operations.spilled(completed)?, operations.spilled(censored)?))
+        };
+        let response_time = both(Series::Response, Series::ResponseCensored)?;
+        let service_time = both(Series::Service, Series::ServiceCensored)?;
+        (response_time.count + service_time.count > 0).then_some(Spilled { response_time, service_time })
+    }
+}
