@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
+use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Recorder};
@@ -32,6 +33,7 @@ impl Worker {
             drain: TIMEOUT,
             room: Room::SINGLE,
             connection_age: None,
+            share: Share::WHOLE,
             idempotent: vec![true],
             grain: None,
         };
@@ -118,4 +120,68 @@ fn a_pool_that_is_never_accepted_is_not_too_small() {
         let measured = totals.counters.measured;
         assert_eq!((measured.timed_out_never_sent, measured.timed_out_pool_full), (5_000, 0), "of {max}");
     }
+}
+
+/// A fixed pool whose connections grow old while the target takes no new ones, and then does again.
+#[test]
+fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
+    const AGE: Nanos = Nanos::from_secs(1);
+    let policy = Policy {
+        pool: Pool::Fixed { n: 4 },
+        room: Room::SINGLE,
+        connection_age: Some(AGE),
+        share: Share::WHOLE,
+        timeout: TIMEOUT,
+        drain: TIMEOUT,
+        idempotent: vec![true],
+        grain: None,
+    };
+    let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
+    recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
+    let mut dispatch: Dispatch<Closed> = Dispatch::new(policy);
+    let users = ClosedShare {
+        users: 1,
+        think: Nanos::from_secs(1),
+        ramp_up: Nanos::ZERO,
+        // Nobody asks for anything while this goes on.
+        start: START + Nanos::from_secs(50),
+        end: START + Nanos::from_secs(60),
+        measured_from: START,
+        limit: u64::MAX,
+        share: Share::WHOLE,
+        operations: 1,
+    };
+    let (mut now, mut actions) = (Instant(0), Actions::new());
+    let mut open_by_quarter = vec![];
+    let mut refused = 0;
+    let mut has_started = false;
+    while now < START + Nanos::from_secs(6) {
+        dispatch.handle(now, Event::Tick, &mut actions, &mut recorder);
+        // For two seconds the target refuses.
+        let refuses = now > START && now < START + Nanos::from_secs(2);
+        for action in std::mem::take(&mut actions) {
+            let Action::Open(id) = action else { continue };
+            refused += u32::from(refuses);
+            let event = match refuses {
+                true => Event::ConnectFailed(id, FailureKind::CONNECT_REFUSED),
+                false => Event::Connected(id, ConnectTimes::default()),
+            };
+            dispatch.handle(now, event, &mut actions, &mut recorder);
+        }
+        if !has_started && !dispatch.is_prewarming() {
+            has_started = true;
+            now = START;
+            dispatch.start(Closed::new(users));
+        } else {
+            now = now + Nanos::from_millis(50);
+        }
+        if has_started && now.since(START).0.is_multiple_of(500_000_000) {
+            open_by_quarter.push(dispatch.gauges().connections);
+        }
+    }
+    // One every quarter of a second goes; each is tried again once a second.
+    assert_eq!(open_by_quarter[..4], [4, 3, 1, 0], "{open_by_quarter:?}");
+    assert!((4..=12).contains(&refused), "{refused}");
+    assert!(open_by_quarter[6..].iter().all(|&open| open >= 3), "{open_by_quarter:?}");
+    assert_eq!(recorder.bank().counters.measured.failed_total(), 0, "no arrival pays for it");
 }

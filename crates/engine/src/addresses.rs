@@ -6,6 +6,8 @@ use unblink_core::time::{Instant, Nanos};
 
 /// An address that has just refused is passed over for so long, if there is another.
 const AVOIDED_FOR: Nanos = Nanos::from_secs(1);
+/// One that does not answer is passed over for as long as the first time, then twice as long and so on, so often.
+const DOUBLINGS_MAX: u32 = 6;
 
 /// What came of the attempts to connect to one address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,6 +45,8 @@ pub(crate) struct Addresses {
 struct Known {
     address: Address,
     avoided_until: Instant,
+    /// Attempts without an answer, since it last took a connection.
+    silent: u32,
     counts: AddressCounts,
 }
 
@@ -55,17 +59,25 @@ impl Addresses {
         all
     }
 
-    /// From now on connections go to these. Those that are open stay.
+    /// From now on connections go to these. Those that are open stay, and so does the order: a resolver may turn its
+    /// answers round.
     pub(crate) fn replace(&mut self, addresses: &[Address]) {
-        let numbers: Vec<u32> = addresses.iter().map(|address| self.number(address)).collect();
-        self.current = numbers;
-        self.turn %= self.current.len().max(1);
+        let new: Vec<u32> = addresses.iter().map(|address| self.number(address)).collect();
+        let next = self.current.get(self.turn).copied();
+        self.current.retain(|number| new.contains(number));
+        for number in new {
+            if !self.current.contains(&number) {
+                self.current.push(number);
+            }
+        }
+        let place = self.current.iter().position(|number| Some(*number) == next);
+        self.turn = place.unwrap_or(self.turn % self.current.len().max(1));
     }
 
     fn number(&mut self, address: &Address) -> u32 {
         let place = self.known.iter().position(|known| known.address == *address).unwrap_or_else(|| {
             let (avoided_until, counts) = (Instant(0), AddressCounts::default());
-            self.known.push(Known { address: address.clone(), avoided_until, counts });
+            self.known.push(Known { address: address.clone(), avoided_until, silent: 0, counts });
             self.known.len() - 1
         });
         place as u32
@@ -104,8 +116,16 @@ impl Addresses {
         self.known[address as usize].avoided_until = now + AVOIDED_FOR;
     }
 
+    /// `address` has not answered. To try it again costs a place in the pool for as long as an attempt may take.
+    pub(crate) fn avoid_silent(&mut self, address: u32, now: Instant) {
+        let known = &mut self.known[address as usize];
+        known.avoided_until = now + Nanos(AVOIDED_FOR.0 << known.silent.min(DOUBLINGS_MAX));
+        known.silent += 1;
+    }
+
     /// A connection to `address` became usable.
     pub(crate) fn count(&mut self, address: u32) {
+        self.known[address as usize].silent = 0;
         self.known[address as usize].counts.usable += 1;
     }
 
@@ -150,14 +170,34 @@ mod tests {
     }
 
     #[test]
+    fn one_that_does_not_answer_is_tried_ever_less_often() {
+        let mut addresses = Addresses::new(&addresses(&[1, 2]), 0);
+        for (times, seconds) in [(1, 1), (1, 2), (1, 4), (10, 64)] {
+            (0..times).for_each(|_| addresses.avoid_silent(0, Instant(0)));
+            let until = seconds * AVOIDED_FOR.0;
+            assert_eq!(take(&mut addresses, until - 1), [1; 4]);
+            assert!(take(&mut addresses, until).contains(&0));
+        }
+        addresses.count(0);
+        addresses.avoid_silent(0, Instant(0));
+        assert!(take(&mut addresses, AVOIDED_FOR.0).contains(&0));
+    }
+
+    #[test]
     fn others_may_take_their_place() {
         let mut all = Addresses::new(&addresses(&[1, 2, 3]), 0);
         assert_eq!(take(&mut all, 0), [0, 1, 2, 0]);
         all.count(1);
-        // The second stays, under the number that it had; two are new.
-        all.replace(&addresses(&[2, 4, 5]));
-        assert_eq!(take(&mut all, 0), [3, 4, 1, 3]);
+        // The second stays, under the number that it had and in its place; two are new.
+        all.replace(&addresses(&[5, 2, 4]));
+        assert_eq!(take(&mut all, 0), [1, 3, 4, 1]);
         assert_eq!((all.after(4), all.after(0)), (1, 1));
+        // An answer that is turned round changes nothing.
+        for turned in [&[2, 4, 5], &[4, 5, 2], &[5, 2, 4]] {
+            all.replace(&addresses(turned));
+            all.next(Instant(0));
+        }
+        assert_eq!(take(&mut all, 0), [3, 4, 1, 3]);
         all.replace(&addresses(&[1]));
         assert_eq!(take(&mut all, 0), [0; 4]);
         let usable: Vec<u64> = all.into_counts().iter().map(|(_, counts)| counts.usable).collect();

@@ -31,16 +31,23 @@ impl Directory {
         self.failed.load(Ordering::Relaxed)
     }
 
-    fn ask(&self, refresh: &Refresh, known: &mut Vec<Address>) {
-        match (refresh.ask)() {
-            Ok(found) if !found.is_empty() && found != *known => {
-                known.clone_from(&found);
-                *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = found;
-                self.version.fetch_add(1, Ordering::Release);
+    fn ask(&self, refresh: &mut Refresh) {
+        let mut has_changed = false;
+        for (ask, known) in &mut refresh.places {
+            match ask() {
+                Ok(found) if !found.is_empty() => {
+                    let is_same = found.len() == known.len() && found.iter().all(|one| known.contains(one));
+                    has_changed |= !is_same;
+                    *known = found;
+                }
+                // Those of the last answer are used on.
+                _ => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
             }
-            Ok(_) => {}
-            // Those of the last answer are used on.
-            Err(_) => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
+        }
+        if has_changed {
+            let all = refresh.places.iter().flat_map(|(_, known)| known.iter().cloned()).collect();
+            *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = all;
+            self.version.fetch_add(1, Ordering::Release);
         }
     }
 }
@@ -49,13 +56,13 @@ impl Directory {
 pub(crate) struct Asking(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
 impl Asking {
-    /// Beginning with what is `known`. The thread is not waited for at the end: a resolver may take its time.
-    pub(crate) fn begin(directory: Arc<Directory>, refresh: Refresh, mut known: Vec<Address>) -> Asking {
+    /// The thread is not waited for at the end: a resolver may take its time.
+    pub(crate) fn begin(directory: Arc<Directory>, mut refresh: Refresh) -> Asking {
         let (alive, ended) = channel::<()>();
         std::thread::spawn(move || {
             let every = Duration::from_nanos(refresh.every.0);
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                directory.ask(&refresh, &mut known);
+                directory.ask(&mut refresh);
             }
         });
         Asking(alive)

@@ -91,11 +91,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
     let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
-    let asking = job
-        .target
-        .refresh
-        .clone()
-        .map(|refresh| Asking::begin(directory.clone(), refresh, job.target.addresses.clone()));
+    let asking = job.target.refresh.clone().map(|refresh| Asking::begin(directory.clone(), refresh));
     Ok(Running {
         _asking: asking,
         directory,

@@ -35,8 +35,9 @@ impl fmt::Display for Address {
 pub struct Refresh {
     /// From one question to the next.
     pub every: Nanos,
-    /// Asks.
-    pub ask: Ask,
+    /// Each of the places, what it was the first time and how to ask for it. One that can't be resolved keeps its last
+    /// addresses.
+    pub places: Vec<(Ask, Vec<Address>)>,
 }
 
 /// Asks for addresses.

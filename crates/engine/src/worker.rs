@@ -328,6 +328,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
         }
+        // How much room it has, too, before it is used for the first time.
         self.tell(id, now);
         match reading {
             Reading::Quiet => {}

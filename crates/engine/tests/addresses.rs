@@ -127,7 +127,8 @@ fn a_name_that_moves_is_followed() {
     let (before, after) = (listening(), listening());
     let mut job = job(&[before], Pool::Fixed { n: 2 }, 2);
     let ask: Ask = Arc::new(move || Ok(vec![Address::Tcp(after)]));
-    job.target.refresh = Some(Refresh { every: Nanos::from_millis(20), ask });
+    job.target.refresh =
+        Some(Refresh { every: Nanos::from_millis(20), places: vec![(ask, job.target.addresses.clone())] });
     job.connection_age = Some(Nanos::from_millis(100));
     let (counters, summary) = run(job);
     assert_eq!(counters.measured.ok, 200, "{counters:?}");
@@ -142,7 +143,8 @@ fn a_name_that_is_gone_leaves_the_addresses_that_were_known() {
     let address = listening();
     let mut job = job(&[address], Pool::Fixed { n: 2 }, 1);
     let ask: Ask = Arc::new(|| Err(ResolveError::Empty("gone.test".to_string())));
-    job.target.refresh = Some(Refresh { every: Nanos::from_millis(20), ask });
+    job.target.refresh =
+        Some(Refresh { every: Nanos::from_millis(20), places: vec![(ask, job.target.addresses.clone())] });
     job.connection_age = Some(Nanos::from_millis(100));
     let (counters, summary) = run(job);
     assert_eq!(counters.measured.ok, 200, "{counters:?}");

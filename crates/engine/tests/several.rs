@@ -31,6 +31,10 @@ struct Seen {
 
 /// Serves each connection by `serve`, after the greeting.
 fn serving(serve: fn(TcpStream, &Seen)) -> (SocketAddr, Arc<Seen>) {
+    greeting(b"hello\n", serve)
+}
+
+fn greeting(first: &'static [u8], serve: fn(TcpStream, &Seen)) -> (SocketAddr, Arc<Seen>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let seen = Arc::new(Seen::default());
@@ -40,7 +44,7 @@ fn serving(serve: fn(TcpStream, &Seen)) -> (SocketAddr, Arc<Seen>) {
             shared.connections.fetch_add(1, Ordering::Relaxed);
             let seen = shared.clone();
             std::thread::spawn(move || {
-                if stream.write_all(b"hello\n").is_ok() {
+                if stream.write_all(first).is_ok() {
                     serve(stream, &seen);
                 }
             });
@@ -190,11 +194,8 @@ fn what_was_not_looked_at_is_sent_again_once() {
     assert_eq!(counters.connections.opened, 1);
 }
 
-/// Takes two at once, and hangs up after a while.
+/// Takes two at once, as its greeting says, and hangs up after a while.
 fn take_two(mut stream: TcpStream, seen: &Seen) {
-    if stream.write_all(b"room 2\n").is_err() {
-        return;
-    }
     for _ in 0..20 {
         let requests = next_requests(&mut stream);
         seen.together.fetch_max(requests.len() as u64, Ordering::Relaxed);
@@ -208,9 +209,28 @@ fn take_two(mut stream: TcpStream, seen: &Seen) {
 
 #[test]
 fn a_connection_takes_no_more_than_it_says_and_loses_all_when_it_ends() {
-    let (address, seen) = serving(take_two);
-    let counters = run(address, &["a"], Settings { places: 2, cancels: false }, 3, 10_000);
+    let (address, seen) = greeting(b"hello\nroom 2\n", take_two);
+    let counters = run(address, &["a"], Settings { places: 100, cancels: false }, 3, 10_000);
     assert_eq!(counters.measured.due, 400);
     assert!(seen.together.load(Ordering::Relaxed) <= 2);
     assert!(counters.connections.closed_by_target >= 3, "{:?}", counters.connections);
+}
+
+/// Answers what it was asked only after the client has said that it is still there.
+fn ask_back(stream: TcpStream, _: &Seen) {
+    let mut answers = stream.try_clone().expect("a socket");
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let Some((number, word)) = line.split_once(' ') else { continue };
+        let says = if word == "pong" { format!("{number} ok\n") } else { format!("ping {number}\n") };
+        if answers.write_all(says.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_a_protocol_has_to_say_by_itself_is_written() {
+    let (address, _) = serving(ask_back);
+    let counters = run(address, &["a"], Settings { places: 100, cancels: false }, 1, 10_000);
+    assert_eq!((counters.measured.ok, counters.connections.opened), (400, 1));
 }

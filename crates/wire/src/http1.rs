@@ -69,6 +69,8 @@ impl Protocol for Http1 {
 
     const VIOLATIONS: &'static [&'static str] = ProtocolError::CODES;
 
+    const TAKES_TURNS: bool = true;
+
     fn places(_: &Limits) -> Places {
         Places { max: 1, cancels: false }
     }

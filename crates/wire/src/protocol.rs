@@ -69,6 +69,10 @@ pub trait Protocol: Sized {
     /// What can be wrong with an answer's bytes, in words with underscores.
     const VIOLATIONS: &'static [&'static str];
 
+    /// Client and server take turns: one request, then its answer. Nothing else is ever written, so that what
+    /// [`Protocol::output`] gives is all there is, and nothing after [`Protocol::feed`].
+    const TAKES_TURNS: bool;
+
     /// How many requests a connection takes.
     fn places(settings: &Self::Settings) -> Places;
 

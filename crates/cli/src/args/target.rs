@@ -23,7 +23,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
     pub connect_to: Vec<String>,
 
-    /// Close a connection after this time, and open another in its place
+    /// Close a connection after this time; a fixed pool opens another in its place
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
     #[serde(serialize_with = "value::as_ns")]
     pub connection_age: Option<Nanos>,

@@ -3,6 +3,7 @@
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
+use crate::output;
 use crate::request::url::Origin;
 use anyhow::Result;
 use std::net::IpAddr;
@@ -27,14 +28,19 @@ pub(super) fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result
             let places = places(&args.target.connect_to, origin)?;
             let is_address = |(host, _): &(String, u16)| host.parse::<IpAddr>().is_ok();
             if args.target.resolve_every.is_some() && places.iter().all(is_address) {
-                refuse!(
-                    ["resolve-every"],
-                    "--resolve-every asks for a name's addresses again, and {} is an address: leave it out",
+                output::note(format_args!(
+                    "warning: --resolve-every has no effect: {} is an address, not a name",
                     places[0].0
-                );
+                ));
             }
-            let ask: Ask = Arc::new(move || resolve_all(&places));
-            (ask()?, args.target.resolve_every.map(|every| Refresh { every, ask }))
+            let asked: Vec<(Ask, Vec<Address>)> = places.into_iter().map(asked).collect::<Result<_, _>>()?;
+            let mut all: Vec<Address> = Vec::new();
+            for address in asked.iter().flat_map(|(_, found)| found) {
+                if !all.contains(address) {
+                    all.push(address.clone());
+                }
+            }
+            (all, args.target.resolve_every.map(|every| Refresh { every, places: asked }))
         }
     };
     check_tls(&args.target)?;
@@ -77,14 +83,11 @@ fn places(rules: &[String], origin: &Origin) -> Result<Vec<(String, u16)>> {
     rules.iter().map(place).collect()
 }
 
-/// The addresses of all of them, each once.
-fn resolve_all(places: &[(String, u16)]) -> Result<Vec<Address>, ResolveError> {
-    let mut all = Vec::new();
-    for (host, port) in places {
-        let found = resolve(host, *port)?;
-        all.extend(found.into_iter().filter(|address| !all.contains(address)).collect::<Vec<_>>());
-    }
-    Ok(all)
+/// How to ask for the addresses of a place, and what they are now.
+fn asked((host, port): (String, u16)) -> Result<(Ask, Vec<Address>), ResolveError> {
+    let ask: Ask = Arc::new(move || resolve(&host, port));
+    let found = ask()?;
+    Ok((ask, found))
 }
 
 /// Flags of TLS that need or contradict each other.

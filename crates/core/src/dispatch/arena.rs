@@ -71,6 +71,15 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.free = slot;
     }
 
+    /// Places that were ever taken.
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    pub(super) fn is_taken(&self, slot: u32) -> bool {
+        self.entries[slot as usize].is_taken
+    }
+
     pub(super) fn generation(&self, slot: u32) -> u32 {
         self.entries[slot as usize].generation
     }

@@ -2,11 +2,15 @@
 
 use super::arena::{Arena, List, NONE};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
+use crate::share::Share;
 use crate::time::{Instant, Nanos};
 
 /// Connects in progress at once, to begin with: a flood of them overflows the target's queue, and a dropped
 /// SYN costs a second. Each success allows one more, so that a distant or slow target is no limit.
 const OPENING_MIN: u32 = 128;
+
+/// After a connection that was owed and could not be opened.
+const OWED_PAUSE: Nanos = Nanos::from_secs(1);
 
 /// Which of a flight's links go from one flight of a connection to the next.
 pub(super) const OF_CONNECTION: usize = 1;
@@ -26,12 +30,16 @@ pub(super) struct Connection {
     pub(super) reused: bool,
     /// So many requests it takes at once: none while it is not open, or once it is retired.
     room: u32,
+    /// So many it takes once it is open.
+    room_when_open: u32,
     /// It ends with its last request.
     pub(super) is_retired: bool,
     /// It does because it has grown too old.
     pub(super) is_aged: bool,
     /// It has grown too old then.
     aged_from: Instant,
+    /// While it is being opened: nobody waits for it, it takes the place of one that has grown too old.
+    pub(super) is_owed: bool,
     /// Its requests, in the order in which they were bound to it.
     pub(super) flights: List<OF_CONNECTION>,
     /// Of these, the ones that were given up and keep their places.
@@ -73,7 +81,11 @@ pub(super) struct Connections {
     /// A connection is used for so long.
     age_max: Option<Nanos>,
     by_age: List<BY_AGE>,
+    share: Share,
     has_started: bool,
+    are_aging: bool,
+    /// Owed connections that could not be opened are tried again from then on.
+    owed_from: Instant,
     /// Connects in progress at once: grows with each that succeeds, shrinks when they vanish.
     opening_max: u32,
     /// Since when attempts have been under way without one that succeeded.
@@ -108,7 +120,10 @@ impl Connections {
             owed,
             age_max: policy.connection_age,
             by_age: List::EMPTY,
+            share: policy.share,
             has_started: false,
+            are_aging: false,
+            owed_from: Instant(0),
             opening_max: OPENING_MIN,
             unaccepted_since: None,
             blocked_until: None,
@@ -161,21 +176,24 @@ impl Connections {
     }
 
     pub(super) fn begin_opening(&mut self, now: Instant) -> ConnId {
+        let is_owed = self.owed > 0 && now >= self.owed_from;
+        self.owed -= u32::from(is_owed);
         let slot = self.conns.take(Connection {
             is_open: false,
             since: now,
             rested_from: now,
             reused: false,
             room: 0,
+            room_when_open: self.places,
             is_retired: false,
             is_aged: false,
             aged_from: Instant(u64::MAX),
+            is_owed,
             flights: List::EMPTY,
             abandoned: 0,
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
-        self.owed = self.owed.saturating_sub(1);
         self.id(slot)
     }
 
@@ -183,31 +201,43 @@ impl Connections {
     pub(super) fn opened(&mut self, slot: u32, now: Instant) {
         self.conns.unlink(&mut self.opening, slot);
         self.open += 1;
-        let places = self.places;
-        self.change(slot, now, |conn| (conn.is_open, conn.room, conn.rested_from) = (true, places, now));
+        let room = self.conns[slot].room_when_open;
+        self.change(slot, now, |conn| (conn.is_open, conn.room, conn.rested_from) = (true, room, now));
         self.opening_max = self.opening_max.saturating_add(1);
         self.unaccepted_since = (self.opening.len > 0).then_some(now);
         self.open_peak = self.open_peak.max(self.open);
-        if let Some(age) = self.age_max {
-            self.conns[slot].aged_from = now + self.share_of_age(age);
-            self.conns.push_back(&mut self.by_age, slot);
+        if let Some(age) = self.age_max.filter(|_| self.are_aging) {
+            self.grows_old(slot, now + age);
         }
     }
 
-    /// Of a pool that is opened before the start, the first connection ends after a small share of the age and the last
-    /// one after all of it: opened together, they would otherwise be opened anew together for ever.
-    fn share_of_age(&self, age: Nanos) -> Nanos {
-        if self.has_started {
-            return age;
-        }
-        let share = u128::from(age.0) * u128::from(self.open) / u128::from(self.max.max(1));
-        Nanos(share as u64)
+    fn grows_old(&mut self, slot: u32, at: Instant) {
+        self.conns[slot].aged_from = at;
+        self.conns.push_back(&mut self.by_age, slot);
     }
 
     /// The load begins: what is not open by now is opened when it is needed.
     pub(super) fn start(&mut self) {
         self.owed = 0;
         self.has_started = true;
+    }
+
+    /// From the first look at the clock after the start connections grow old. Of those that are open then the first ends
+    /// after a small share of the age and the last one after all of it: opened together, they would be opened anew
+    /// together for ever.
+    pub(super) fn begin_aging(&mut self, now: Instant) {
+        let Some(age) = self.age_max.filter(|_| self.has_started && !self.are_aging) else { return };
+        self.are_aging = true;
+        let all = u128::from(self.open) * u128::from(self.share.of);
+        let mut before = 0;
+        for slot in 0..self.conns.len() {
+            if !self.conns.is_taken(slot) || !self.conns[slot].is_open {
+                continue;
+            }
+            let place = before * u128::from(self.share.of) + u128::from(self.share.first) + 1;
+            before += 1;
+            self.grows_old(slot, now + Nanos((u128::from(age.0) * place / all) as u64));
+        }
     }
 
     /// The connection that grows too old next, and when.
@@ -225,7 +255,11 @@ impl Connections {
     }
 
     /// An attempt has come to nothing.
-    pub(super) fn give_up_opening(&mut self, slot: u32) {
+    pub(super) fn give_up_opening(&mut self, slot: u32, now: Instant) {
+        if self.conns[slot].is_owed && self.has_started {
+            self.owed += 1;
+            self.owed_from = now + OWED_PAUSE;
+        }
         self.conns.unlink(&mut self.opening, slot);
         self.conns.release(slot);
     }
@@ -245,7 +279,9 @@ impl Connections {
     /// It takes so many requests at once from now on, as far as that many were asked for.
     pub(super) fn set_room(&mut self, slot: u32, room: u32, now: Instant) {
         let room = room.min(self.places);
-        if !self.conns[slot].is_retired {
+        if !self.conns[slot].is_open {
+            self.conns[slot].room_when_open = room;
+        } else if !self.conns[slot].is_retired {
             self.change(slot, now, |conn| conn.room = room);
         }
     }
@@ -329,9 +365,14 @@ impl Connections {
     }
 
     /// Whether connections should be opened for so many arrivals that wait.
-    pub(super) fn want_more(&self, waiting: u64) -> bool {
-        let is_wanted = self.places_ahead() < waiting || self.owed > 0;
+    pub(super) fn want_more(&self, waiting: u64, now: Instant) -> bool {
+        let is_wanted = self.places_ahead() < waiting || (self.owed > 0 && now >= self.owed_from);
         is_wanted && self.can_open()
+    }
+
+    /// When connections that are owed are tried again.
+    pub(super) fn owed_at(&self) -> Option<Instant> {
+        (self.owed > 0 && self.has_started).then_some(self.owed_from)
     }
 
     /// Requests that the connections being opened will take.

@@ -2,6 +2,7 @@
 
 use crate::failure::FailureKind;
 use crate::record::Answer;
+use crate::share::Share;
 use crate::time::{Instant, Nanos};
 
 /// Names a connection. A slot is used again; the generation tells the old tenant's events from the new
@@ -39,7 +40,7 @@ pub enum Event {
     Answered(FlightId, Answer),
     /// A flight has ended without a whole answer, and its connection goes on. Said of one that was given up, too.
     Lost(FlightId, Loss),
-    /// The connection takes so many requests at once from now on, at the most as many as [`Policy::room`] says.
+    /// The connection takes so many requests at once from now on, or once it is open, at the most as many as [`Policy::room`] says.
     Room(ConnId, u32),
     /// The connection takes no more requests. It is to be closed when the last one has ended.
     Retired(ConnId),
@@ -157,9 +158,11 @@ pub struct Policy {
     pub pool: Pool,
     /// What one connection takes at once.
     pub room: Room,
-    /// A connection takes no more requests once it has been open for so long, and another is opened in its place. Those
+    /// A connection takes no more requests once it has been open for so long; a fixed pool opens another in its place. Those
     /// that are opened before the start go one after the other over this time, not all at once.
     pub connection_age: Option<Nanos>,
+    /// Which worker of how many this is: their connections grow old in turn.
+    pub share: Share,
     /// From the intended time.
     pub timeout: Nanos,
     /// How long dispatch goes on after the last arrival due.

@@ -32,7 +32,7 @@ impl<L: Load> Dispatch<L> {
             rec.counters().connections.failed += 1;
             self.connections.slow_down_opening();
             out.push(Action::Close(self.connections.id(slot), CloseKind::Abort));
-            self.connections.give_up_opening(slot);
+            self.connections.give_up_opening(slot, now);
         }
         self.more_to_do = true;
     }
@@ -49,6 +49,7 @@ impl<L: Load> Dispatch<L> {
 
     /// Connections that have been open for long enough take no more requests, a few at a time.
     pub(super) fn retire_aged(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        self.connections.begin_aging(now);
         for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
             let Some((slot, _)) = self.connections.first_to_age().filter(|(_, at)| *at <= now) else {
                 return;

@@ -102,9 +102,17 @@ impl<L: Load> Dispatch<L> {
         self.close_if_over(conn, now, out, rec);
     }
 
-    pub(super) fn room(&mut self, id: ConnId, places: u32, now: Instant) {
-        if let Some(slot) = self.connections.resolve_open(id) {
+    pub(super) fn room(
+        &mut self,
+        id: ConnId,
+        places: u32,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        if let Some(slot) = self.connections.resolve(id) {
             self.connections.set_room(slot, places, now);
+            self.close_if_over(slot, now, out, rec);
         }
     }
 
@@ -248,6 +256,9 @@ impl<L: Load> Dispatch<L> {
             }
             out.push(Action::Close(self.connections.id(slot), CloseKind::Graceful));
             self.connections.end(slot, now);
+        } else if conn.abandoned > 0 && conn.is_stuck() && !self.policy.room.cancels {
+            rec.counters().connections.closed_on_timeout += 1;
+            self.abort(slot, now, out);
         }
     }
 

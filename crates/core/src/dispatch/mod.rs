@@ -105,6 +105,8 @@ impl<L: Load> Dispatch<L> {
     /// Gives the load; its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
         self.connections.start();
+        // Connections grow old from the start on, whenever the first arrival is due.
+        self.more_to_do |= self.policy.connection_age.is_some();
         self.woke_for_due = true;
         self.load = Some(load);
     }
@@ -148,7 +150,7 @@ impl<L: Load> Dispatch<L> {
             Event::Sent(id) => self.sent(id, now, rec),
             Event::Answered(id, answer) => self.answered(id, &answer, now, out, rec),
             Event::Lost(id, loss) => self.lost(id, loss, now, out, rec),
-            Event::Room(id, places) => self.room(id, places, now),
+            Event::Room(id, places) => self.room(id, places, now, out, rec),
             Event::Retired(id) => self.retired(id, now, out, rec),
             Event::Closed(id, closing) => self.closed(id, closing, now, rec),
         }
@@ -158,7 +160,7 @@ impl<L: Load> Dispatch<L> {
                 self.open_connections(now, out, rec);
             }
             let waiting = self.waiting();
-            let wants_to_open = self.connections.want_more(waiting);
+            let wants_to_open = self.connections.want_more(waiting, now);
             self.more_to_do |= wants_to_open;
             self.connections.note_fullness(now, waiting);
             self.woke_for_due = self.wakes_for_due();
@@ -189,6 +191,7 @@ impl<L: Load> Dispatch<L> {
         no_later(self.resend.front().map(|flight| flight.arrival.intended + timeout));
         no_later(self.connections.unneeded().map(|(_, at)| at));
         no_later(self.connections.first_to_age().map(|(_, at)| at));
+        no_later(self.connections.owed_at().filter(|_| self.connections.can_open()));
         if let Some(load) = &self.load {
             no_later(load.head().map(|arrival| arrival.intended + timeout));
             if self.wakes_for_due() {

@@ -18,7 +18,8 @@ impl<L: Load> Dispatch<L> {
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.connections.resolve(id) else { return };
-        self.connections.give_up_opening(slot);
+        let was_owed = self.connections.at(slot).is_owed;
+        self.connections.give_up_opening(slot, now);
         let local = kind.is_local();
         let counts = &mut rec.counters().connections;
         counts.failed += 1;
@@ -31,6 +32,10 @@ impl<L: Load> Dispatch<L> {
             // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
             // and another attempt is made a little later.
             self.connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
+            return;
+        }
+        if was_owed && self.connections.total() > 0 {
+            // No arrival has asked for it.
             return;
         }
         // The attempt costs an arrival that still had time.
@@ -51,7 +56,7 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
-            if self.finished || !self.connections.want_more(self.waiting()) {
+            if self.finished || !self.connections.want_more(self.waiting(), now) {
                 return;
             }
             rec.counters().connections.attempted += 1;

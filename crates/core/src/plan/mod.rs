@@ -195,6 +195,7 @@ impl Plan {
             pool: self.pool_of(shard),
             room: Room::SINGLE,
             connection_age: None,
+            share: self.share_of(shard),
             timeout: self.spec.timeout,
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),

@@ -27,6 +27,8 @@ pub(crate) struct Books {
     /// A connection is used for so long.
     age: Option<Nanos>,
     opening: HashSet<ConnId>,
+    /// What those that are being opened have said of their room.
+    room_ahead: HashMap<ConnId, u32>,
     open: HashMap<ConnId, Conn>,
     opened: HashMap<ConnId, u64>,
     digest: u64,
@@ -37,7 +39,7 @@ pub(crate) struct Books {
 impl Books {
     pub(super) fn new(room: Room, age: Option<Nanos>) -> Books {
         let (opening, open, opened) = (HashSet::new(), HashMap::new(), HashMap::new());
-        Books { room, age, opening, open, opened, digest: 0, carried_max: 0 }
+        Books { room, age, room_ahead: HashMap::new(), opening, open, opened, digest: 0, carried_max: 0 }
     }
 
     /// What the dispatcher asked for and when, as one number. Connections count by the order in which they were opened,
@@ -50,7 +52,7 @@ impl Books {
         match *event {
             Event::Connected(id, _) => {
                 let conn = Conn {
-                    places: self.room.places,
+                    places: self.room_ahead.remove(&id).unwrap_or(self.room.places),
                     is_retired: false,
                     carries: HashSet::new(),
                     opened_at: now.max(START),
@@ -69,6 +71,9 @@ impl Books {
             Event::Closed(id, _) => drop(self.open.remove(&id)),
             Event::Room(id, places) => {
                 let places = places.min(self.room.places);
+                if self.opening.contains(&id) {
+                    self.room_ahead.insert(id, places);
+                }
                 self.open.get_mut(&id).into_iter().for_each(|conn| conn.places = places);
             }
             Event::Retired(id) => self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true),

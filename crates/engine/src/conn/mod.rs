@@ -140,7 +140,7 @@ impl<P: Protocol> Conn<P> {
                         self.protocol.wrote(n);
                         match n {
                             0 => return Ok(()),
-                            n if n == length => break,
+                            n if n == length && P::TAKES_TURNS => break,
                             _ => {}
                         }
                     }
@@ -195,6 +195,13 @@ impl<P: Protocol> Conn<P> {
             } else {
                 self.take_records(job, common, n, now)
             };
+            if !P::TAKES_TURNS
+                && matches!(reading, Reading::Quiet | Reading::Usable(_))
+                && let Err(closing) = self.write_on(job)
+            {
+                common.hearing.forbid_reuse();
+                return (self.ended(closing), now);
+            }
             match reading {
                 // A short read has emptied the socket; what comes later is reported anew.
                 Reading::Quiet if n < asked && !self.transport.peer_closed => return (Reading::Quiet, now),

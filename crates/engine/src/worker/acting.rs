@@ -93,7 +93,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
             // Given up by the dispatcher; an attempt that has failed closes gracefully.
             if conn.is_connecting() && kind == CloseKind::Abort {
-                self.addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
+                let address = conn.attempt().address;
+                self.addresses.count_failed(address, FailureKind::CONNECT_TIMEOUT);
+                self.addresses.avoid_silent(address, self.pacer.watch().last());
             }
             conn.close(kind);
         }

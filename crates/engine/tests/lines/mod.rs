@@ -1,6 +1,7 @@
 //! A protocol for tests: a line for each request, a line for each answer, in any order, many at once. The server says
 //! `hello` first. A request is `NUMBER WORD`; an answer `NUMBER ok`, `NUMBER refused` (not looked at) or `NUMBER gone`; a
-//! request is given up by `NUMBER cancel`, and `room N` says how many the server takes at once.
+//! request is given up by `NUMBER cancel`, and `room N` says how many the server takes at once. To `ping NUMBER` the client
+//! says `NUMBER pong`.
 
 use std::collections::HashMap;
 use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
@@ -29,6 +30,10 @@ impl Lines {
             sink.ready();
             return if self.is_ready { Ok(()) } else { Err(Violation::Malformed(0)) };
         }
+        if let Some(number) = line.strip_prefix("ping ") {
+            self.output.extend(format!("{number} pong\n").into_bytes());
+            return Ok(());
+        }
         if let Some(room) = line.strip_prefix("room ") {
             sink.room(room.parse().map_err(|_| Violation::Malformed(1))?);
             return Ok(());
@@ -56,6 +61,8 @@ impl Protocol for Lines {
     type Shared = ();
 
     const VIOLATIONS: &'static [&'static str] = &["no_hello", "no_answer"];
+
+    const TAKES_TURNS: bool = false;
 
     fn places(settings: &Settings) -> Places {
         Places { max: settings.places, cancels: settings.cancels }
