@@ -82,6 +82,9 @@ pub struct ConnectionPlan {
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
+    /// The target's name is resolved again this often, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve_every_ns: Option<u64>,
 }
 
 impl ConnectionPlan {
@@ -91,7 +94,13 @@ impl ConnectionPlan {
             Pool::Auto { max } => (ConnectionMode::Auto, max),
             Pool::Fixed { n } => (ConnectionMode::Fixed, n),
         };
-        ConnectionPlan { mode, limit: u64::from(limit), limited_by: None, age_ns: None }
+        ConnectionPlan {
+            mode,
+            limit: u64::from(limit),
+            limited_by: None,
+            age_ns: None,
+            resolve_every_ns: None,
+        }
     }
 }
 

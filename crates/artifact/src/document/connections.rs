@@ -39,6 +39,12 @@ pub struct Connections {
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
+    /// The target's name was resolved again this often, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve_every_ns: Option<u64>,
+    /// So often a name could not be resolved again; connections went on to the addresses known before.
+    #[serde(default)]
+    pub resolving_failed: u64,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
     /// Attempts that this machine could not make: no descriptor, no port.

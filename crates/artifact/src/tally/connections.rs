@@ -32,6 +32,8 @@ impl Tally {
             closed_unneeded: counts.closed_unneeded,
             closed_by_age: counts.closed_by_age,
             age_ns: plan.age_ns,
+            resolve_every_ns: plan.resolve_every_ns,
+            resolving_failed: ending.resolving_failed,
             resent: counts.resent,
             local_limit: counts.local_limit,
             by_address: ending.by_address.clone(),

@@ -35,6 +35,8 @@ pub struct Ending {
     pub by_address: BTreeMap<String, u64>,
     /// Failed attempts to connect, by address of the target.
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
+    /// So often a name could not be resolved again.
+    pub resolving_failed: u64,
     /// The rule that stopped it, if one did.
     pub aborted: Option<Aborted>,
     /// Why the request before the run failed, if it did: then there was no run.
@@ -58,6 +60,7 @@ impl Ending {
             kept_awake: None,
             by_address: BTreeMap::new(),
             failed_by_address: BTreeMap::new(),
+            resolving_failed: 0,
             aborted: None,
             preflight: None,
         }
@@ -83,6 +86,7 @@ impl Ending {
             kept_awake: document.generator.kept_awake,
             by_address: document.origin().connections.by_address.clone(),
             failed_by_address: document.origin().connections.failed_by_address.clone(),
+            resolving_failed: document.origin().connections.resolving_failed,
             aborted: document.aborted.clone(),
             preflight: document.origin().preflight.clone(),
         }

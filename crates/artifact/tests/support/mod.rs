@@ -73,6 +73,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 limit: 1_000,
                 limited_by: None,
                 age_ns: None,
+                resolve_every_ns: None,
             },
         }],
         targets_beyond: None,
@@ -352,6 +353,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         priority: Some(WorkerPriority::GivenUp),
         kept_awake: Some(true),
         by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+        resolving_failed: 0,
         failed_by_address: [(
             "192.0.2.1:80".to_string(),
             FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },

@@ -184,6 +184,7 @@ fn ending(
         priority: priority(summary.priority),
         kept_awake: summary.kept_awake,
         by_address: summary.by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
+        resolving_failed: summary.resolving_failed,
         failed_by_address: summary.by_address.into_iter().filter_map(failed_attempts).collect(),
         aborted: None,
         preflight: None,

@@ -68,6 +68,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let connections = &mut header.origins[0].connections;
     connections.limited_by = limited_by;
     connections.age_ns = args.target.connection_age.map(|age| age.0);
+    connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     header.watch = watch::plan(args)?;
     let (slos, rules) = (&asked.slos.slo, &asked.rules);
     objectives::check(slos, rules, &header.targets, &header.operations)?;

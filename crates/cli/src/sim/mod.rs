@@ -352,6 +352,7 @@ impl Simulation {
             kept_awake: None,
             by_address: Default::default(),
             failed_by_address: Default::default(),
+            resolving_failed: 0,
             aborted: None,
             preflight: None,
         };

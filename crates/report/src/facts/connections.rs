@@ -17,6 +17,7 @@ pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
         ("closed on timeout", c.closed_on_timeout),
         ("closed as no longer needed", c.closed_unneeded),
         ("closed by age", c.closed_by_age),
+        ("names not resolved again", c.resolving_failed),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("stopped by a limit of this machine", c.local_limit),
     ]
