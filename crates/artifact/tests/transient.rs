@@ -16,13 +16,14 @@ const RATE: u64 = support::RATE;
 fn auto() -> RunHeader {
     let mut header = header(SECONDS, 0);
     header.plan.warmup_auto = true;
+    header.operations.truncate(1);
     header
 }
 
 /// A minute at 100/s; each answer of second i takes `response_ms(i)` and a little, and ends in it.
 fn run(response_ms: impl Fn(u64) -> u64) -> Vec<Interval> {
     let interval = |i: u64| {
-        let mut bank = Bank::new(2);
+        let mut bank = Bank::new(1);
         for k in 0..RATE {
             let response = Nanos(response_ms(i) * 1_000_000 + (i * 7919 + k * 104_729) % 400_000);
             bank.track_mut(Series::Response).record(response);

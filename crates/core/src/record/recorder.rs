@@ -112,31 +112,32 @@ impl Recorder {
         arrival.intended >= self.measured_from
     }
 
+    /// Where the arrival's operation is counted, if it is measured and there are several.
+    #[inline]
+    fn place(&self, arrival: &Arrival) -> Option<usize> {
+        self.bank.operations.place(arrival.operation).filter(|_| self.is_measured(arrival))
+    }
+
     /// Counts what an arrival has come to wherever it belongs.
     #[inline]
     fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
-        if !self.is_measured(arrival) {
-            return count(&mut self.bank.counters.warmup);
-        }
-        count(&mut self.bank.counters.measured);
-        let operations = &mut self.bank.operations;
-        if let Some(operation) =
-            operations.place(arrival.operation).and_then(|place| operations.get_mut(place))
-        {
+        self.count_at(arrival, self.place(arrival), count);
+    }
+
+    #[inline]
+    fn count_at(&mut self, arrival: &Arrival, place: Option<usize>, count: impl Fn(&mut Outcomes)) {
+        let is_measured = self.is_measured(arrival);
+        let counters = &mut self.bank.counters;
+        count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
+        if let Some(operation) = place.and_then(|place| self.bank.operations.get_mut(place)) {
             count(&mut operation.outcomes);
         }
     }
 
     /// Records a duration of all, and of the flight's operation.
-    #[inline]
     fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
-        self.record_apart(flight, series, value);
-    }
-
-    #[inline]
-    fn record_apart(&mut self, flight: &Flight, series: Series, value: Nanos) {
-        if let Some(place) = self.bank.operations.place(flight.arrival.operation) {
+        if let Some(place) = self.place(&flight.arrival) {
             self.bank.operations.record(place, series, value);
         }
     }
@@ -198,12 +199,11 @@ impl Recorder {
     /// A whole answer was read at `now`: `ok`, failed, or too late.
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
         let measured = self.is_measured(&flight.arrival);
+        let place = self.place(&flight.arrival);
         if measured && (100..600).contains(&answer.status) {
             let status = usize::from(answer.status) - STATUS_FIRST;
             self.bank.counters.statuses[status] += 1;
-            let operations = &mut self.bank.operations;
-            let place = operations.place(flight.arrival.operation);
-            if let Some(operation) = place.and_then(|place| operations.get_mut(place)) {
+            if let Some(operation) = place.and_then(|place| self.bank.operations.get_mut(place)) {
                 operation.statuses[status] += 1;
             }
         }
@@ -215,7 +215,7 @@ impl Recorder {
         if let Some(kind) = answer.failure {
             return self.note_failed(flight, connection, kind, answer.status, now);
         }
-        self.count(&flight.arrival, |outcomes| outcomes.ok += 1);
+        self.count_at(&flight.arrival, place, |outcomes| outcomes.ok += 1);
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
@@ -223,8 +223,10 @@ impl Recorder {
         self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
         self.bank.shared.response.record(response);
-        self.record_apart(flight, Series::Response, response);
-        self.record_apart(flight, Series::Service, now.since(sent));
+        if let Some(place) = place {
+            self.bank.operations.record(place, Series::Response, response);
+            self.bank.operations.record(place, Series::Service, now.since(sent));
+        }
         if answer.first_byte == now {
             self.bank.shared.at_once.record(now.since(sent));
         } else {
