@@ -76,10 +76,11 @@ mod tests {
         let json = r#"{
             "tool": {"name": "unblink", "version": "0.1.0"}, "started_at": "2026-11-20T09:15:00Z", "command": [],
             "environment": {"kernel": "", "cpu": "", "cores": 1, "file_descriptors_max": 1, "local_ports": 1},
-            "load": {"model": "closed", "summary": "", "process": null, "seed": null, "phases": [], "users": 1,
-                "think_ns": 0, "warmup_ns": 0, "duration_ns": 1000000000, "timeout_ns": 1, "drain_ns": 1,
-                "threads": 1, "requests_max": null},
-            "targets": [], "connections": {"mode": "fixed", "limit": 1}, "protocol_failures": [], "operations": []
+            "plan": {"summary": "", "phases": [], "warmup_ns": 0, "duration_ns": 1000000000, "timeout_ns": 1,
+                "drain_ns": 1, "threads": 1},
+            "loads": [{"model": "closed", "users": 1, "think_ns": 0}],
+            "origins": [{"scheme": "http", "host": "h", "port": 80, "connections": {"mode": "fixed", "limit": 1}}],
+            "targets": [], "protocol_failures": [], "operations": []
         }"#;
         serde_json::from_str(json).expect("a header")
     }

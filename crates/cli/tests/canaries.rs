@@ -339,7 +339,7 @@ fn what_a_folder_says() {
         ("out/run.json", "\"open\"", json_escapes),
         ("out/run.json", "unblink.run/2", json_escapes),
         ("out/intervals.jsonl", url.as_str(), json_escapes),
-        ("out/intervals.jsonl", "unblink.intervals/1", json_escapes),
+        ("out/intervals.jsonl", "unblink.intervals/2", json_escapes),
     ] {
         let was = place.text(file);
         let to = match from.starts_with('"') {

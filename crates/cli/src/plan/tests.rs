@@ -27,9 +27,8 @@ fn sample(field: &Field) -> String {
         "max-body-size" => "1k",
         "tag" => "branch=main",
         "watch-pid" => "1",
-        "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration" => {
-            "5s"
-        }
+        "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration"
+        | "connection-age" | "resolve-every" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()
