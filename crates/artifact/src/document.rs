@@ -100,7 +100,7 @@ pub struct RunDocument {
     pub rate: Rate,
     /// Failed arrivals by kind.
     pub failures: BTreeMap<String, u64>,
-    /// Answers by code: of HTTP the status.
+    /// Answers by code: of HTTP the status. Those that came after the timeout count as well.
     pub codes: BTreeMap<String, u64>,
     /// Bytes that were read of answers' heads and bodies, those of answers that failed or came too late included;
     /// of TLS what it carried.

@@ -5,7 +5,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 /// `unblink run`, 0.1.0.
-const UNBLINK: &str = r#"{"schema": "unblink.run/1", "arrivals": {"scheduled": 400, "ok": 400, "failed": 0},
+const UNBLINK: &str = r#"{"schema": "unblink.run/2", "arrivals": {"scheduled": 400, "ok": 400, "failed": 0},
     "response_time": {"unit": "ns", "count": 400, "quantiles": [
         {"q": 0.5, "value": 8798207, "censored": false}, {"q": 0.95, "value": 22773759, "censored": false},
         {"q": 0.99, "value": 26836991, "censored": false}, {"q": 0.999, "value": 28791237, "censored": true}]},

@@ -56,6 +56,16 @@ pub enum CompareError {
         /// What there is.
         names: Vec<String>,
     },
+    /// Several requests of a run have the name.
+    #[error("{folder} has {number} requests that are called {name:?}: give them names of their own, in a plan", folder = folder.display())]
+    SeveralRequests {
+        /// The run.
+        folder: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// How many there are.
+        number: usize,
+    },
     /// Some of a request's times are not known.
     #[error("{folder} had no room for all times of the request {name:?}: compare all requests, or send fewer different ones", folder = folder.display())]
     Spilled {
@@ -261,6 +271,11 @@ fn read(folder: &Path, number: u64, request: Option<&str>) -> Result<ReadRun, Co
 
 /// The place of the request called `name` among those recorded apart; `None`: it is the only one.
 fn place_of(folder: &Path, header: &RunHeader, name: &str) -> Result<Option<usize>, CompareError> {
+    let number = header.operations.iter().filter(|operation| operation.name == name).count();
+    if number > 1 {
+        let (folder, name) = (folder.to_path_buf(), name.to_string());
+        return Err(CompareError::SeveralRequests { folder, name, number });
+    }
     header.operation_called(name).ok_or_else(|| {
         let names = header.operations.iter().map(|operation| operation.name.clone()).collect();
         CompareError::NoRequest { folder: folder.to_path_buf(), name: name.into(), names }

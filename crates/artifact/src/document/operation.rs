@@ -25,7 +25,8 @@ pub struct Operation {
     /// Failed arrivals by kind. Empty where they were not recorded by operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, u64>,
-    /// Answers by code, as its protocol has them: of HTTP the status. Empty where they were not recorded by operation.
+    /// Answers by code, as its protocol has them: of HTTP the status. Those that came after the timeout
+    /// count as well. Empty where they were not recorded by operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub codes: BTreeMap<String, u64>,
     /// Intended start to last byte.

@@ -86,7 +86,9 @@ impl Tally {
         let is_whole = self.header.operations_are_whole;
         let times =
             |completed, censored, open| self.times(place, record, [completed, censored], measured, open);
-        // Without an end some have no ending; how many of those were sent is known of all together only.
+        let spilled = |of: [Series; 2]| of.map(|series| record.sums(series).spilled).iter().sum::<u64>();
+        // Without an end some have no ending. How many of those were sent is known of all together only, so that nothing
+        // follows for the service times of one operation.
         let open =
             if measured.open > 0 { record.outcomes.due.saturating_sub(record.outcomes.ended()) } else { 0 };
         Operation {
@@ -95,9 +97,10 @@ impl Tally {
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: codes(&record.statuses),
             response_time: times(Series::Response, Series::ResponseCensored, open),
-            service_time: is_whole
-                .then(|| times(Series::Service, Series::ServiceCensored, open.min(measured.open_in_flight))),
-            spilled: record.sums(Series::Response).spilled + record.sums(Series::ResponseCensored).spilled,
+            service_time: (is_whole && measured.open == 0)
+                .then(|| times(Series::Service, Series::ServiceCensored, 0)),
+            spilled: spilled([Series::Response, Series::ResponseCensored])
+                .max(spilled([Series::Service, Series::ServiceCensored])),
         }
     }
 

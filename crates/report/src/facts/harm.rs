@@ -116,9 +116,15 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
         let had = "had no answer when the run ended";
         (format!("{} {had}", how_many(users, a.scheduled)), format!("{} {had}", format::count(users)))
     } else {
+        // Of those that were open at the end nobody knows for how long they would have gone on.
         let had = format!("had no answer within {}", duration(doc.plan.timeout_ns));
-        let finding = format!("{} {had}{}", how_many(users, a.scheduled), when(doc, event::censored(doc)));
-        (finding, format!("{} {had}", format::count(users)))
+        let left = match open {
+            0 => String::new(),
+            open => format!(", and {} none when the run ended", format::count(open)),
+        };
+        let many = how_many(a.timed_out, a.scheduled);
+        let finding = format!("{many} {had}{left}{}", when(doc, event::censored(doc)));
+        (finding, format!("{} {had}{left}", format::count(a.timed_out)))
     };
     Some(Harm { kind: Kind::Timeouts, users, finding, beside })
 }
@@ -147,7 +153,11 @@ fn course(what: &str, doc: &RunDocument, drift: &Drift) -> String {
 /// Whose percentile it is: that of all, unless so many failed that it would be another with them.
 pub(crate) fn whose(doc: &RunDocument, q: f64) -> &'static str {
     let a = &doc.arrivals;
-    if a.failed as f64 >= (1.0 - q) * a.scheduled as f64 && a.failed > 0 { " of the ok answers" } else { "" }
+    match a.failed as f64 >= (1.0 - q) * a.scheduled as f64 && a.failed > 0 {
+        true if doc.response_time.censored > 0 => " of those that did not fail",
+        true => " of the ok answers",
+        false => "",
+    }
 }
 
 fn tail(doc: &RunDocument) -> Option<Harm> {
