@@ -350,3 +350,16 @@ fn one_request_is_compared_alone() {
         .call(&[&args[..], &["--request", "GET /none"]].concat())
         .refused(&["GET /none", "GET /fails, GET /slow"]);
 }
+
+/// Of several requests of one name the first would be no better than any other.
+#[test]
+fn a_name_of_several_requests_is_no_name() {
+    let place = Place::new();
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let url = server.url() + "same";
+    for folder in ["one", "two"] {
+        place.call(&["run", &url, &url, "-R", "100", "-n", "10", "--no-store", "-o", folder]);
+    }
+    let args = ["compare", "one", "two", "--request", "GET /same"];
+    place.call(&args).refused(&["2 requests", "GET /same", "names of their own"]);
+}
