@@ -86,7 +86,6 @@ impl Tally {
         let is_whole = self.header.operations_are_whole;
         let times =
             |completed, censored, open| self.times(place, record, [completed, censored], measured, open);
-        let spilled = |of: [Series; 2]| of.map(|series| record.sums(series).spilled).iter().sum::<u64>();
         // Without an end some have no ending. How many of those were sent is known of all together only, so that nothing
         // follows for the service times of one operation.
         let open =
@@ -99,8 +98,7 @@ impl Tally {
             response_time: times(Series::Response, Series::ResponseCensored, open),
             service_time: (is_whole && measured.open == 0)
                 .then(|| times(Series::Service, Series::ServiceCensored, 0)),
-            spilled: spilled([Series::Response, Series::ResponseCensored])
-                .max(spilled([Series::Service, Series::ServiceCensored])),
+            spilled: Series::BY_OPERATION.iter().map(|&series| record.sums(series).spilled).sum(),
         }
     }
 
