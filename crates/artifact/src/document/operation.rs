@@ -34,8 +34,8 @@ pub struct Operation {
     /// Send to last byte; absent where it was not recorded by operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_time: Option<Distribution>,
-    /// Response and service times of it for which no page of its histograms was left. They count, but how long each is, is known of
-    /// all operations together only (`spilled` of the document), so that such a time has no quantiles.
+    /// Response and service times of it for which no page of its histograms was left. They count, but how long each is,
+    /// is known of all operations together only (`spilled` of the document), so that such a time has no quantiles.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spilled: u64,
 }
