@@ -45,9 +45,6 @@ const UNREAD_PER_TURN: usize = 4;
 /// An attempt to connect that was under way for so long when the run ended had no answer.
 const SILENT_FROM: Nanos = Nanos(SECOND_NS);
 
-/// Flights for which memory is reserved at the most.
-const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
-
 /// What a worker says when it is done.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
@@ -125,7 +122,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             policy.grain = job.pacing.grain(number, job.plan.threads());
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
-        let flights = (max as usize).saturating_mul(places as usize).min(FLIGHTS_RESERVED_MAX);
+        let flights = policy.flights_reserved();
         let mut conns = Vec::new();
         conns.reserve_exact(max as usize);
         Ok(Worker {

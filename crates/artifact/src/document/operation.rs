@@ -1,6 +1,6 @@
 //! What came of each operation.
 
-use super::Distribution;
+use super::{Arrivals, Distribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,6 +69,21 @@ pub struct OperationArrivals {
     pub unfinished: Option<u64>,
     /// Still waiting when the run ended.
     pub unsent: Option<u64>,
+}
+
+impl OperationArrivals {
+    /// Of the only operation: where all arrivals ended.
+    pub(crate) fn of_all(arrivals: &Arrivals) -> OperationArrivals {
+        OperationArrivals {
+            scheduled: Some(arrivals.scheduled),
+            ok: arrivals.ok,
+            failed: arrivals.failed,
+            timed_out: Some(arrivals.timed_out),
+            timed_out_never_sent: Some(arrivals.timed_out_never_sent),
+            unfinished: Some(arrivals.unfinished),
+            unsent: Some(arrivals.unsent),
+        }
+    }
 }
 
 /// Durations for which no page was left, of all operations together.

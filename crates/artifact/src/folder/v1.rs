@@ -37,15 +37,7 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
         let arrivals: Arrivals = get(&old, "arrivals")?;
         Ok(Operation {
             plan: common.operation(None),
-            arrivals: OperationArrivals {
-                scheduled: Some(arrivals.scheduled),
-                ok: arrivals.ok,
-                failed: arrivals.failed,
-                timed_out: Some(arrivals.timed_out),
-                timed_out_never_sent: Some(arrivals.timed_out_never_sent),
-                unfinished: Some(arrivals.unfinished),
-                unsent: Some(arrivals.unsent),
-            },
+            arrivals: OperationArrivals::of_all(&arrivals),
             failures: get(&old, "failures")?,
             codes: codes.clone(),
             response_time: get(&old, "response_time")?,

@@ -58,15 +58,7 @@ impl Tally {
         let arrivals = self.account(ending).arrivals;
         Operation {
             plan: plan.clone(),
-            arrivals: OperationArrivals {
-                scheduled: Some(arrivals.scheduled),
-                ok: arrivals.ok,
-                failed: arrivals.failed,
-                timed_out: Some(arrivals.timed_out),
-                timed_out_never_sent: Some(arrivals.timed_out_never_sent),
-                unfinished: Some(arrivals.unfinished),
-                unsent: Some(arrivals.unsent),
-            },
+            arrivals: OperationArrivals::of_all(&arrivals),
             failures: self.failures(&self.totals.counters.measured),
             codes: codes(&self.totals.counters.statuses),
             response_time: self.response_time(measured),

@@ -174,6 +174,18 @@ pub struct Policy {
     pub grain: Option<Grain>,
 }
 
+/// Flights for which memory is reserved at the most, should connections have many places.
+const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
+
+impl Policy {
+    /// So many flights memory is reserved for, here and by whoever drives the dispatcher: as many as there may be at once,
+    /// within reason.
+    pub fn flights_reserved(&self) -> usize {
+        let (Pool::Auto { max } | Pool::Fixed { n: max }) = self.pool;
+        (max as usize).saturating_mul(self.room.places as usize).min(FLIGHTS_RESERVED_MAX)
+    }
+}
+
 /// The moments at which arrivals are taken note of: `phase` on the clock, and every `length` from there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grain {

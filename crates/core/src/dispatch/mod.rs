@@ -49,8 +49,6 @@ const EXPIRIES_PER_CALL_MAX: usize = 4096;
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
 /// Connections that one tick closes because they are idle, and because they are old.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
-/// Flights for which memory is reserved at the most, should connections have many places.
-const FLIGHTS_RESERVED_MAX: usize = 1 << 18;
 
 /// The state machine of one worker.
 #[derive(Debug)]
@@ -78,8 +76,7 @@ pub struct Dispatch<L> {
 impl<L: Load> Dispatch<L> {
     /// A dispatcher that has no load yet; a fixed pool is opened by ticks before [`Dispatch::start`].
     pub fn new(policy: Policy) -> Dispatch<L> {
-        let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
-        let flights = (max as usize).saturating_mul(policy.room.places as usize).min(FLIGHTS_RESERVED_MAX);
+        let flights = policy.flights_reserved();
         Dispatch {
             load: None,
             connections: Connections::new(&policy),
