@@ -24,6 +24,7 @@ fn soak(server: ServerSpec, per_s: u64, seconds: u64, seed: u64) -> [Drift; 3] {
         pool: Pool::Auto { max: 10_000 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .expect("a plan");
@@ -33,7 +34,7 @@ fn soak(server: ServerSpec, per_s: u64, seconds: u64, seed: u64) -> [Drift; 3] {
         let values = [
             survival.quantile(0.5).map(|v| v.value_ns as f64),
             survival.quantile(0.99).map(|v| v.value_ns as f64),
-            Some(interval.gauges.connections as f64),
+            Some(interval.gauges.connections() as f64),
         ];
         for (points, value) in points.iter_mut().zip(values) {
             points.extend(value.map(|value| (interval.start, value)));

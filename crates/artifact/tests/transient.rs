@@ -7,7 +7,7 @@ use support::{ending, header, tally};
 use unblink_artifact::document::{RunDocument, TransientStatus};
 use unblink_artifact::folder::{FolderWriter, leave_out_transient, report_part};
 use unblink_artifact::header::RunHeader;
-use unblink_core::record::{Bank, Gauges, Interval, Series};
+use unblink_core::record::{Bank, ConnectionLevels, Gauges, Interval, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
 const SECONDS: u64 = 60;
@@ -37,9 +37,9 @@ fn run(response_ms: impl Fn(u64) -> u64) -> Vec<Interval> {
         bank.counters.bytes_received = 10 * RATE;
         bank.counters.own.total = Nanos(SECOND_NS);
         if i == 0 {
-            (bank.counters.connections.attempted, bank.counters.connections.opened) = (4, 4);
+            (bank.counters.connections().attempted, bank.counters.connections().opened) = (4, 4);
         }
-        let gauges = Gauges { connections: 4, connections_peak: 4, ..Gauges::default() };
+        let gauges = Gauges::of_one_origin(0, 0, ConnectionLevels { connections: 4, connections_peak: 4 });
         let (start, length) = (Nanos(i * SECOND_NS), Nanos(SECOND_NS));
         Interval { start, length, double: false, bank, gauges, ages: Default::default() }
     };

@@ -26,6 +26,7 @@ fn arrivals_leave_at_multiples_of_the_grain() {
         pool: Pool::Fixed { n: 20 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .unwrap();

@@ -52,6 +52,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         pool,
         threads: 1,
         idempotent: vec![dice.roll(2) == 0, true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .expect("a valid plan");
@@ -125,7 +126,7 @@ fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> Worl
     }
     check_sent_twice_at_most(seed, &world.sent);
     check_recorder(seed, &bank, &counters.measured, plan.spec().timeout);
-    world.closed_by_age = counters.connections.closed_by_age;
+    world.closed_by_age = counters.connections().closed_by_age;
     world
 }
 
@@ -207,6 +208,7 @@ fn workers_share_a_schedule_without_gap_or_overlap() {
             pool: Pool::Auto { max: 1000 },
             threads,
             idempotent: vec![true],
+            origins: Default::default(),
             rate_cap: None,
         })
         .expect("valid")

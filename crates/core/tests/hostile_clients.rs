@@ -61,6 +61,7 @@ fn hostile(seed: u64) -> Hostile {
         pool: Pool::Auto { max: 100_000 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .expect("a valid plan");
@@ -199,7 +200,7 @@ fn every_arrival_ends_once() {
         assert_eq!(count(Series::Failed), outcomes.failed_total(), "{}", why());
         assert_eq!(count(Series::Service), outcomes.ok, "{}", why());
         assert!(bank.track(Series::Response).max_ns <= hostile.plan.spec().timeout.0, "{}", why());
-        let first_sends = all.sent + counters.connections.resent;
+        let first_sends = all.sent + counters.connections().resent;
         assert_eq!(first_sends, sends.len() as u64, "{}", why());
         let planned = intended(&hostile.plan).len() as u64;
         match hostile.client {

@@ -32,6 +32,7 @@ impl Rig {
             pool,
             threads: 1,
             idempotent: vec![true],
+            origins: Default::default(),
             rate_cap: None,
         })
         .unwrap();
@@ -105,7 +106,7 @@ fn a_reset_that_is_noticed_too_late_is_a_timeout() {
     rig.at(1_100, Event::Closed(opened[0], RESET));
     let counters = rig.counters();
     assert_eq!((counters.measured.timed_out, counters.measured.failed_total()), (1, 0));
-    assert_eq!(counters.connections.closed_by_target, 1);
+    assert_eq!(counters.connections().closed_by_target, 1);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn whatever_is_late_at_the_end_has_timed_out() {
     let counters = rig.counters();
     let outcomes = counters.measured;
     assert_eq!((outcomes.timed_out, outcomes.unfinished, outcomes.unsent), (200, 0, 0));
-    assert_eq!((outcomes.timed_out_never_sent, counters.connections.closed_on_timeout), (100, 100));
+    assert_eq!((outcomes.timed_out_never_sent, counters.connections().closed_on_timeout), (100, 100));
 }
 
 #[test]
@@ -135,5 +136,5 @@ fn a_second_send_that_never_comes_is_not_counted() {
     rig.at(2_100, Event::Tick);
     let counters = rig.counters();
     assert_eq!((counters.measured.ok, counters.measured.timed_out), (1, 1));
-    assert_eq!((counters.measured.sent, counters.connections.resent), (2, 0));
+    assert_eq!((counters.measured.sent, counters.connections().resent), (2, 0));
 }

@@ -5,7 +5,7 @@ use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Closed, ClosedShare};
+use unblink_core::load::{Asked, Closed, ClosedShare, LoadNumber};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -35,6 +35,7 @@ impl Worker {
             connection_age: None,
             share: Share::WHOLE,
             idempotent: vec![true],
+            origins: Default::default(),
             grain: None,
         };
         let mut dispatch = Dispatch::new(policy);
@@ -47,7 +48,9 @@ impl Worker {
             measured_from: START,
             limit: u64::MAX,
             share: Share::WHOLE,
-            operations: 1,
+            number: LoadNumber::ONLY,
+            asked: Asked::all(1),
+            origins: Default::default(),
         }));
         let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
         recorder.begin(START, Nanos::ZERO, Nanos::from_secs(60));
@@ -107,6 +110,7 @@ fn a_pool_that_is_never_accepted_is_not_too_small() {
             pool: Pool::Auto { max },
             threads: 1,
             idempotent: vec![true],
+            origins: Default::default(),
             rate_cap: None,
         })
         .unwrap();
@@ -134,6 +138,7 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
         timeout: TIMEOUT,
         drain: TIMEOUT,
         idempotent: vec![true],
+        origins: Default::default(),
         grain: None,
     };
     let mut recorder = Recorder::new(Box::new(Bank::new(1)), TIMEOUT);
@@ -149,7 +154,9 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
         measured_from: START,
         limit: u64::MAX,
         share: Share::WHOLE,
-        operations: 1,
+        number: LoadNumber::ONLY,
+        asked: Asked::all(1),
+        origins: Default::default(),
     };
     let (mut now, mut actions) = (Instant(0), Actions::new());
     let mut open_by_quarter = vec![];
@@ -171,12 +178,12 @@ fn a_fixed_pool_is_as_large_again_once_the_target_accepts() {
         if !has_started && !dispatch.is_prewarming() {
             has_started = true;
             now = START;
-            dispatch.start(Closed::new(users));
+            dispatch.start(Closed::new(users.clone()));
         } else {
             now = now + Nanos::from_millis(50);
         }
         if has_started && now.since(START).0.is_multiple_of(500_000_000) {
-            open_by_quarter.push(dispatch.gauges().connections);
+            open_by_quarter.push(dispatch.gauges().connections());
         }
     }
     // One every quarter of a second goes; each is tried again once a second.

@@ -21,6 +21,7 @@ fn plan(load: LoadSpec, pool: Pool) -> Plan {
         pool,
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .unwrap()
@@ -133,7 +134,7 @@ fn a_pause_of_a_busy_generator_opens_no_storm_of_connections() {
     let mut totals: Bank<u64> = Bank::new(1);
     simulate(&plan(open(40_000, 2), AUTO), &world, |interval| {
         totals.add(&interval.bank);
-        peak = interval.gauges.connections_peak;
+        peak = interval.gauges.origins[0].connections_peak;
         left = interval.gauges.backlog + interval.gauges.in_flight;
     });
     assert_eq!((totals.counters.measured.ok, left), (80_000, 0));
@@ -147,7 +148,7 @@ fn what_a_stall_has_opened_is_closed_when_it_is_not_needed() {
     let server = ServerSpec { shut, ..ServerSpec::new(Service::Constant(Nanos::from_millis(10))) };
     let mut totals: Bank<u64> = Bank::new(1);
     simulate(&plan(open(1000, 60), AUTO), &WorldSpec::new(server), |interval| totals.add(&interval.bank));
-    let connections = totals.counters.connections;
+    let connections = totals.counters.connections();
     assert!(connections.opened > 900, "{connections:?}");
     // Ten are in flight at any time.
     let left = connections.opened - connections.closed_unneeded;

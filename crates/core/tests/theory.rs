@@ -37,6 +37,7 @@ fn check(utilisation: f64, slots: u32, service: Service, length_s: u64, within: 
         pool: Pool::Auto { max: 60_000 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .unwrap();

@@ -228,7 +228,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             if token == CONTROL_TOKEN || token == TIMER_TOKEN {
                 continue;
             }
-            let id = ConnId { slot: token as u32, generation: (token >> 32) as u32 };
+            let id = ConnId { origin: 0, slot: token as u32, generation: (token >> 32) as u32 };
             self.on_socket(id, flags, &mut handshakes);
             due = self.keep_up(due);
         }

@@ -82,6 +82,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         pool: Pool::Fixed { n },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     });
     let job: Job<Http1> = Job {
@@ -99,7 +100,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         pacing: Pacing::default(),
     };
     let mut running = start(job).expect("it starts");
-    let open = running.next_interval().map_or(0, |interval| interval.gauges.connections);
+    let open = running.next_interval().map_or(0, |interval| interval.gauges.connections());
     assert_eq!(open, u64::from(n), "the pool is open");
     let held = HELD.load(Ordering::SeqCst) - before;
     running.controls().abort();

@@ -177,7 +177,11 @@ impl Carried {
         self.in_flight -= 1;
         let given_up = conn.carries.iter().all(|(_, place)| place.is_none());
         let is_full = conn.carries.len() == self.room.places as usize;
-        Some((ConnId { slot: slot as u32, generation: conn.generation }, flight, given_up && is_full))
+        Some((
+            ConnId { origin: 0, slot: slot as u32, generation: conn.generation },
+            flight,
+            given_up && is_full,
+        ))
     }
 
     /// A connection ends, and with it what it carried.

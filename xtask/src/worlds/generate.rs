@@ -51,11 +51,13 @@ pub(super) fn case(seed: u64) -> Case {
         pool,
         threads: if dice.one_in(4) { 1 + dice.below(3) as u32 } else { 1 }.min(connections).min(users),
         idempotent: (0..operations).map(|_| !dice.one_in(3)).collect(),
+        origins: Default::default(),
         rate_cap: None,
     };
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
+        others: Vec::new(),
         network,
         generator: generator(&mut dice),
         room: room(seed),

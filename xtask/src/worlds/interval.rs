@@ -58,7 +58,7 @@ pub(super) fn check(
         hold!(outcomes.failed_hindered <= outcomes.failed_total(), "{outcomes:?}");
     }
     let (gauges, (in_flight, connections)) = (snapshot.gauges, books.levels());
-    let known = (gauges.in_flight, gauges.connections, gauges.connections_peak, gauges.backlog);
+    let known = (gauges.in_flight, gauges.connections(), gauges.origins[0].connections_peak, gauges.backlog);
     let expected = (in_flight, connections, books.peak as u64, books.backlog());
     hold!(
         known == expected,
@@ -76,7 +76,7 @@ fn difference(expected: &Counters, counters: &Counters) -> String {
         ("measured", format!("{:?}", expected.measured), format!("{:?}", counters.measured)),
         ("warm-up", format!("{:?}", expected.warmup), format!("{:?}", counters.warmup)),
         ("users begun", expected.users_begun.to_string(), counters.users_begun.to_string()),
-        ("connections", format!("{:?}", expected.connections), format!("{:?}", counters.connections)),
+        ("connections", format!("{:?}", expected.connections()), format!("{:?}", counters.connections())),
     ];
     let parts = parts.iter().filter(|(_, expected, counted)| expected != counted);
     let lines: Vec<_> = parts.map(|(n, e, c)| format!("{n} should be\n  {e}\nand is\n  {c}")).collect();

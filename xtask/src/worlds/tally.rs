@@ -23,7 +23,7 @@ impl Tally {
     }
 
     pub(super) fn connections(&mut self) -> &mut ConnectionCounts {
-        &mut self.counters.connections
+        &mut self.counters.origins[0]
     }
 
     pub(super) fn outcomes(&mut self, measured: bool) -> &mut Outcomes {

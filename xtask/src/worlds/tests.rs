@@ -47,6 +47,7 @@ fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
         pool: Pool::Fixed { n: 1 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     };
     case.world = WorldSpec::new(ServerSpec::new(Service::Constant(Nanos::ZERO)));
@@ -243,10 +244,10 @@ fn a_count_that_is_one_off_is_seen() {
     must_be_seen(in_an_interval(any, |s| s.counters.warmup.timed_out += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.measured.sent_in_load += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.statuses[100] += 1));
-    must_be_seen(in_an_interval(any, |s| s.counters.connections.resent += 1));
+    must_be_seen(in_an_interval(any, |s| s.counters.origins[0].resent += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.bytes_received += 1));
     must_be_seen(in_an_interval(any, |s| s.gauges.backlog += 1));
-    must_be_seen(in_an_interval(any, |s| s.gauges.connections_peak += 1));
+    must_be_seen(in_an_interval(any, |s| s.gauges.origins[0].connections_peak += 1));
     must_be_seen(in_an_interval(any, |s| s.ages.add(Nanos::ZERO, 1)));
     must_be_seen(in_an_interval(any, |s| s.cells[0].in_flight_max += 1));
     must_be_seen(in_an_interval(any, |s| s.cells[0].backlog_max += 1));

@@ -10,7 +10,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::time::Nanos;
 
 pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
-    let counts = case.evidence.totals.counters.connections;
+    let counts = case.evidence.totals.counters.connections();
     // In a part, connections may have been opened before.
     if case.evidence.is_part || counts.opened > 0 || counts.attempted == 0 {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
 }
 
 pub(super) fn local_limit(case: &Case<'_>) -> Option<Finding> {
-    let attempts = case.evidence.totals.counters.connections.local_limit;
+    let attempts = case.evidence.totals.counters.connections().local_limit;
     if attempts == 0 {
         return None;
     }

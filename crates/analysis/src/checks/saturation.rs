@@ -153,7 +153,7 @@ fn is_alike(case: &Case<'_>) -> bool {
 
 impl Narrowest {
     fn name(&self, case: &Case<'_>) -> String {
-        let counts = case.evidence.totals.counters.connections;
+        let counts = case.evidence.totals.counters.connections();
         match self {
             Narrowest::Target => "The target".to_string(),
             Narrowest::Accepting => format!(

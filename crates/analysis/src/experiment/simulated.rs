@@ -55,6 +55,7 @@ impl SimulatedRunner {
             pool: self.setup.pool,
             threads: 1,
             idempotent: vec![true],
+            origins: Default::default(),
             rate_cap: None,
         })
     }

@@ -4,6 +4,7 @@ use super::LINES_SCHEMA;
 use super::heat::HeatLine;
 use super::moments::MomentsLine;
 use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
+use super::origin_line::{self, EarlierLevels, OriginLine};
 use super::outcomes::{Kinds, OutcomesLine};
 use super::tracks::{TrackLines, announced};
 use crate::header::RunHeader;
@@ -11,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    ArrivalSample, ConnectionCounts, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SampledArrival,
-    SlowArrival, Slowest,
+    ArrivalSample, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SampledArrival, SlowArrival, Slowest,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -45,7 +45,12 @@ pub(super) struct IntervalLine {
     warmup: Option<OutcomesLine>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: Statuses,
-    connections: ConnectionsLine,
+    /// By origin.
+    #[serde(default)]
+    origins: Vec<OriginLine>,
+    /// Counts of the only origin, in folders of earlier versions.
+    #[serde(default, skip_serializing)]
+    connections: Option<OriginLine>,
     lag: LagLine,
     bytes_received: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -73,22 +78,6 @@ pub(super) struct IntervalLine {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ConnectionsLine {
-    attempted: u64,
-    opened: u64,
-    failed: u64,
-    refused: u64,
-    local_limit: u64,
-    closed_by_target: u64,
-    closed_on_timeout: u64,
-    #[serde(default)]
-    closed_unneeded: u64,
-    #[serde(default)]
-    closed_by_age: u64,
-    resent: u64,
-}
-
-#[derive(Serialize, Deserialize)]
 struct LagLine {
     no_connection: u64,
     no_connection_ns: u64,
@@ -113,8 +102,8 @@ struct OwnLine {
 struct GaugesLine {
     in_flight: u64,
     backlog: u64,
-    connections: u64,
-    connections_peak: u64,
+    #[serde(flatten)]
+    earlier: EarlierLevels,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,8 +123,7 @@ impl IntervalLine {
     pub(super) fn of(interval: &Interval, header: &RunHeader, hlog_bytes: u64) -> IntervalLine {
         let bank = &interval.bank;
         let counters = &bank.counters;
-        let (connections, lag, own, gauges) =
-            (counters.connections, counters.lag, counters.own, interval.gauges);
+        let (lag, own, gauges) = (counters.lag, counters.own, interval.gauges);
         IntervalLine {
             start_ns: interval.start.0,
             length_ns: interval.length.0,
@@ -146,18 +134,8 @@ impl IntervalLine {
             warmup: (counters.warmup != Outcomes::default())
                 .then(|| OutcomesLine::of(&counters.warmup, header)),
             statuses: statuses(&counters.statuses),
-            connections: ConnectionsLine {
-                attempted: connections.attempted,
-                opened: connections.opened,
-                failed: connections.failed,
-                refused: connections.refused,
-                local_limit: connections.local_limit,
-                closed_by_target: connections.closed_by_target,
-                closed_on_timeout: connections.closed_on_timeout,
-                closed_unneeded: connections.closed_unneeded,
-                closed_by_age: connections.closed_by_age,
-                resent: connections.resent,
-            },
+            origins: OriginLine::all(counters, &gauges, header.origins.len()),
+            connections: None,
             lag: LagLine {
                 no_connection: lag.no_connection,
                 no_connection_ns: lag.no_connection_ns,
@@ -181,8 +159,7 @@ impl IntervalLine {
             gauges: GaugesLine {
                 in_flight: gauges.in_flight,
                 backlog: gauges.backlog,
-                connections: gauges.connections,
-                connections_peak: gauges.connections_peak,
+                earlier: EarlierLevels::default(),
             },
             heat: HeatLine::of(&bank.heat),
             timeline: MomentsLine::of(&bank.timeline),
@@ -212,18 +189,10 @@ impl IntervalLine {
             counters.warmup = warmup.outcomes(&kinds)?;
         }
         fill_statuses(&self.statuses, &mut counters.statuses)?;
-        counters.connections = ConnectionCounts {
-            attempted: self.connections.attempted,
-            opened: self.connections.opened,
-            failed: self.connections.failed,
-            refused: self.connections.refused,
-            local_limit: self.connections.local_limit,
-            closed_by_target: self.connections.closed_by_target,
-            closed_on_timeout: self.connections.closed_on_timeout,
-            closed_unneeded: self.connections.closed_unneeded,
-            closed_by_age: self.connections.closed_by_age,
-            resent: self.connections.resent,
-        };
+        interval.gauges =
+            Gauges { in_flight: self.gauges.in_flight, backlog: self.gauges.backlog, ..Gauges::default() };
+        let earlier = (&self.connections, self.gauges.earlier);
+        origin_line::fill(&self.origins, earlier, counters, &mut interval.gauges)?;
         counters.lag = LagCauses {
             no_connection: self.lag.no_connection,
             no_connection_ns: self.lag.no_connection_ns,
@@ -246,12 +215,6 @@ impl IntervalLine {
             let operation = interval.bank.operations.get_mut(place);
             line.fill(operation.ok_or_else(|| format!("there is no operation {place}"))?, &kinds)?;
         }
-        interval.gauges = Gauges {
-            in_flight: self.gauges.in_flight,
-            backlog: self.gauges.backlog,
-            connections: self.gauges.connections,
-            connections_peak: self.gauges.connections_peak,
-        };
         self.heat.fill(&mut interval.bank.heat)?;
         interval.bank.timeline.begin(interval.start);
         if let Some(moments) = &self.timeline {

@@ -17,6 +17,7 @@ mod hlog;
 mod line;
 mod moments;
 mod operation_line;
+mod origin_line;
 mod outcomes;
 mod reader;
 mod replay;

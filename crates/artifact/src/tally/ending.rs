@@ -1,6 +1,6 @@
 //! What only the end of a run knows.
 
-use crate::document::{Aborted, FailedAttempts, RunDocument, RunStatus, WorkerPriority};
+use crate::document::{Aborted, FailedAttempts, Origin, RunDocument, RunStatus, WorkerPriority};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::time::Nanos;
@@ -31,14 +31,21 @@ pub struct Ending {
     pub priority: Option<WorkerPriority>,
     /// No processor was sent to sleep, where that was asked for.
     pub kept_awake: Option<bool>,
-    /// Usable connections by address of the target.
-    pub by_address: BTreeMap<String, u64>,
-    /// Failed attempts to connect, by address of the target.
-    pub failed_by_address: BTreeMap<String, FailedAttempts>,
-    /// So often a name could not be resolved again.
-    pub resolving_failed: u64,
+    /// By origin; those that are missing have nothing to say.
+    pub origins: Vec<OriginEnding>,
     /// The rule that stopped it, if one did.
     pub aborted: Option<Aborted>,
+}
+
+/// What only the end of a run knows of one origin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OriginEnding {
+    /// Usable connections by address.
+    pub by_address: BTreeMap<String, u64>,
+    /// Failed attempts to connect, by address.
+    pub failed_by_address: BTreeMap<String, FailedAttempts>,
+    /// So often its name could not be resolved again.
+    pub resolving_failed: u64,
     /// Why the request before the run failed, if it did: then there was no run.
     pub preflight: Option<String>,
 }
@@ -58,11 +65,8 @@ impl Ending {
             involuntary_switches: None,
             priority: None,
             kept_awake: None,
-            by_address: BTreeMap::new(),
-            failed_by_address: BTreeMap::new(),
-            resolving_failed: 0,
+            origins: Vec::new(),
             aborted: None,
-            preflight: None,
         }
     }
 
@@ -84,11 +88,26 @@ impl Ending {
             involuntary_switches: document.generator.involuntary_switches,
             priority: document.generator.priority,
             kept_awake: document.generator.kept_awake,
-            by_address: document.origin().connections.by_address.clone(),
-            failed_by_address: document.origin().connections.failed_by_address.clone(),
-            resolving_failed: document.origin().connections.resolving_failed,
+            origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
-            preflight: document.origin().preflight.clone(),
+        }
+    }
+}
+
+impl Ending {
+    /// Why the request before the run failed, if one did.
+    pub(super) fn preflight(&self) -> Option<&str> {
+        self.origins.iter().find_map(|origin| origin.preflight.as_deref())
+    }
+}
+
+impl OriginEnding {
+    fn of(origin: &Origin) -> OriginEnding {
+        OriginEnding {
+            by_address: origin.connections.by_address.clone(),
+            failed_by_address: origin.connections.failed_by_address.clone(),
+            resolving_failed: origin.connections.resolving_failed,
+            preflight: origin.preflight.clone(),
         }
     }
 }

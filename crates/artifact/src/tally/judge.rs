@@ -1,5 +1,6 @@
 //! The account of arrivals and what follows from it for the run's validity.
 
+use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus,
@@ -53,7 +54,9 @@ impl Tally {
         let own = self.totals.counters.own;
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
         let accounts = self.operation_accounts(ending);
-        let addresses: Vec<Address<'_>> = ending.by_address.iter().map(|to| address(to, ending)).collect();
+        let addresses =
+            ending.origins.iter().flat_map(|origin| origin.by_address.iter().map(|to| address(to, origin)));
+        let addresses: Vec<Address<'_>> = addresses.collect();
         validity::assess(&Evidence {
             model: match self.header.model() {
                 LoadModel::Open => Model::Open,
@@ -71,7 +74,7 @@ impl Tally {
                 RunStatus::Aborted => End::Aborted,
                 RunStatus::Running => End::Open,
             },
-            preflight: ending.preflight.as_deref(),
+            preflight: ending.preflight(),
             is_part: self.part.is_some(),
             transient_left_out: self.cut_at().is_some(),
             not_steady: self.not_steady(),
@@ -99,8 +102,8 @@ impl Tally {
     }
 }
 
-fn address<'a>((name, &usable): (&'a String, &u64), ending: &Ending) -> Address<'a> {
-    let failed = ending.failed_by_address.get(name).copied().unwrap_or_default();
+fn address<'a>((name, &usable): (&'a String, &u64), origin: &OriginEnding) -> Address<'a> {
+    let failed = origin.failed_by_address.get(name).copied().unwrap_or_default();
     let FailedAttempts { refused, unanswered, unreachable } = failed;
     Address { name, usable, refused, unanswered, unreachable }
 }

@@ -26,7 +26,7 @@ mod soak;
 mod timeline;
 mod transient;
 
-pub use ending::Ending;
+pub use ending::{Ending, OriginEnding};
 pub use snapshot::{Figures, Snapshot};
 
 use crate::document::{
@@ -46,6 +46,7 @@ use soak::Watches;
 use std::collections::BTreeMap;
 use timeline::Moments;
 use transient::Settled;
+use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
     Bank, Interval, Outcomes, STATUS_COUNT, STATUS_FIRST, Series, SlowArrival as Slow,
@@ -73,7 +74,8 @@ pub struct Tally {
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
     slowest: Vec<Slow>,
-    connections_peak: u64,
+    /// By origin.
+    connections_peak: [u64; ORIGINS_MAX],
     in_flight: u64,
     busy_share_max: f64,
     double_intervals: u64,
@@ -100,7 +102,7 @@ impl Tally {
             histories: Histories::default(),
             operation_histories: OperationHistories::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
-            connections_peak: 0,
+            connections_peak: [0; ORIGINS_MAX],
             in_flight: 0,
             busy_share_max: 0.0,
             double_intervals: 0,
@@ -154,7 +156,9 @@ impl Tally {
         if interval.length >= BUSY_INTERVAL_MIN {
             self.busy_share_max = self.busy_share_max.max(share(own.busy, own.total));
         }
-        self.connections_peak = self.connections_peak.max(interval.gauges.connections_peak);
+        for (peak, levels) in self.connections_peak.iter_mut().zip(&interval.gauges.origins) {
+            *peak = levels.connections_peak.max(*peak);
+        }
         self.in_flight = interval.gauges.in_flight;
         self.double_intervals += u64::from(interval.double);
         self.intervals += 1;
@@ -189,7 +193,7 @@ impl Tally {
         let operations = self.operations(ending, &measured);
         let open_in_flight = measured.open_in_flight;
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
-        let verdict = match &ending.preflight {
+        let verdict = match ending.preflight() {
             Some(_) => self.verdict_unanswered(),
             None => self.verdict(&account, &assessment, &rate, (load_from, load_to)),
         };

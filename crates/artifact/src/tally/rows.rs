@@ -144,7 +144,7 @@ impl Row {
                 timed_out: measured.timed_out + warm.timed_out,
                 in_flight: interval.gauges.in_flight,
                 backlog: interval.gauges.backlog,
-                connections: interval.gauges.connections,
+                connections: interval.gauges.connections(),
                 response_p50_ns: value(&of_response, 0.5),
                 response_p99_ns: value(&of_response, 0.99),
                 response_max_ns: (response.count() > 0).then_some(response.max_ns),

@@ -24,7 +24,7 @@ impl Tally {
             invented: self.totals.track(Series::Response).count().saturating_sub(answered),
             requests_per_arrival: match sent {
                 0 => 0.0,
-                sent => (sent + counters.connections.resent) as f64 / sent as f64,
+                sent => (sent + counters.connections().resent) as f64 / sent as f64,
             },
             world,
         })

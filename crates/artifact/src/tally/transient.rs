@@ -129,7 +129,7 @@ impl Transient {
 fn of_whole_run(bank: &Bank<u64>) -> Counters {
     let counters = &bank.counters;
     Counters {
-        connections: counters.connections,
+        origins: counters.origins,
         bytes_received: counters.bytes_received,
         users_begun: counters.users_begun,
         own: counters.own,

@@ -7,15 +7,15 @@ use unblink_artifact::document::{
     OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Target, Tool, WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
-use unblink_artifact::tally::{Ending, Tally};
+use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, CELL_WIDTH, Cell, Gauges, Interval, Operations, Outcomes, STATUS_COUNT, SampleBlocks,
-    SampledArrival, Series, SlowArrival,
+    Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes, STATUS_COUNT,
+    SampleBlocks, SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -149,16 +149,16 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     for _ in 0..random.below(5) {
         counters.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
     }
-    counters.connections.attempted = random.below(99);
-    counters.connections.opened = random.below(99);
-    counters.connections.failed = random.below(99);
-    counters.connections.refused = random.below(99);
-    counters.connections.local_limit = random.below(99);
-    counters.connections.closed_by_target = random.below(99);
-    counters.connections.closed_on_timeout = random.below(99);
-    counters.connections.closed_unneeded = random.below(99);
-    counters.connections.closed_by_age = random.below(99);
-    counters.connections.resent = random.below(99);
+    counters.connections().attempted = random.below(99);
+    counters.connections().opened = random.below(99);
+    counters.connections().failed = random.below(99);
+    counters.connections().refused = random.below(99);
+    counters.connections().local_limit = random.below(99);
+    counters.connections().closed_by_target = random.below(99);
+    counters.connections().closed_on_timeout = random.below(99);
+    counters.connections().closed_unneeded = random.below(99);
+    counters.connections().closed_by_age = random.below(99);
+    counters.connections().resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;
     counters.lag.connecting = random.below(99);
@@ -211,12 +211,11 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         length: Nanos(SECOND_NS - random.below(1_000)),
         double: random.below(9) == 0,
         bank,
-        gauges: Gauges {
-            in_flight: random.below(99),
-            backlog: random.below(99),
-            connections: random.below(99),
-            connections_peak: random.below(999),
-        },
+        gauges: Gauges::of_one_origin(
+            random.below(99),
+            random.below(99),
+            ConnectionLevels { connections: random.below(99), connections_peak: random.below(999) },
+        ),
         ages: Default::default(),
     }
 }
@@ -233,7 +232,11 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             length: Nanos::from_secs(1),
             double: false,
             bank: Bank::new(2),
-            gauges: Gauges { connections: 4, connections_peak: 4 + i.min(3), ..Gauges::default() },
+            gauges: Gauges::of_one_origin(
+                0,
+                0,
+                ConnectionLevels { connections: 4, connections_peak: 4 + i.min(3) },
+            ),
             ages: Default::default(),
         })
         .collect();
@@ -335,7 +338,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         interval.bank.counters.own.total = Nanos(SECOND_NS);
     }
     let first = &mut intervals[0].bank;
-    (first.counters.connections.attempted, first.counters.connections.opened) = (7, 7);
+    (first.counters.connections().attempted, first.counters.connections().opened) = (7, 7);
     (0..7).for_each(|_| first.track_mut(Series::Connect).record(Nanos::from_micros(90)));
     intervals
 }
@@ -352,15 +355,17 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         involuntary_switches: Some(7),
         priority: Some(WorkerPriority::GivenUp),
         kept_awake: Some(true),
-        by_address: [("192.0.2.1:80".to_string(), 7)].into(),
-        resolving_failed: 0,
-        failed_by_address: [(
-            "192.0.2.1:80".to_string(),
-            FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
-        )]
-        .into(),
+        origins: vec![OriginEnding {
+            by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+            resolving_failed: 0,
+            failed_by_address: [(
+                "192.0.2.1:80".to_string(),
+                FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
+            )]
+            .into(),
+            preflight: None,
+        }],
         aborted: None,
-        preflight: None,
     }
 }
 
@@ -401,6 +406,7 @@ pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSp
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
         idempotent: vec![true],
+        origins: Default::default(),
         rate_cap: None,
     })
     .expect("a valid plan");

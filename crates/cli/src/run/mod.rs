@@ -19,11 +19,12 @@ use crate::{clock, exit, output, precision, signals};
 use anyhow::Result;
 pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
-use unblink_artifact::tally::{Ending, Tally};
+use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
@@ -183,10 +184,16 @@ fn ending(
         involuntary_switches: summary.involuntary_switches,
         priority: priority(summary.priority),
         kept_awake: summary.kept_awake,
-        by_address: summary.by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
-        resolving_failed: summary.resolving_failed,
-        failed_by_address: summary.by_address.into_iter().filter_map(failed_attempts).collect(),
+        origins: vec![origin_ending(summary.by_address, summary.resolving_failed)],
         aborted: None,
+    }
+}
+
+fn origin_ending(by_address: BTreeMap<String, AddressCounts>, resolving_failed: u64) -> OriginEnding {
+    OriginEnding {
+        by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
+        failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),
+        resolving_failed,
         preflight: None,
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use unblink_artifact::document::{RunDocument, RunStatus, Target};
 use unblink_artifact::folder::ReservedFolder;
 use unblink_artifact::header::RunHeader;
-use unblink_artifact::tally::{Ending, Tally};
+use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
@@ -47,7 +47,7 @@ pub(crate) fn record(
     let ending = Ending {
         status: RunStatus::Complete,
         scheduled: Some(0),
-        preflight: Some(failed.what()),
+        origins: vec![OriginEnding { preflight: Some(failed.what()), ..OriginEnding::default() }],
         ..Ending::unknown(&header, Nanos::ZERO)
     };
     let writer = ReservedFolder::make(folder)?.begin(&header)?;

@@ -154,6 +154,7 @@ fn core_plan(
         pool,
         threads,
         idempotent: requests.idempotent.clone(),
+        origins: Default::default(),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {

@@ -155,6 +155,7 @@ impl Described {
             pool,
             threads: 1,
             idempotent: vec![true],
+            origins: Default::default(),
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
         })?;
@@ -350,11 +351,8 @@ impl Simulation {
             involuntary_switches: None,
             priority: None,
             kept_awake: None,
-            by_address: Default::default(),
-            failed_by_address: Default::default(),
-            resolving_failed: 0,
+            origins: Vec::new(),
             aborted: None,
-            preflight: None,
         };
         (tally, ending)
     }

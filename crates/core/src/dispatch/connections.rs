@@ -1,4 +1,4 @@
-//! The connections of a worker: which have room, which are being opened, and how many there may be.
+//! The connections of a worker to one origin: which have room, which are being opened, and how many there may be.
 
 use super::arena::{Arena, List, NONE};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
@@ -57,9 +57,10 @@ impl Connection {
     }
 }
 
-/// All connections of a worker.
+/// The connections of a worker to one origin.
 #[derive(Debug)]
 pub(super) struct Connections {
+    origin: u8,
     conns: Arena<Connection, 2>,
     max: u32,
     grows: bool,
@@ -100,12 +101,13 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(policy: &Policy) -> Connections {
+    pub(super) fn new(policy: &Policy, origin: u8) -> Connections {
         let (max, owed, grows) = match policy.pool {
             Pool::Auto { max } => (max, 0, true),
             Pool::Fixed { n } => (n, n, false),
         };
         Connections {
+            origin,
             conns: Arena::new(max as usize),
             max,
             grows,
@@ -142,7 +144,7 @@ impl Connections {
     }
 
     pub(super) fn id(&self, slot: u32) -> ConnId {
-        ConnId { slot, generation: self.conns.generation(slot) }
+        ConnId { origin: self.origin, slot, generation: self.conns.generation(slot) }
     }
 
     /// The slot, if `id` is still its tenant.

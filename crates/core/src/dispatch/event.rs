@@ -1,6 +1,7 @@
 //! What the dispatcher is told, what it asks for, and what it must know of the plan.
 
 use crate::failure::FailureKind;
+use crate::origins::{ORIGINS_MAX, Origins};
 use crate::record::Answer;
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
@@ -9,7 +10,9 @@ use crate::time::{Instant, Nanos};
 /// one's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ConnId {
-    /// Its place among the connections.
+    /// The number of its origin.
+    pub origin: u8,
+    /// Its place among the connections to this origin.
     pub slot: u32,
     /// How many tenants the place had before.
     pub generation: u32,
@@ -117,8 +120,8 @@ pub type Actions = Vec<Action>;
 /// The size of an [`Actions`] buffer that never has to grow.
 pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + super::OPENS_PER_TICK_MAX
-    + 2 * super::IDLE_CLOSED_PER_TICK_MAX
-    + 2 * super::TIMEOUTS_PER_CALL_MAX
+    + super::TIMEOUTS_PER_CALL_MAX
+    + ORIGINS_MAX * (2 * super::IDLE_CLOSED_PER_TICK_MAX + super::TIMEOUTS_PER_CALL_MAX)
     + 4;
 
 /// How many connections there may be.
@@ -154,8 +157,10 @@ impl Room {
 /// What the dispatcher must know of the plan.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Connections.
+    /// Connections to each origin.
     pub pool: Pool,
+    /// Where each operation goes.
+    pub origins: Origins,
     /// What one connection takes at once.
     pub room: Room,
     /// A connection takes no more requests once it has been open for so long; a fixed pool opens another in its place. Those
@@ -182,7 +187,8 @@ impl Policy {
     /// within reason.
     pub fn flights_reserved(&self) -> usize {
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = self.pool;
-        (max as usize).saturating_mul(self.room.places as usize).min(FLIGHTS_RESERVED_MAX)
+        let per_origin = (max as usize).saturating_mul(self.room.places as usize);
+        per_origin.saturating_mul(self.origins.count()).min(FLIGHTS_RESERVED_MAX)
     }
 }
 

@@ -24,50 +24,64 @@ impl<L: Load> Dispatch<L> {
         self.more_to_do = true;
     }
 
-    pub(super) fn expire_opening(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+    pub(super) fn expire_opening(
+        &mut self,
+        origin: usize,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let connections = &mut self.lanes[origin].connections;
         for _ in 0..TIMEOUTS_PER_CALL_MAX {
             let timeout = self.policy.timeout;
-            let first = self.connections.first_opening();
+            let first = connections.first_opening();
             let Some((slot, _)) = first.filter(|(_, since)| now.since(*since) > timeout) else { return };
-            rec.counters().connections.failed += 1;
-            self.connections.slow_down_opening();
-            out.push(Action::Close(self.connections.id(slot), CloseKind::Abort));
-            self.connections.give_up_opening(slot, now);
+            rec.connections(origin).failed += 1;
+            connections.slow_down_opening();
+            out.push(Action::Close(connections.id(slot), CloseKind::Abort));
+            connections.give_up_opening(slot, now);
         }
         self.more_to_do = true;
     }
 
     /// Closes what has become unneeded, a few at a time.
-    pub(super) fn close_unneeded(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+    pub(super) fn close_unneeded(
+        &mut self,
+        origin: usize,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let connections = &mut self.lanes[origin].connections;
         for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
-            let Some((slot, _)) = self.connections.unneeded().filter(|(_, at)| *at <= now) else { return };
-            rec.counters().connections.closed_unneeded += 1;
-            out.push(Action::Close(self.connections.id(slot), CloseKind::Graceful));
-            self.connections.end(slot, now);
+            let Some((slot, _)) = connections.unneeded().filter(|(_, at)| *at <= now) else { return };
+            rec.connections(origin).closed_unneeded += 1;
+            out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
+            connections.end(slot, now);
         }
     }
 
     /// Connections that have been open for long enough take no more requests, a few at a time.
-    pub(super) fn retire_aged(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        self.connections.begin_aging(now);
+    pub(super) fn retire_aged(&mut self, origin: usize, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        self.lanes[origin].connections.begin_aging(now);
         for _ in 0..IDLE_CLOSED_PER_TICK_MAX {
-            let Some((slot, _)) = self.connections.first_to_age().filter(|(_, at)| *at <= now) else {
-                return;
-            };
-            self.connections.age(slot, now);
-            self.close_if_over(slot, now, out, rec);
+            let connections = &mut self.lanes[origin].connections;
+            let Some((slot, _)) = connections.first_to_age().filter(|(_, at)| *at <= now) else { return };
+            connections.age(slot, now);
+            self.close_if_over(origin, slot, now, out, rec);
         }
     }
 
     /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
     /// decides, and each is also looked at when it is about to be sent.
-    pub(super) fn expire_waiting(&mut self, now: Instant, rec: &mut Recorder) {
+    pub(super) fn expire_waiting(&mut self, origin: usize, now: Instant, rec: &mut Recorder) {
         for _ in 0..EXPIRIES_PER_CALL_MAX {
-            let resend = self.resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
-            let head = self.load.as_ref().and_then(Load::head).is_some_and(|a| self.is_late(&a, now));
-            let flight = match (resend, head) {
-                (true, _) => self.resend.pop_front(),
-                (_, true) => self.take_head(),
+            let resend = &self.lanes[origin].resend;
+            let resend = resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
+            let head = self.load.as_ref().and_then(|load| load.head(origin));
+            let flight = match (resend, head.is_some_and(|a| self.is_late(&a, now))) {
+                (true, _) => self.lanes[origin].resend.pop_front(),
+                (_, true) => self.take_head(origin),
                 _ => return,
             };
             let Some(flight) = flight else { return };
@@ -87,9 +101,10 @@ impl<L: Load> Dispatch<L> {
     /// or no connection was accepted for half of the timeout. A generator that is merely slow always has something left,
     /// and sees attempts succeed all the time.
     pub(super) fn with_cause(&self, flight: Flight, now: Instant) -> Flight {
+        let lane = &self.lanes[self.policy.origins.of(flight.arrival.operation)];
         let is_silent =
-            self.connections.unaccepted_since.is_some_and(|at| now.since(at).0 > self.policy.timeout.0 / 2);
-        let is_behind = self.behind_since.is_some_and(|at| at < now);
+            lane.connections.unaccepted_since.is_some_and(|at| now.since(at).0 > self.policy.timeout.0 / 2);
+        let is_behind = lane.behind_since.is_some_and(|at| at < now);
         Flight { unaccepted: is_silent || !is_behind, ..flight }
     }
 }

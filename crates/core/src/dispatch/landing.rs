@@ -2,6 +2,7 @@
 
 use super::arena::NONE;
 use super::connections::Connection;
+use super::lane::Lane;
 use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
 use crate::failure::FailureKind;
 use crate::load::Load;
@@ -15,6 +16,7 @@ pub(super) const BY_INTENDED: usize = 0;
 /// A flight and the connection that it is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
+    origin: u8,
     conn: u32,
     /// It has ended for the load and the record, and keeps its place on the connection.
     is_abandoned: bool,
@@ -37,26 +39,26 @@ impl<L: Load> Dispatch<L> {
 
     /// `flight` is under way on `conn`.
     #[inline]
-    pub(super) fn take_off(&mut self, flight: Flight, conn: u32) -> FlightId {
-        let slot = self.flights.take(Bound { conn, is_abandoned: false, flight });
+    pub(super) fn take_off(&mut self, flight: Flight, origin: usize, conn: u32) -> FlightId {
+        let slot = self.flights.take(Bound { origin: origin as u8, conn, is_abandoned: false, flight });
         // Sends come in the order of intended times but for the rare second send, so the walk from the tail is short.
         let mut prev = self.in_flight.tail;
         while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
             prev = self.flights.prev(&self.in_flight, prev);
         }
         self.flights.insert_after(&mut self.in_flight, prev, slot);
-        self.connections.take_place(conn, &mut self.flights, slot);
+        self.lanes[origin].connections.take_place(conn, &mut self.flights, slot);
         FlightId { slot, generation: self.flights.generation(slot) }
     }
 
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
-        let flight = &mut self.flights[slot].flight;
+        let Bound { origin, flight, .. } = &mut self.flights[slot];
         if flight.sent.is_none() {
             flight.sent = Some(now);
             rec.sent(flight);
         } else {
-            rec.counters().connections.resent += 1;
+            rec.connections(usize::from(*origin)).resent += 1;
         }
     }
 
@@ -69,8 +71,8 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let Some(slot) = self.resolve(id) else { return };
-        let Bound { conn, is_abandoned, flight } = &self.flights[slot];
-        let conn = *conn;
+        let Bound { origin, conn, is_abandoned, flight } = &self.flights[slot];
+        let (origin, conn) = (usize::from(*origin), *conn);
         if !is_abandoned {
             self.answers += 1;
             let outcome = rec.answered(flight, conn, answer, now);
@@ -81,8 +83,8 @@ impl<L: Load> Dispatch<L> {
         let on = self.free(slot, now);
         on.reused = true;
         if on.is_retired || !answer.reusable {
-            self.connections.retire(conn, now);
-            self.close_if_over(conn, now, out, rec);
+            self.lanes[origin].connections.retire(conn, now);
+            self.close_if_over(origin, conn, now, out, rec);
         }
     }
 
@@ -95,11 +97,11 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let Some(slot) = self.resolve(id) else { return };
-        let conn = self.flights[slot].conn;
+        let Bound { origin, conn, .. } = self.flights[slot];
         if let Some(flight) = self.land(slot, now) {
             self.send_again_or_fail(flight, conn, loss.kind, loss.unprocessed, now, rec);
         }
-        self.close_if_over(conn, now, out, rec);
+        self.close_if_over(usize::from(origin), conn, now, out, rec);
     }
 
     pub(super) fn room(
@@ -110,51 +112,57 @@ impl<L: Load> Dispatch<L> {
         out: &mut Actions,
         rec: &mut Recorder,
     ) {
-        if let Some(slot) = self.connections.resolve(id) {
-            self.connections.set_room(slot, places, now);
-            self.close_if_over(slot, now, out, rec);
+        let connections = &mut self.lane(id).connections;
+        if let Some(slot) = connections.resolve(id) {
+            connections.set_room(slot, places, now);
+            self.close_if_over(usize::from(id.origin), slot, now, out, rec);
         }
     }
 
     pub(super) fn retired(&mut self, id: ConnId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let Some(slot) = self.connections.resolve_open(id) else { return };
-        self.connections.retire(slot, now);
-        self.close_if_over(slot, now, out, rec);
+        let connections = &mut self.lane(id).connections;
+        let Some(slot) = connections.resolve_open(id) else { return };
+        connections.retire(slot, now);
+        self.close_if_over(usize::from(id.origin), slot, now, out, rec);
     }
 
     pub(super) fn closed(&mut self, id: ConnId, closing: Closing, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.connections.resolve(id) else { return };
-        let conn = *self.connections.at(slot);
+        let origin = usize::from(id.origin);
+        let connections = &self.lanes[origin].connections;
+        let Some(slot) = connections.resolve(id) else { return };
+        let conn = *connections.at(slot);
         if !conn.is_open {
             return self.connect_failed(id, closing.kind, now, rec);
         }
-        rec.counters().connections.closed_by_target += 1;
+        rec.connections(origin).closed_by_target += 1;
         let died = matches!(closing.kind, FailureKind::RESET | FailureKind::CLOSED_EARLY);
-        while let Some(flight) = self.first_of(slot) {
+        while let Some(flight) = self.first_of(origin, slot) {
             let Some(flight) = self.land(flight, now) else { continue };
             let operation = flight.arrival.operation as usize;
             let idempotent = self.policy.idempotent.get(operation).copied().unwrap_or(false);
             let again = conn.reused && idempotent && died && !closing.answered;
             self.send_again_or_fail(flight, slot, closing.kind, again, now, rec);
         }
-        self.connections.end(slot, now);
+        self.lanes[origin].connections.end(slot, now);
     }
 
     /// The flight has taken too long. Its connection goes on where the request can be cancelled, or where another would
     /// still find a place.
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let Bound { conn, flight, .. } = self.flights[slot];
+        let Bound { origin, conn, flight, .. } = self.flights[slot];
+        let origin = usize::from(origin);
         self.flights.unlink(&mut self.in_flight, slot);
         self.flights[slot].is_abandoned = true;
-        self.connections.at_mut(conn).abandoned += 1;
+        self.lanes[origin].connections.at_mut(conn).abandoned += 1;
         let outcome = rec.timed_out(&flight, conn, 0, now);
         self.ended(&flight, outcome, now);
+        let connections = &self.lanes[origin].connections;
         if self.policy.room.cancels {
             let flight = FlightId { slot, generation: self.flights.generation(slot) };
-            out.push(Action::Cancel { conn: self.connections.id(conn), flight });
-        } else if self.connections.at(conn).is_stuck() {
-            rec.counters().connections.closed_on_timeout += 1;
-            self.abort(conn, now, out);
+            out.push(Action::Cancel { conn: connections.id(conn), flight });
+        } else if connections.at(conn).is_stuck() {
+            rec.connections(origin).closed_on_timeout += 1;
+            self.abort(origin, conn, now, out);
         }
     }
 
@@ -162,15 +170,16 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn end_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         while self.in_flight.head != NONE {
             let slot = self.in_flight.head;
-            let conn = self.flights[slot].conn;
+            let Bound { origin, conn, .. } = self.flights[slot];
+            let origin = usize::from(origin);
             let Some(flight) = self.land(slot, now) else { return };
             self.end_unanswered(&flight, conn, None, now, rec);
-            let left = self.connections.at(conn);
+            let left = self.lanes[origin].connections.at(conn);
             if left.flights.len == left.abandoned {
                 // The last one of it; those before were later still.
                 let is_late = self.is_late(&flight.arrival, now);
-                rec.counters().connections.closed_on_timeout += u64::from(is_late);
-                self.abort(conn, now, out);
+                rec.connections(origin).closed_on_timeout += u64::from(is_late);
+                self.abort(origin, conn, now, out);
             }
         }
     }
@@ -210,7 +219,8 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         if again && !flight.resent && !self.is_late(&flight.arrival, now) {
-            self.resend.push_back(Flight { resent: true, ..flight });
+            let origin = self.policy.origins.of(flight.arrival.operation);
+            self.lanes[origin].resend.push_back(Flight { resent: true, ..flight });
         } else {
             self.end_unanswered(&flight, conn, Some(kind), now, rec);
         }
@@ -220,8 +230,13 @@ impl<L: Load> Dispatch<L> {
         self.flights.holds(id.slot, id.generation).then_some(id.slot)
     }
 
-    fn first_of(&self, conn: u32) -> Option<u32> {
-        let slot = self.connections.at(conn).flights.head;
+    /// The lane of a connection.
+    pub(super) fn lane(&mut self, id: ConnId) -> &mut Lane {
+        &mut self.lanes[usize::from(id.origin)]
+    }
+
+    fn first_of(&self, origin: usize, conn: u32) -> Option<u32> {
+        let slot = self.lanes[origin].connections.at(conn).flights.head;
         (slot != NONE).then_some(slot)
     }
 
@@ -235,39 +250,49 @@ impl<L: Load> Dispatch<L> {
     /// Frees the place of a flight, and gives its connection.
     #[inline]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
-        let Bound { conn, is_abandoned, .. } = self.flights[slot];
+        let Bound { origin, conn, is_abandoned, .. } = self.flights[slot];
         if !is_abandoned {
             self.flights.unlink(&mut self.in_flight, slot);
         }
-        let conn = self.connections.free_place(conn, &mut self.flights, slot, now);
+        let connections = &mut self.lanes[usize::from(origin)].connections;
+        let conn = connections.free_place(conn, &mut self.flights, slot, now);
         conn.abandoned -= u32::from(is_abandoned);
         self.flights.release(slot);
         conn
     }
 
     /// Closes a connection that takes no more requests and has none.
-    pub(super) fn close_if_over(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let conn = self.connections.at(slot);
+    pub(super) fn close_if_over(
+        &mut self,
+        origin: usize,
+        slot: u32,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) {
+        let connections = &mut self.lanes[origin].connections;
+        let conn = connections.at(slot);
         if conn.is_retired && conn.flights.is_empty() {
-            let counts = &mut rec.counters().connections;
+            let counts = rec.connections(origin);
             match conn.is_aged {
                 true => counts.closed_by_age += 1,
                 false => counts.closed_by_target += 1,
             }
-            out.push(Action::Close(self.connections.id(slot), CloseKind::Graceful));
-            self.connections.end(slot, now);
+            out.push(Action::Close(connections.id(slot), CloseKind::Graceful));
+            connections.end(slot, now);
         } else if conn.abandoned > 0 && conn.is_stuck() && !self.policy.room.cancels {
-            rec.counters().connections.closed_on_timeout += 1;
-            self.abort(slot, now, out);
+            rec.connections(origin).closed_on_timeout += 1;
+            self.abort(origin, slot, now, out);
         }
     }
 
     /// Closes a connection whose flights were all given up.
-    fn abort(&mut self, slot: u32, now: Instant, out: &mut Actions) {
-        while let Some(flight) = self.first_of(slot) {
+    fn abort(&mut self, origin: usize, slot: u32, now: Instant, out: &mut Actions) {
+        while let Some(flight) = self.first_of(origin, slot) {
             self.land(flight, now);
         }
-        out.push(Action::Close(self.connections.id(slot), CloseKind::Abort));
-        self.connections.end(slot, now);
+        let connections = &mut self.lanes[origin].connections;
+        out.push(Action::Close(connections.id(slot), CloseKind::Abort));
+        connections.end(slot, now);
     }
 }

@@ -9,12 +9,16 @@
 //! waits with its intended time until it is sent, times out or the run ends.
 //!
 //! An arrival that is under way is a flight. A connection carries as many as it has places, each with a name of its own.
+//!
+//! Each origin has a lane: its connections, and the arrivals that wait for them. Lanes share nothing but the loop, so that
+//! an origin that stalls holds up no other.
 
 mod arena;
 mod connections;
 mod event;
 mod expiry;
 mod landing;
+mod lane;
 mod notice;
 mod opening;
 mod waiting;
@@ -29,10 +33,9 @@ use crate::load::Load;
 use crate::record::{Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
 use arena::{Arena, List};
-use connections::Connections;
 use landing::Bound;
-use notice::{OVERSLEPT_FROM, OVERSLEPT_MAX, Overslept};
-use std::collections::VecDeque;
+use lane::Lane;
+use notice::OVERSLEPT_FROM;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;
@@ -47,7 +50,7 @@ const TIMEOUTS_PER_CALL_MAX: usize = 64;
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
 /// Of a pool that grows, a connection that was not needed for so long is closed: what a stall has left behind.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(30);
-/// Connections that one tick closes because they are idle, and because they are old.
+/// Connections to one origin that one tick closes because they are idle, and because they are old.
 const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 
 /// The state machine of one worker.
@@ -55,17 +58,15 @@ const IDLE_CLOSED_PER_TICK_MAX: usize = 4;
 pub struct Dispatch<L> {
     load: Option<L>,
     policy: Policy,
-    connections: Connections,
+    /// By origin.
+    lanes: Vec<Lane>,
+    /// The lane that sends and opens first in the next turn: each in turn, when there is too much to do in one.
+    first_lane: usize,
     flights: Arena<Bound, 2>,
     /// What is under way, by intended time.
     in_flight: List<{ landing::BY_INTENDED }>,
-    resend: VecDeque<Flight>,
-    /// Since when something could have been sent, or opened, and was left for the next turn.
-    behind_since: Option<Instant>,
     /// Answers since the last tick.
     answers: usize,
-    /// Stretches in which nobody looked at the clock while arrivals fell due.
-    overslept: VecDeque<Overslept>,
     /// The last answer of `next_wake` took the next arrival into account.
     woke_for_due: bool,
     exhausted_at: Option<Instant>,
@@ -76,16 +77,13 @@ pub struct Dispatch<L> {
 impl<L: Load> Dispatch<L> {
     /// A dispatcher that has no load yet; a fixed pool is opened by ticks before [`Dispatch::start`].
     pub fn new(policy: Policy) -> Dispatch<L> {
-        let flights = policy.flights_reserved();
         Dispatch {
             load: None,
-            connections: Connections::new(&policy),
-            flights: Arena::new(flights),
+            lanes: (0..policy.origins.count()).map(|origin| Lane::new(&policy, origin)).collect(),
+            first_lane: 0,
+            flights: Arena::new(policy.flights_reserved()),
             in_flight: List::EMPTY,
-            resend: VecDeque::with_capacity(flights),
-            behind_since: None,
             answers: 0,
-            overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
             woke_for_due: true,
             exhausted_at: None,
             more_to_do: false,
@@ -96,12 +94,12 @@ impl<L: Load> Dispatch<L> {
 
     /// True while connections of a fixed pool are still being opened.
     pub fn is_prewarming(&self) -> bool {
-        self.connections.owed > 0 || !self.connections.opening.is_empty()
+        self.lanes.iter().any(|lane| lane.connections.owed > 0 || !lane.connections.opening.is_empty())
     }
 
     /// Gives the load; its first arrival should lie in the future.
     pub fn start(&mut self, load: L) {
-        self.connections.start();
+        self.lanes.iter_mut().for_each(|lane| lane.connections.start());
         // Connections grow old from the start on, whenever the first arrival is due.
         self.more_to_do |= self.policy.connection_age.is_some();
         self.woke_for_due = true;
@@ -122,12 +120,16 @@ impl<L: Load> Dispatch<L> {
 
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
-        Gauges {
+        let mut gauges = Gauges {
             in_flight: u64::from(self.in_flight.len),
-            backlog: self.waiting(),
-            connections: u64::from(self.connections.open),
-            connections_peak: u64::from(self.connections.open_peak),
+            backlog: (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum(),
+            ..Gauges::default()
+        };
+        for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
+            levels.connections = u64::from(lane.connections.open);
+            levels.connections_peak = u64::from(lane.connections.open_peak);
         }
+        gauges
     }
 
     /// Requests are under way.
@@ -156,13 +158,11 @@ impl<L: Load> Dispatch<L> {
             if matches!(event, Event::Tick) {
                 self.open_connections(now, out, rec);
             }
-            let waiting = self.waiting();
-            let wants_to_open = self.connections.want_more(waiting, now);
-            self.more_to_do |= wants_to_open;
-            self.connections.note_fullness(now, waiting);
+            for origin in 0..self.lanes.len() {
+                let waiting = self.waiting(origin);
+                self.more_to_do |= self.lanes[origin].look_at(waiting, now);
+            }
             self.woke_for_due = self.wakes_for_due();
-            let is_behind = wants_to_open || (self.connections.have_room() && waiting > 0);
-            self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
             rec.look_at_absences(now);
         }
     }
@@ -184,18 +184,23 @@ impl<L: Load> Dispatch<L> {
             }
         };
         no_later(self.oldest().map(|flight| flight.arrival.intended + timeout));
-        no_later(self.connections.first_opening().map(|(_, since)| since + timeout));
-        no_later(self.resend.front().map(|flight| flight.arrival.intended + timeout));
-        no_later(self.connections.unneeded().map(|(_, at)| at));
-        no_later(self.connections.first_to_age().map(|(_, at)| at));
-        no_later(self.connections.owed_at().filter(|_| self.connections.can_open()));
+        for (origin, lane) in self.lanes.iter().enumerate() {
+            let Lane { connections, resend, .. } = lane;
+            no_later(connections.first_opening().map(|(_, since)| since + timeout));
+            no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
+            no_later(connections.unneeded().map(|(_, at)| at));
+            no_later(connections.first_to_age().map(|(_, at)| at));
+            no_later(connections.owed_at().filter(|_| connections.can_open()));
+            if let Some(head) = self.load.as_ref().and_then(|load| load.head(origin)) {
+                no_later(Some(head.intended + timeout));
+                no_later(connections.blocked_until);
+            }
+        }
         if let Some(load) = &self.load {
-            no_later(load.head().map(|arrival| arrival.intended + timeout));
             if self.wakes_for_due() {
                 let due = load.next_due();
                 no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
             }
-            no_later(self.connections.blocked_until.filter(|_| load.waiting() > 0));
             no_later(Some(self.drain_end(load)));
         }
         (wake != Instant(u64::MAX)).then_some(wake)
@@ -210,19 +215,23 @@ impl<L: Load> Dispatch<L> {
             load.advance(now, |arrival| rec.due(&arrival));
             load.stop(Instant(0));
         }
-        while let Some(flight) = self.take_waiting() {
-            let flight = self.with_cause(flight, now);
-            self.end_unanswered(&flight, 0, None, now, rec);
+        for origin in 0..self.lanes.len() {
+            while let Some(flight) = self.take_waiting(origin) {
+                let flight = self.with_cause(flight, now);
+                self.end_unanswered(&flight, 0, None, now, rec);
+            }
         }
         self.finished = true;
     }
 
     fn tick(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.expire_flights(now, out, rec);
-        self.expire_waiting(now, rec);
-        self.expire_opening(now, out, rec);
-        self.close_unneeded(now, out, rec);
-        self.retire_aged(now, out, rec);
+        for origin in 0..self.lanes.len() {
+            self.expire_waiting(origin, now, rec);
+            self.expire_opening(origin, now, out, rec);
+            self.close_unneeded(origin, now, out, rec);
+            self.retire_aged(origin, now, out, rec);
+        }
         let Some(load) = &self.load else { return };
         if self.exhausted_at.is_none() && load.is_exhausted(now) {
             self.exhausted_at = Some(now.min(load.end()));
@@ -244,24 +253,17 @@ impl<L: Load> Dispatch<L> {
             return;
         }
         self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
-        let blocked_until = &mut self.connections.blocked_until;
-        *blocked_until = blocked_until.filter(|&until| now < until);
-        let mut sends = 0;
-        while self.waiting() > 0 {
-            let Some(conn) = self.connections.least_loaded() else { break };
-            if sends == SENDS_PER_CALL_MAX {
+        let (mut origin, mut sends) = (self.first_lane, 0);
+        for _ in 0..self.lanes.len() {
+            if !self.pump_lane(origin, &mut sends, now, out, rec) {
+                self.first_lane = self.lane_after(origin);
                 self.more_to_do = true;
                 return;
             }
-            let Some(flight) = self.take_waiting() else { break };
-            if self.is_late(&flight.arrival, now) {
-                self.give_up_waiting(flight, now, rec);
-                continue;
-            }
-            self.bind(flight, conn, out);
-            sends += 1;
+            origin = self.lane_after(origin);
         }
-        if self.exhausted_at.is_some() && self.waiting() == 0 && self.in_flight.is_empty() {
+        let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0);
+        if self.exhausted_at.is_some() && self.in_flight.is_empty() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
@@ -269,40 +271,77 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    fn bind(&mut self, mut flight: Flight, conn: u32, out: &mut Actions) {
+    /// The same of one lane. False if this call has sent as much as it may, and something is left.
+    fn pump_lane(
+        &mut self,
+        origin: usize,
+        sends: &mut usize,
+        now: Instant,
+        out: &mut Actions,
+        rec: &mut Recorder,
+    ) -> bool {
+        let blocked_until = &mut self.lanes[origin].connections.blocked_until;
+        *blocked_until = blocked_until.filter(|&until| now < until);
+        while self.waiting(origin) > 0 {
+            let Some(conn) = self.lanes[origin].connections.least_loaded() else { break };
+            if *sends == SENDS_PER_CALL_MAX {
+                return false;
+            }
+            let Some(flight) = self.take_waiting(origin) else { break };
+            if self.is_late(&flight.arrival, now) {
+                self.give_up_waiting(flight, now, rec);
+                continue;
+            }
+            self.bind(flight, origin, conn, out);
+            *sends += 1;
+        }
+        true
+    }
+
+    fn lane_after(&self, origin: usize) -> usize {
+        if origin + 1 < self.lanes.len() { origin + 1 } else { 0 }
+    }
+
+    fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
+        let connections = &self.lanes[origin].connections;
         // Any connection with room would have done: only the time without one is time waited for one.
-        flight.ready = self.connections.at(conn).since.min(self.connections.room_from);
+        flight.ready = connections.at(conn).since.min(connections.room_from);
         // It has waited for room, and the pool neither grew nor could.
-        flight.pool_full |= flight.ready > flight.noticed && self.connections.was_settled_at(flight.noticed);
+        flight.pool_full |= flight.ready > flight.noticed && connections.was_settled_at(flight.noticed);
+        let id = connections.id(conn);
         let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(flight, conn);
-        out.push(Action::Send { conn: self.connections.id(conn), flight, operation, arrival: index });
+        let flight = self.take_off(flight, origin, conn);
+        out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
     /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
     fn wakes_for_due(&self) -> bool {
-        self.load.as_ref().is_some_and(|load| load.waiting() == 0) || self.connections.can_open()
+        let is_clear = |origin| self.load.as_ref().is_some_and(|load| load.waiting(origin) == 0);
+        let mut lanes = self.lanes.iter().enumerate();
+        lanes.any(|(origin, lane)| is_clear(origin) || lane.connections.can_open())
     }
 
-    fn waiting(&self) -> u64 {
-        self.resend.len() as u64 + self.load.as_ref().map_or(0, Load::waiting)
+    fn waiting(&self, origin: usize) -> u64 {
+        let resend = self.lanes[origin].resend.len() as u64;
+        resend + self.load.as_ref().map_or(0, |load| load.waiting(origin))
     }
 
-    fn take_waiting(&mut self) -> Option<Flight> {
-        self.resend.pop_front().or_else(|| self.take_head())
+    fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
+        self.lanes[origin].resend.pop_front().or_else(|| self.take_head(origin))
     }
 
-    fn take_head(&mut self) -> Option<Flight> {
+    fn take_head(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
-        let arrival = load.head()?;
-        load.pop();
-        let noticed = self.noticed(&arrival);
+        let arrival = load.head(origin)?;
+        load.pop(origin);
+        let lane = &mut self.lanes[origin];
+        let noticed = lane.noticed(&arrival);
         Some(Flight {
             arrival,
             noticed,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: self.connections.was_full_at(noticed)
-                || self.connections.was_full_at(noticed + OVERSLEPT_FROM),
+            pool_full: lane.connections.was_full_at(noticed)
+                || lane.connections.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         })
     }

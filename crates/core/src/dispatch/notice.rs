@@ -1,6 +1,7 @@
 //! When an arrival was first seen: what falls due while nobody looks at the clock is the generator's own lateness.
 
 use super::Dispatch;
+use super::lane::Lane;
 use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::Recorder;
@@ -36,12 +37,16 @@ impl<L: Load> Dispatch<L> {
         });
         // Without room the rest is booked as waiting for a connection, which it may be.
         let first_due = stretch.map_or(now, |stretch| stretch.first);
-        let overslept = self.woke_for_due && now.since(first_due) >= OVERSLEPT_FROM;
-        if overslept && self.overslept.len() < OVERSLEPT_MAX {
-            self.overslept.extend(stretch);
+        if !self.woke_for_due || now.since(first_due) < OVERSLEPT_FROM {
+            return;
+        }
+        for lane in self.lanes.iter_mut().filter(|lane| lane.overslept.len() < OVERSLEPT_MAX) {
+            lane.overslept.extend(stretch);
         }
     }
+}
 
+impl Lane {
     /// When an arrival was first seen. Asked for in order.
     pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
         while let Some(stretch) = self.overslept.front() {

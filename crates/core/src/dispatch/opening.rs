@@ -11,36 +11,39 @@ const LOCAL_LIMIT_PAUSE: Nanos = Nanos::from_millis(100);
 
 impl<L: Load> Dispatch<L> {
     pub(super) fn connected(&mut self, id: ConnId, times: ConnectTimes, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.connections.resolve(id) else { return };
-        self.connections.opened(slot, now);
-        rec.connected(times.connect, times.tls);
+        let connections = &mut self.lane(id).connections;
+        let Some(slot) = connections.resolve(id) else { return };
+        connections.opened(slot, now);
+        rec.connected(usize::from(id.origin), times.connect, times.tls);
     }
 
     pub(super) fn connect_failed(&mut self, id: ConnId, kind: FailureKind, now: Instant, rec: &mut Recorder) {
-        let Some(slot) = self.connections.resolve(id) else { return };
-        let was_owed = self.connections.at(slot).is_owed;
-        self.connections.give_up_opening(slot, now);
+        let origin = usize::from(id.origin);
+        let connections = &mut self.lanes[origin].connections;
+        let Some(slot) = connections.resolve(id) else { return };
+        let was_owed = connections.at(slot).is_owed;
+        connections.give_up_opening(slot, now);
         let local = kind.is_local();
-        let counts = &mut rec.counters().connections;
+        let counts = &mut rec.connections(origin);
         counts.failed += 1;
         counts.refused += u64::from(kind == FailureKind::CONNECT_REFUSED);
         counts.local_limit += u64::from(local);
         if kind == FailureKind::CONNECT_TIMEOUT {
-            self.connections.slow_down_opening();
+            connections.slow_down_opening();
         }
-        if local && self.connections.total() > 0 {
+        if local && connections.total() > 0 {
             // This machine's limit is not the target's fault: the arrival waits, as at the pool's limit,
             // and another attempt is made a little later.
-            self.connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
+            connections.blocked_until = Some(now + LOCAL_LIMIT_PAUSE);
             return;
         }
-        if was_owed && self.connections.total() > 0 {
+        if was_owed && connections.total() > 0 {
             // No arrival has asked for it.
             return;
         }
         // The attempt costs an arrival that still had time.
-        self.expire_waiting(now, rec);
-        if let Some(flight) = self.take_waiting() {
+        self.expire_waiting(origin, now, rec);
+        if let Some(flight) = self.take_waiting(origin) {
             let flight = Flight { unaccepted: !local, ..flight };
             self.end_unanswered(&flight, 0, Some(kind), now, rec);
         }
@@ -56,11 +59,25 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn open_connections(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let answers = std::mem::take(&mut self.answers);
         for _ in 0..OPENS_PER_TICK_MAX.saturating_sub(answers).max(1) {
-            if self.finished || !self.connections.want_more(self.waiting(), now) {
-                return;
-            }
-            rec.counters().connections.attempted += 1;
-            out.push(Action::Open(self.connections.begin_opening(now)));
+            let Some(origin) = self.lane_to_open(now) else { return };
+            rec.connections(origin).attempted += 1;
+            out.push(Action::Open(self.lanes[origin].connections.begin_opening(now)));
+            self.first_lane = self.lane_after(origin);
         }
+    }
+
+    /// Lanes open in turn.
+    fn lane_to_open(&self, now: Instant) -> Option<usize> {
+        let mut origin = self.first_lane;
+        for _ in 0..self.lanes.len() {
+            if self.finished {
+                return None;
+            }
+            if self.lanes[origin].connections.want_more(self.waiting(origin), now) {
+                return Some(origin);
+            }
+            origin = self.lane_after(origin);
+        }
+        None
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Dispatch;
 use super::arena::NONE;
+use super::lane::Lane;
 use crate::load::Load;
 use crate::record::Ages;
 use crate::time::Instant;
@@ -19,8 +20,10 @@ impl<L: Load> Dispatch<L> {
         if let Some(load) = &self.load {
             load.add_ages(now, ages);
         }
-        let age = |place: u64| now.since(self.resend[place as usize].arrival.intended);
-        ages.add_in_order(self.resend.len() as u64, age);
+        for Lane { resend, .. } in &self.lanes {
+            let age = |place: u64| now.since(resend[place as usize].arrival.intended);
+            ages.add_in_order(resend.len() as u64, age);
+        }
         self.add_ages_in_flight(now, ages);
     }
 

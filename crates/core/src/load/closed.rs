@@ -1,7 +1,8 @@
 //! A closed population of users.
 
-use super::Load;
+use super::{Asked, Load, LoadNumber};
 use crate::arrival::{Arrival, Key};
+use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::Ages;
 use crate::share::Share;
@@ -14,10 +15,13 @@ pub struct Closed {
     beginners: Beginners,
     /// Who comes again and when, in order: all think for the same time, so that whoever ended first is first.
     thinking: VecDeque<Thinking>,
-    ready: VecDeque<Arrival>,
+    /// Those whose next request is due, by its origin.
+    ready: Vec<VecDeque<Arrival>>,
+    number: LoadNumber,
     think: Nanos,
     stop: Instant,
-    operations: u64,
+    asked: Asked,
+    origins: Origins,
     measured_from: Instant,
     left: u64,
     in_flight: u64,
@@ -60,8 +64,10 @@ impl Beginners {
 }
 
 /// What a worker's share of a closed population is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ClosedShare {
+    /// Which load of the run this is, and of how many.
+    pub number: LoadNumber,
     /// Users over all workers.
     pub users: u32,
     /// From the end of an answer to the next request.
@@ -78,8 +84,10 @@ pub struct ClosedShare {
     pub limit: u64,
     /// Which users are this worker's: those whose number is `first` (mod `of`).
     pub share: Share,
-    /// Each user asks for so many operations in turn; the users begin at places that are spread over them.
-    pub operations: usize,
+    /// Each user asks for these in turn; the users begin at places that are spread over them.
+    pub asked: Asked,
+    /// Where these are asked.
+    pub origins: Origins,
 }
 
 impl Closed {
@@ -95,11 +103,13 @@ impl Closed {
                 start: spec.start,
                 ramp_up: spec.ramp_up,
             },
-            ready: VecDeque::with_capacity(mine),
+            ready: (0..spec.origins.count()).map(|_| VecDeque::with_capacity(mine)).collect(),
+            number: spec.number,
             thinking: VecDeque::with_capacity(mine),
             think: spec.think,
             stop: spec.end,
-            operations: spec.operations.max(1) as u64,
+            asked: spec.asked,
+            origins: spec.origins,
             measured_from: spec.measured_from,
             left: spec.limit / of + u64::from(first < spec.limit % of),
             in_flight: 0,
@@ -110,8 +120,9 @@ impl Closed {
 impl Closed {
     /// What a user asks for next. Were all to begin with neighbours, a long list would be walked in step.
     fn operation(&self, user: u64, step: u32) -> u32 {
-        let begins_with = user * self.operations / self.beginners.users.max(1);
-        ((begins_with + u64::from(step)) % self.operations) as u32
+        let operations = self.asked.count();
+        let begins_with = user * operations / self.beginners.users.max(1);
+        self.asked.at(((begins_with + u64::from(step)) % operations) as u32)
     }
 }
 
@@ -126,33 +137,35 @@ impl Load for Closed {
                 (u64::from(next.user), next.step)
             };
             let arrival = Arrival {
-                index: u64::from(step) * self.beginners.users + user,
-                key: Key { load: 0, unit: user, step },
+                index: self.number.in_run(u64::from(step) * self.beginners.users + user),
+                key: Key { load: self.number.load, unit: user, step },
                 operation: self.operation(user, step),
                 intended,
                 begins,
             };
             self.left -= u64::from(intended >= self.measured_from);
-            self.ready.push_back(arrival);
+            self.ready[self.origins.of(arrival.operation)].push_back(arrival);
             due(arrival);
         }
     }
 
-    fn head(&self) -> Option<Arrival> {
-        self.ready.front().copied()
+    fn head(&self, origin: usize) -> Option<Arrival> {
+        self.ready[origin].front().copied()
     }
 
-    fn pop(&mut self) {
-        self.ready.pop_front();
+    fn pop(&mut self, origin: usize) {
+        self.ready[origin].pop_front();
         self.in_flight += 1;
     }
 
-    fn waiting(&self) -> u64 {
-        self.ready.len() as u64
+    fn waiting(&self, origin: usize) -> u64 {
+        self.ready[origin].len() as u64
     }
 
     fn add_ages(&self, now: Instant, ages: &mut Ages) {
-        ages.add_in_order(self.waiting(), |rank| now.since(self.ready[rank as usize].intended));
+        for ready in &self.ready {
+            ages.add_in_order(ready.len() as u64, |rank| now.since(ready[rank as usize].intended));
+        }
     }
 
     fn next_due(&self) -> Option<Instant> {
@@ -185,7 +198,8 @@ impl Load for Closed {
 
     fn is_exhausted(&self, now: Instant) -> bool {
         // A user in flight comes again when its answer is there, unless the run is over by then.
-        let nobody_returns = self.left == 0 || now >= self.stop || self.in_flight + self.waiting() == 0;
+        let is_anyone_here = self.in_flight > 0 || self.ready.iter().any(|ready| !ready.is_empty());
+        let nobody_returns = self.left == 0 || now >= self.stop || !is_anyone_here;
         nobody_returns && self.next_due().is_none()
     }
 }

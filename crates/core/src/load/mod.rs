@@ -1,10 +1,13 @@
 //! Where arrivals come from: an open schedule, or a closed population of users.
 
+mod asked;
 mod closed;
 mod open;
+mod queue;
 
+pub use asked::Asked;
 pub use closed::{Closed, ClosedShare};
-pub use open::Open;
+pub use open::{LoadNumber, Open, OpenShare};
 
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
@@ -12,16 +15,18 @@ use crate::record::Ages;
 use crate::time::Instant;
 
 /// A source of arrivals for one worker. `now` never goes back.
+///
+/// Arrivals that are due wait in a line of their own for each origin, so that an origin that stalls holds up no other.
 pub trait Load {
     /// Takes note of what has fallen due up to and including `now`, in order of intended time; calls
     /// `due` for each.
     fn advance(&mut self, now: Instant, due: impl FnMut(Arrival));
-    /// The oldest arrival that is due and not yet taken.
-    fn head(&self) -> Option<Arrival>;
-    /// Takes the head away: it is being sent, or it has ended unsent.
-    fn pop(&mut self);
-    /// How many are due and not yet taken.
-    fn waiting(&self) -> u64;
+    /// The oldest arrival for `origin` that is due and not yet taken.
+    fn head(&self, origin: usize) -> Option<Arrival>;
+    /// Takes that one away: it is being sent, or it has ended unsent.
+    fn pop(&mut self, origin: usize);
+    /// How many are due for `origin` and not yet taken.
+    fn waiting(&self, origin: usize) -> u64;
     /// Adds the ages at `now` of those that are due and not yet taken; bounded work, however many they are.
     fn add_ages(&self, now: Instant, ages: &mut Ages);
     /// When the next one falls due, if it is known already.

@@ -1,7 +1,9 @@
 //! Arrivals from a schedule, whatever the target does.
 
-use super::Load;
-use crate::arrival::Arrival;
+use super::queue::Queue;
+use super::{Asked, Load};
+use crate::arrival::{Arrival, Key};
+use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::Ages;
 use crate::schedule::{Cursor, Schedule};
@@ -12,49 +14,111 @@ use std::sync::Arc;
 /// Arrivals from a schedule, whatever the target does.
 #[derive(Clone, Debug)]
 pub struct Open {
+    drawing: Drawing,
+    stop: Instant,
+    cursor: Cursor,
+    /// The next that falls due.
+    due: Option<Arrival>,
+    /// By origin.
+    queues: Vec<Queue>,
+}
+
+/// What a worker's share of an open load is.
+#[derive(Clone, Debug)]
+pub struct OpenShare {
+    /// Which load of the run this is, and of how many.
+    pub number: LoadNumber,
+    /// When its arrivals are intended.
+    pub schedule: Arc<Schedule>,
+    /// The schedule's zero.
+    pub start: Instant,
+    /// Which arrivals are this worker's.
+    pub share: Share,
+    /// What they ask for.
+    pub asked: Asked,
+    /// Where these are asked.
+    pub origins: Origins,
+}
+
+/// One load of so many that a run has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoadNumber {
+    /// From 0.
+    pub load: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl LoadNumber {
+    /// The only load.
+    pub const ONLY: LoadNumber = LoadNumber { load: 0, of: 1 };
+
+    /// The number in the run of the load's arrival with the number `index`.
+    pub(crate) fn in_run(self, index: u64) -> u64 {
+        index * u64::from(self.of) + u64::from(self.load)
+    }
+}
+
+/// How arrivals follow from the schedule.
+#[derive(Clone, Debug)]
+struct Drawing {
+    number: LoadNumber,
     schedule: Arc<Schedule>,
     start: Instant,
-    stop: Instant,
-    head_cursor: Cursor,
-    head: Option<Arrival>,
-    due_cursor: Cursor,
-    due: Option<Arrival>,
-    waiting: u64,
-    operations: u64,
+    asked: Asked,
+    origins: Origins,
+}
+
+impl Drawing {
+    #[inline]
+    fn next(&self, cursor: &mut Cursor) -> Option<Arrival> {
+        let (unit, offset) = cursor.next(&self.schedule)?;
+        Some(Arrival {
+            index: self.number.in_run(unit),
+            key: Key { load: self.number.load, unit, step: 0 },
+            operation: self.asked.at(self.schedule.operation(unit, self.asked.count())),
+            intended: self.start + offset,
+            begins: false,
+        })
+    }
+
+    fn next_for(&self, origin: usize, cursor: &mut Cursor) -> Option<Arrival> {
+        loop {
+            let arrival = self.next(cursor)?;
+            if self.origins.of(arrival.operation) == origin {
+                return Some(arrival);
+            }
+        }
+    }
 }
 
 impl Open {
-    /// A worker's share of a load that asks for `operations` in turn, with the schedule's zero at `start`.
-    pub fn new(schedule: Arc<Schedule>, start: Instant, share: Share, operations: usize) -> Open {
-        let cursor = Cursor::of_share(&schedule, share);
-        let mut load = Open {
-            stop: start + schedule.end(),
-            head_cursor: cursor.clone(),
-            head: None,
-            due_cursor: cursor,
-            due: None,
-            schedule,
-            start,
-            waiting: 0,
-            operations: operations.max(1) as u64,
-        };
-        (load.head, load.due) = (load.after_head(), load.after_due());
-        load
+    /// A worker's share of an open load.
+    pub fn new(spec: OpenShare) -> Open {
+        let OpenShare { number, schedule, start, share, asked, origins } = spec;
+        let mut cursor = Cursor::of_share(&schedule, share);
+        let queues = (0..origins.count()).map(|_| Queue::new(cursor.clone())).collect();
+        let stop = start + schedule.end();
+        let drawing = Drawing { number, schedule, start, asked, origins };
+        let due = drawing.next(&mut cursor);
+        Open { drawing, stop, cursor, due, queues }
     }
 
-    fn after_head(&mut self) -> Option<Arrival> {
-        let (index, offset) = self.head_cursor.next(&self.schedule)?;
-        Some(self.arrival(index, offset))
-    }
-
-    fn after_due(&mut self) -> Option<Arrival> {
-        let (index, offset) = self.due_cursor.next(&self.schedule)?;
-        Some(self.arrival(index, offset))
-    }
-
-    fn arrival(&self, index: u64, offset: Nanos) -> Arrival {
-        let operation = self.schedule.operation(index, self.operations);
-        Arrival::single(index, operation, self.start + offset)
+    /// When the arrival with `rank` before it in this line should have started. Even arrivals have a place for each rank.
+    /// Of others, and where they wait in several lines, the oldest are known, and the rest is taken to be where it is
+    /// expected between these and `newest`.
+    fn intended(&self, queue: &Queue, rank: u64, newest: Nanos) -> Instant {
+        if let Some(known) = queue.intended(rank) {
+            return known;
+        }
+        let (cursor, first) = queue.counted_from();
+        let (schedule, ahead) = (&self.drawing.schedule, rank - first);
+        let even = (self.queues.len() == 1).then(|| cursor.even_ahead(schedule, ahead)).flatten();
+        let offset = even.unwrap_or_else(|| {
+            let oldest = queue.intended(first - 1).unwrap_or(self.drawing.start).since(self.drawing.start);
+            schedule.between(oldest, newest, ahead + 1, queue.len() - first + 1)
+        });
+        self.drawing.start + offset
     }
 }
 
@@ -62,38 +126,29 @@ impl Load for Open {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some(arrival) = self.due.filter(|a| a.intended <= now && a.intended < self.stop) {
             due(arrival);
-            self.waiting += 1;
-            self.due = self.after_due();
+            let origin = self.drawing.origins.of(arrival.operation);
+            self.queues[origin].push(arrival, &self.cursor);
+            self.due = self.drawing.next(&mut self.cursor);
         }
     }
 
-    fn head(&self) -> Option<Arrival> {
-        if self.waiting > 0 { self.head } else { None }
+    fn head(&self, origin: usize) -> Option<Arrival> {
+        self.queues[origin].head()
     }
 
-    fn pop(&mut self) {
-        self.waiting -= 1;
-        self.head = self.after_head();
+    fn pop(&mut self, origin: usize) {
+        self.queues[origin].pop(|cursor| self.drawing.next_for(origin, cursor));
     }
 
-    fn waiting(&self) -> u64 {
-        self.waiting
+    fn waiting(&self, origin: usize) -> u64 {
+        self.queues[origin].len()
     }
 
-    /// Even arrivals have a place for each rank. Of Poisson arrivals the oldest is known, and the others are taken to be
-    /// where they are expected between it and `now`.
     fn add_ages(&self, now: Instant, ages: &mut Ages) {
-        let Some(head) = self.head() else { return };
-        let oldest = head.intended.since(self.start);
-        let newest = now.min(self.stop).since(self.start);
-        let offset = |rank: u64| match rank {
-            0 => oldest,
-            _ => {
-                let even = self.head_cursor.even_ahead(&self.schedule, rank - 1);
-                even.unwrap_or_else(|| self.schedule.between(oldest, newest, rank, self.waiting))
-            }
-        };
-        ages.add_in_order(self.waiting, |rank| now.since(self.start + offset(rank)));
+        let newest = now.min(self.stop).since(self.drawing.start);
+        for queue in &self.queues {
+            ages.add_in_order(queue.len(), |rank| now.since(self.intended(queue, rank, newest)));
+        }
     }
 
     fn next_due(&self) -> Option<Instant> {

@@ -6,7 +6,8 @@ mod error;
 pub use error::PlanError;
 
 use crate::dispatch::{Policy, Pool, Room};
-use crate::load::{Closed, ClosedShare, Open};
+use crate::load::{Asked, Closed, ClosedShare, LoadNumber, Open, OpenShare};
+use crate::origins::Origins;
 use crate::record::SampleBlocks;
 use crate::schedule::{HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, Rate, Schedule};
 use crate::share::Share;
@@ -73,12 +74,14 @@ pub struct PlanSpec {
     pub timeout: Nanos,
     /// After the last arrival due; the timeout unless given.
     pub drain: Option<Nanos>,
-    /// Connections over all workers.
+    /// Connections to each origin, over all workers.
     pub pool: Pool,
     /// Worker threads.
     pub threads: u32,
     /// For each operation: may it be sent twice?
     pub idempotent: Vec<bool>,
+    /// Where each operation goes.
+    pub origins: Origins,
     /// No plan may offer more than this.
     pub rate_cap: Option<Rate>,
 }
@@ -179,7 +182,7 @@ impl Plan {
         self.spec.drain.unwrap_or(self.spec.timeout)
     }
 
-    /// Connections of worker `shard`; each worker has at least one.
+    /// Connections of worker `shard` to each origin; each worker has at least one.
     pub fn pool_of(&self, shard: u32) -> Pool {
         let share = |all: u32| all / self.threads() + u32::from(shard < all % self.threads());
         match self.spec.pool {
@@ -193,6 +196,7 @@ impl Plan {
     pub fn policy(&self, shard: u32) -> Policy {
         Policy {
             pool: self.pool_of(shard),
+            origins: self.spec.origins.clone(),
             room: Room::SINGLE,
             connection_age: None,
             share: self.share_of(shard),
@@ -216,13 +220,21 @@ impl Plan {
     /// Worker `shard`'s open load, if the load is open.
     pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
         let schedule = self.schedule.as_ref()?;
-        Some(Open::new(schedule.clone(), start, self.share_of(shard), self.spec.idempotent.len()))
+        Some(Open::new(OpenShare {
+            number: LoadNumber::ONLY,
+            schedule: schedule.clone(),
+            start,
+            share: self.share_of(shard),
+            asked: Asked::all(self.spec.idempotent.len()),
+            origins: self.spec.origins.clone(),
+        }))
     }
 
     /// Worker `shard`'s users, if the load is closed.
     pub fn closed_load(&self, start: Instant, shard: u32) -> Option<Closed> {
         let LoadSpec::Closed { users, think, ramp_up, .. } = self.spec.load else { return None };
         Some(Closed::new(ClosedShare {
+            number: LoadNumber::ONLY,
             users,
             think,
             ramp_up,
@@ -231,7 +243,8 @@ impl Plan {
             measured_from: start + self.measured_from(),
             limit: self.spec.limit.unwrap_or(u64::MAX),
             share: self.share_of(shard),
-            operations: self.spec.idempotent.len(),
+            asked: Asked::all(self.spec.idempotent.len()),
+            origins: self.spec.origins.clone(),
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
 use crate::failure::FailureKind;
+use crate::origins::ORIGINS_MAX;
 use crate::time::Nanos;
 
 /// Where arrivals ended. Each that fell due ends in exactly one of `ok`, `failed`, `timed_out`,
@@ -203,6 +204,15 @@ impl LoopCounts {
     }
 }
 
+/// Connections to one origin at the end of an interval, summed over workers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ConnectionLevels {
+    /// Usable ones.
+    pub connections: u64,
+    /// Most that were usable at once since the run began.
+    pub connections_peak: u64,
+}
+
 /// Levels at the end of an interval, summed over workers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Gauges {
@@ -210,19 +220,31 @@ pub struct Gauges {
     pub in_flight: u64,
     /// Due and not yet sent.
     pub backlog: u64,
-    /// Usable connections.
-    pub connections: u64,
-    /// Most connections that were usable at once since the run began.
-    pub connections_peak: u64,
+    /// By origin.
+    pub origins: [ConnectionLevels; ORIGINS_MAX],
 }
 
 impl Gauges {
+    /// Levels of a run with one origin.
+    pub fn of_one_origin(in_flight: u64, backlog: u64, levels: ConnectionLevels) -> Gauges {
+        let mut gauges = Gauges { in_flight, backlog, ..Gauges::default() };
+        gauges.origins[0] = levels;
+        gauges
+    }
+
+    /// Usable connections to all origins.
+    pub fn connections(&self) -> u64 {
+        self.origins.iter().map(|levels| levels.connections).sum()
+    }
+
     /// Adds another worker's level at the same moment.
     pub fn add(&mut self, o: &Gauges) {
         self.in_flight += o.in_flight;
         self.backlog += o.backlog;
-        self.connections += o.connections;
-        self.connections_peak += o.connections_peak;
+        for (levels, other) in self.origins.iter_mut().zip(&o.origins) {
+            levels.connections += other.connections;
+            levels.connections_peak += other.connections_peak;
+        }
     }
 }
 
@@ -235,8 +257,8 @@ pub struct Counters {
     pub warmup: Outcomes,
     /// Answers by status, from [`STATUS_FIRST`]; measured part only.
     pub statuses: [u64; STATUS_COUNT],
-    /// Connections over the whole run, warm-up included.
-    pub connections: ConnectionCounts,
+    /// Connections by origin, over the whole run, warm-up included.
+    pub origins: [ConnectionCounts; ORIGINS_MAX],
     /// Causes of send lag; measured part only.
     pub lag: LagCauses,
     /// Bytes of answers' heads and bodies.
@@ -253,7 +275,7 @@ impl Default for Counters {
             measured: Outcomes::default(),
             warmup: Outcomes::default(),
             statuses: [0; STATUS_COUNT],
-            connections: ConnectionCounts::default(),
+            origins: [ConnectionCounts::default(); ORIGINS_MAX],
             lag: LagCauses::default(),
             bytes_received: 0,
             users_begun: 0,
@@ -263,12 +285,19 @@ impl Default for Counters {
 }
 
 impl Counters {
+    /// Connections to all origins.
+    pub fn connections(&self) -> ConnectionCounts {
+        let mut all = ConnectionCounts::default();
+        self.origins.iter().for_each(|origin| all.add(origin));
+        all
+    }
+
     /// Adds another worker's or another interval's counts.
     pub fn add(&mut self, o: &Counters) {
         self.measured.add(&o.measured);
         self.warmup.add(&o.warmup);
         self.statuses.iter_mut().zip(o.statuses).for_each(|(a, b)| *a += b);
-        self.connections.add(&o.connections);
+        self.origins.iter_mut().zip(&o.origins).for_each(|(a, b)| a.add(b));
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;

@@ -25,8 +25,8 @@ mod track;
 pub use ages::Ages;
 pub use bank::Bank;
 pub use counters::{
-    ConnectionCounts, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM, STATUS_COUNT,
-    STATUS_FIRST,
+    ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM,
+    STATUS_COUNT, STATUS_FIRST,
 };
 pub use flight::Flight;
 pub use interval::Interval;

@@ -1,7 +1,10 @@
 //! What happens to each arrival, written into a bank.
 
 use super::absence::Absences;
-use super::{Bank, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series, SlowArrival};
+use super::{
+    Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series,
+    SlowArrival,
+};
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW};
@@ -91,6 +94,12 @@ impl Recorder {
     /// Counts about the loop and the connections, which belong to no arrival.
     pub fn counters(&mut self) -> &mut Counters {
         &mut self.bank.counters
+    }
+
+    /// What happened to connections to `origin`.
+    #[inline]
+    pub fn connections(&mut self, origin: usize) -> &mut ConnectionCounts {
+        &mut self.bank.counters.origins[origin]
     }
 
     /// Hands the bank over, which holds what happened before `until`, and goes on with `empty`.
@@ -366,9 +375,9 @@ impl Recorder {
         }
     }
 
-    /// A connection is usable.
-    pub fn connected(&mut self, connect: Nanos, tls: Option<Nanos>) {
-        self.bank.counters.connections.opened += 1;
+    /// A connection to `origin` is usable.
+    pub fn connected(&mut self, origin: usize, connect: Nanos, tls: Option<Nanos>) {
+        self.connections(origin).opened += 1;
         self.bank.track_mut(Series::Connect).record(connect);
         if let Some(tls) = tls {
             self.bank.track_mut(Series::Tls).record(tls);

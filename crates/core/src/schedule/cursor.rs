@@ -77,6 +77,18 @@ impl Cursor {
         Cursor { points, phase: 0 }
     }
 
+    /// To the place of `other`, which is of the same share. Allocates nothing.
+    pub fn go_to(&mut self, other: &Cursor) {
+        self.phase = other.phase;
+        match (&mut self.points, &other.points) {
+            (Points::Poisson(mine, skip), Points::Poisson(theirs, their_skip)) => {
+                mine.go_to(theirs);
+                *skip = *their_skip;
+            }
+            (mine, theirs) => *mine = theirs.clone(),
+        }
+    }
+
     /// The next arrival: its number and its intended time after the start. `None` at the end, for good.
     pub fn next(&mut self, schedule: &Schedule) -> Option<(u64, Nanos)> {
         let (index, units) = self.points.next(schedule)?;

@@ -95,6 +95,8 @@ pub enum Process {
 pub struct Schedule {
     phases: Vec<PlacedPhase>,
     process: Process,
+    /// The number of its load in the run.
+    load: u32,
     units_per_request: u128,
     end_ns: u64,
     /// Nothing falls due from this Λ on: that of the shape's end, or of the arrival that the limit leaves out.
@@ -116,9 +118,21 @@ impl Schedule {
             units = units_after;
         }
         let units_per_request = 2 * u128::from(SECOND_NS) * u128::from(seconds);
-        let schedule =
-            Schedule { phases: placed, process, units_per_request, end_ns: start_ns, end_units: units };
+        let schedule = Schedule {
+            phases: placed,
+            process,
+            load: 0,
+            units_per_request,
+            end_ns: start_ns,
+            end_units: units,
+        };
         schedule.with_limit(limit)
+    }
+
+    /// The same schedule for another load of a run than the first. Poisson arrivals are others then.
+    pub fn of_load(mut self, load: u32) -> Schedule {
+        self.load = load;
+        self
     }
 
     /// The same schedule, ended before the arrival that has `limit` before it.

@@ -16,9 +16,6 @@ use std::collections::BinaryHeap;
 /// How many there are, and so the most shares of a Poisson load.
 pub const STREAMS: u64 = 1024;
 
-/// The only load of a run has this number.
-const LOAD: u64 = 0;
-
 /// The numbers of the streams that are a share's own.
 pub(super) fn of_share(share: Share) -> impl Iterator<Item = u64> {
     (u64::from(share.first)..STREAMS).step_by(share.of as usize)
@@ -38,7 +35,7 @@ pub(super) struct Stream {
 impl Stream {
     /// At its first arrival.
     pub(super) fn new(schedule: &Schedule, seed: u64, number: u64) -> Stream {
-        let seed = mixed(mixed(mixed(seed) ^ LOAD) ^ number);
+        let seed = mixed(mixed(mixed(seed) ^ u64::from(schedule.load)) ^ number);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let units = gap_units(&mut random, schedule);
         Stream { random, number, ordinal: 0, units }
@@ -84,6 +81,12 @@ impl Superposed {
     fn of(streams: Vec<Stream>) -> Superposed {
         let next = streams.iter().enumerate().map(|(place, stream)| Reverse((stream.units, place))).collect();
         Superposed { streams, next }
+    }
+
+    /// To the place of `other`, which has the same streams.
+    pub(super) fn go_to(&mut self, other: &Superposed) {
+        self.streams.clone_from(&other.streams);
+        self.next.clone_from(&other.next);
     }
 
     /// The next arrival: its number and its Λ. `None` at the schedule's end.

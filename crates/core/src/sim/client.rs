@@ -1,7 +1,6 @@
 //! Simulated clients other than the real dispatcher.
 
 use super::intervals::Intervals;
-use super::server::Server;
 use super::tool::{Correct, Tool, ToolSpec};
 use super::users::{Users, UsersSpec};
 use super::watch::Watch;
@@ -73,7 +72,7 @@ fn tool(
     let Some(schedule) = plan.schedule() else { return Default::default() };
     let intervals = Intervals::new(plan, ZERO, each);
     let mut client = Tool::new(spec, plan, schedule, interval, ZERO, intervals);
-    let (end, events) = drive(world, &mut client, watch);
+    let (end, events) = drive(plan, world, &mut client, watch);
     let gauges = client.gauges(end);
     client.intervals.finish(end, gauges);
     let pass = Pass { answered: client.answered(), end: end.since(ZERO) };
@@ -89,15 +88,14 @@ fn users(
 ) -> SimSummary {
     let Some(load) = plan.open_load(ZERO, 0) else { return SimSummary::default() };
     let mut client = Users::new(spec, plan, load, Intervals::new(plan, ZERO, each));
-    let (end, events) = drive(world, &mut client, watch);
+    let (end, events) = drive(plan, world, &mut client, watch);
     let gauges = client.gauges();
     client.intervals.finish(end, gauges);
     summary(&mut client.intervals, events)
 }
 
-fn drive<C: Client>(world: &WorldSpec, client: &mut C, watch: impl Watch) -> (Instant, u64) {
-    let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(world, server, ZERO, world.seed, watch);
+fn drive<C: Client>(plan: &Plan, world: &WorldSpec, client: &mut C, watch: impl Watch) -> (Instant, u64) {
+    let mut around = World::new(world, world.servers(plan), ZERO, world.seed, watch);
     let end = around.run(client, ZERO, Client::is_finished);
     (end, around.events())
 }

@@ -1,4 +1,4 @@
-//! Several runs, one after the other, against one server.
+//! Several runs, one after the other, against one target.
 
 use super::server::Server;
 use super::world::World;
@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 #[derive(Clone, Debug)]
 pub struct LastingWorld {
     spec: WorldSpec,
-    server: Server,
+    /// As the last run has left them; none before the first.
+    servers: Vec<Server>,
     now: Instant,
     runs: u64,
 }
@@ -21,24 +22,26 @@ pub struct LastingWorld {
 impl LastingWorld {
     /// Nothing has been asked yet.
     pub fn new(spec: WorldSpec) -> LastingWorld {
-        let server = Server::new(spec.server.clone(), ZERO, spec.seed);
-        LastingWorld { spec, server, now: ZERO, runs: 0 }
+        LastingWorld { spec, servers: Vec::new(), now: ZERO, runs: 0 }
     }
 
     /// Asks nothing until the server has ended its work, whoever still waits for it, and then for `time`.
     pub fn rest(&mut self, time: Nanos) {
-        self.now = self.now.max(self.server.busy_until()) + time;
+        self.now = self.servers.iter().map(Server::busy_until).fold(self.now, Instant::max) + time;
     }
 
     /// Runs `plan` with one worker and hands every interval to `look`, which says whether the load is to go on. Gives
     /// for how long the load was offered, after the schedule's zero.
     pub fn run(&mut self, plan: &Plan, look: impl FnMut(&Interval) -> ControlFlow<()>) -> Nanos {
         let zero = self.now;
-        let server = self.server.clone();
+        let servers = match self.servers.is_empty() {
+            true => self.spec.servers(plan),
+            false => std::mem::take(&mut self.servers),
+        };
         let seed = self.spec.seed.wrapping_add(self.runs);
-        let mut world = World::new(&self.spec, server, zero, seed, ());
+        let mut world = World::new(&self.spec, servers, zero, seed, ());
         let driven = drive_until(plan, &mut world, zero, look);
-        self.server = world.into_server();
+        self.servers = world.into_servers();
         self.now = driven.end.max(zero);
         self.runs += 1;
         driven.offered(plan, zero)

@@ -64,8 +64,10 @@ pub struct GeneratorSpec {
 /// Everything around the client.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorldSpec {
-    /// The target.
+    /// The target; of several origins the first, and each that has no server of its own.
     pub server: ServerSpec,
+    /// The servers of the other origins, in order.
+    pub others: Vec<ServerSpec>,
     /// The way to it.
     pub network: NetworkSpec,
     /// The client's machine.
@@ -80,7 +82,19 @@ impl WorldSpec {
     /// A server behind a perfect network, loaded from a perfect machine.
     pub fn new(server: ServerSpec) -> WorldSpec {
         let (network, generator) = (NetworkSpec::default(), GeneratorSpec::default());
-        WorldSpec { server, network, generator, room: Room::SINGLE, seed: 1 }
+        WorldSpec { server, others: Vec::new(), network, generator, room: Room::SINGLE, seed: 1 }
+    }
+}
+
+impl WorldSpec {
+    /// A server for each origin of `plan`. They draw independently.
+    fn servers(&self, plan: &Plan) -> Vec<Server> {
+        let specs = (0..plan.spec().origins.count()).map(|origin| match origin.checked_sub(1) {
+            Some(other) => self.others.get(other).unwrap_or(&self.server),
+            None => &self.server,
+        });
+        let seeds = (0..).map(|origin: u64| self.seed ^ origin << 56);
+        specs.zip(seeds).map(|(spec, seed)| Server::new(spec.clone(), ZERO, seed)).collect()
     }
 }
 
@@ -110,8 +124,7 @@ pub fn simulate_part(
     each: impl FnMut(&Interval),
 ) -> SimSummary {
     let intervals = Intervals::new(plan, ZERO, each);
-    let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(world, server, ZERO, world.seed, watch);
+    let mut around = World::new(world, world.servers(plan), ZERO, world.seed, watch);
     drive_load(plan, part, &mut around, ZERO, None, intervals).summary
 }
 
@@ -123,8 +136,7 @@ pub fn simulate_until(
     watch: impl Watch,
     look: impl FnMut(&Interval) -> ControlFlow<()>,
 ) -> (SimSummary, Nanos) {
-    let server = Server::new(world.server.clone(), ZERO, world.seed);
-    let mut around = World::new(world, server, ZERO, world.seed, watch);
+    let mut around = World::new(world, world.servers(plan), ZERO, world.seed, watch);
     let driven = drive_until(plan, &mut around, ZERO, look);
     (driven.summary, driven.offered(plan, ZERO))
 }

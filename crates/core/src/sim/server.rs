@@ -14,7 +14,7 @@ use super::window::{DrawnWindows, RandomWindows, Windows};
 use crate::dispatch::FlightId;
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// How a server behaves. Times count from the schedule's zero.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +27,8 @@ pub struct ServerSpec {
     pub queue_max: Option<u64>,
     /// How long the work takes.
     pub service: Service,
+    /// The same of single operations, by number.
+    pub service_of: BTreeMap<u32, Service>,
     /// Every n-th request takes this long instead.
     pub every_nth: Option<(Nanos, u64)>,
     /// A request in n, at random, takes this long instead.
@@ -58,6 +60,7 @@ impl ServerSpec {
             slots: None,
             queue_max: None,
             service,
+            service_of: BTreeMap::new(),
             every_nth: None,
             slow_one_in: None,
             crowding: None,
@@ -141,7 +144,7 @@ impl Server {
     }
 
     /// A request arrives; `now` never goes back.
-    pub(super) fn request(&mut self, flight: FlightId, now: Instant) -> Taken {
+    pub(super) fn request(&mut self, flight: FlightId, operation: u32, now: Instant) -> Taken {
         if self.is_down(now) {
             return Taken { flight, work: None, ends: now, status: None };
         }
@@ -164,7 +167,7 @@ impl Server {
             }
             self.begins.push_back(begin);
         }
-        let end = self.finish(begin, now);
+        let end = self.finish(operation, begin, now);
         self.busy_until = self.busy_until.max(end);
         if self.spec.slots.is_some() {
             self.free.pop();
@@ -178,9 +181,10 @@ impl Server {
     }
 
     /// When work that begins at `begin` is answered.
-    fn finish(&mut self, begin: Instant, now: Instant) -> Instant {
+    fn finish(&mut self, operation: u32, begin: Instant, now: Instant) -> Instant {
         self.served += 1;
-        let service = self.spec.service.draw(begin.since(self.zero), &mut self.random);
+        let service = self.spec.service_of.get(&operation).unwrap_or(&self.spec.service);
+        let service = service.draw(begin.since(self.zero), &mut self.random);
         let slow = self.spec.slow_one_in.filter(|&(_, n)| self.random.one_in(n)).map(|(time, _)| time);
         let nth = self.spec.every_nth.filter(|&(_, n)| self.served.is_multiple_of(n)).map(|(time, _)| time);
         let factor = self.crowd.as_mut().map_or(1.0, |crowd| crowd.factor(now));

@@ -9,8 +9,9 @@ use super::world::{Client, Turn};
 use crate::arrival::Arrival;
 use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
 use crate::load::{Load, Open};
+use crate::origins::Origins;
 use crate::plan::Plan;
-use crate::record::{Answer, Flight, Gauges, Interval};
+use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -62,6 +63,7 @@ enum What {
 pub(super) struct Users<F> {
     spec: UsersSpec,
     load: Open,
+    origins: Origins,
     users: Vec<User>,
     free: Vec<u32>,
     here: u64,
@@ -86,6 +88,7 @@ impl<F: FnMut(&Interval)> Users<F> {
         Users {
             spec,
             load,
+            origins: plan.spec().origins.clone(),
             users: Vec::new(),
             free: Vec::new(),
             here: 0,
@@ -103,13 +106,24 @@ impl<F: FnMut(&Interval)> Users<F> {
     }
 
     pub(super) fn gauges(&self) -> Gauges {
-        Gauges { in_flight: self.here, backlog: 0, connections: self.here, connections_peak: self.peak }
+        let levels = ConnectionLevels { connections: self.here, connections_peak: self.peak };
+        Gauges::of_one_origin(self.here, 0, levels)
+    }
+
+    /// The next arrival that is due. A user waits for nobody, so that all origins have one line.
+    fn take_due(&mut self) -> Option<Arrival> {
+        let lines = 0..self.origins.count();
+        let (origin, arrival) = lines
+            .filter_map(|origin| Some((origin, self.load.head(origin)?)))
+            .min_by_key(|(_, arrival)| arrival.intended)?;
+        self.load.pop(origin);
+        Some(arrival)
     }
 
     fn arrive(&mut self, arrival: Arrival, now: Instant) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             // A user's connection is there when it is needed.
-            let counts = &mut self.intervals.recorder().counters().connections;
+            let counts = self.intervals.recorder().connections(0);
             counts.attempted += 1;
             counts.opened += 1;
             self.users.push(User::default());
@@ -137,8 +151,9 @@ impl<F: FnMut(&Interval)> Users<F> {
         user.is_waiting = true;
         // A user has one connection, and one request on it.
         let (slot, generation) = (place, user.generation);
-        let (conn, flight) = (ConnId { slot, generation }, FlightId { slot, generation });
         let Arrival { operation, index, .. } = user.flight.arrival;
+        let origin = self.origins.of(operation) as u8;
+        let (conn, flight) = (ConnId { origin, slot, generation }, FlightId { slot, generation });
         out.push(Action::Send { conn, flight, operation, arrival: index });
     }
 
@@ -160,7 +175,7 @@ impl<F: FnMut(&Interval)> Users<F> {
             let flight = user.flight;
             self.intervals.recorder().sent(&flight);
         } else {
-            self.intervals.recorder().counters().connections.resent += 1;
+            self.intervals.recorder().connections(0).resent += 1;
         }
         let timeout = self.deadline(id.slot);
         let user = &self.users[id.slot as usize];
@@ -294,8 +309,7 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.has_ended = true;
         // A client that was away has not seen them yet.
         self.load.advance(now, |_| {});
-        while let Some(arrival) = self.load.head() {
-            self.load.pop();
+        while let Some(arrival) = self.take_due() {
             self.arrive(arrival, now);
         }
         for place in 0..self.users.len() as u32 {
@@ -340,8 +354,7 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             | Event::Retired(..) => {}
         }
         self.load.advance(now, |_| {});
-        while let Some(arrival) = self.load.head() {
-            self.load.pop();
+        while let Some(arrival) = self.take_due() {
             let place = self.arrive(arrival, now);
             self.attempt(place, now, out);
         }

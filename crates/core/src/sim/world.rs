@@ -40,7 +40,7 @@ pub(super) struct Turn {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Request(ConnId, FlightId),
+    Request(ConnId, FlightId, u32),
     Answer(FlightId, u16),
     /// The server resets the connection, and with it whatever is under way there.
     Reset(ConnId),
@@ -78,10 +78,11 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Server, network and the client's machine.
+/// Servers, network and the client's machine.
 #[derive(Debug)]
 pub(super) struct World<W> {
-    server: Server,
+    /// By origin.
+    servers: Vec<Server>,
     room: Room,
     network: NetworkSpec,
     /// Draws the network's jitter.
@@ -102,10 +103,16 @@ pub(super) struct World<W> {
 }
 
 impl<W: Watch> World<W> {
-    /// `server` may be that of `spec` after earlier runs, and `seed` another one.
-    pub(super) fn new(spec: &WorldSpec, server: Server, zero: Instant, seed: u64, watch: W) -> World<W> {
+    /// `servers` may be those of `spec` after earlier runs, and `seed` another one.
+    pub(super) fn new(
+        spec: &WorldSpec,
+        servers: Vec<Server>,
+        zero: Instant,
+        seed: u64,
+        watch: W,
+    ) -> World<W> {
         World {
-            server,
+            servers,
             room: spec.room,
             network: spec.network,
             random: Random::new(seed, 3),
@@ -132,9 +139,9 @@ impl<W: Watch> World<W> {
         self.events
     }
 
-    /// The server as the run has left it.
-    pub(super) fn into_server(self) -> Server {
-        self.server
+    /// The servers as the run has left them.
+    pub(super) fn into_servers(self) -> Vec<Server> {
+        self.servers
     }
 
     /// Lets the client act at `now`, whether it wants to or not.
@@ -225,7 +232,7 @@ impl<W: Watch> World<W> {
         match action {
             Action::Open(conn) => {
                 let there = at + self.delay();
-                let (back, accepted) = match self.server.connect(there) {
+                let (back, accepted) = match self.servers[usize::from(conn.origin)].connect(there) {
                     Attempt::Accepted(back) => (back, true),
                     Attempt::Refused(back) => (back, false),
                 };
@@ -233,12 +240,12 @@ impl<W: Watch> World<W> {
                 let what = if accepted { What::Connected(conn, back.since(at)) } else { What::Refused(conn) };
                 self.push(back, what);
             }
-            Action::Send { conn, flight, .. } => {
+            Action::Send { conn, flight, operation, .. } => {
                 client.handle(at, Event::Sent(flight), actions);
                 match self.delay() {
                     // Without a way to go there is nothing to wait for.
-                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, flight, at),
-                    delay => self.push(at + delay, What::Request(conn, flight)),
+                    Nanos::ZERO if self.cost == Nanos::ZERO => self.serve(conn, flight, operation, at),
+                    delay => self.push(at + delay, What::Request(conn, flight, operation)),
                 }
             }
             // The server does not learn of either, and works on.
@@ -250,16 +257,16 @@ impl<W: Watch> World<W> {
     fn happen(&mut self, now: Instant) {
         let Some(entry) = self.ahead.pop() else { return };
         match entry.what {
-            What::Request(conn, flight) => {
+            What::Request(conn, flight, operation) => {
                 self.events += 1;
-                self.serve(conn, flight, now);
+                self.serve(conn, flight, operation, now);
             }
             what => self.arrived.push_back((now, what)),
         }
     }
 
-    fn serve(&mut self, conn: ConnId, flight: FlightId, now: Instant) {
-        let taken = self.server.request(flight, now);
+    fn serve(&mut self, conn: ConnId, flight: FlightId, operation: u32, now: Instant) {
+        let taken = self.servers[usize::from(conn.origin)].request(flight, operation, now);
         self.watch.see(now, Sight::Request(taken));
         let what = match taken.status {
             Some(status) => What::Answer(flight, status),

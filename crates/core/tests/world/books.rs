@@ -129,7 +129,7 @@ impl Books {
 
     /// What was given up is not in flight, and may keep its place.
     pub(super) fn agree_with(&self, gauges: &Gauges) {
-        assert_eq!(gauges.connections, self.open.len() as u64);
+        assert_eq!(gauges.connections(), self.open.len() as u64);
         let carried: usize = self.open.values().map(|conn| conn.carries.len()).sum();
         assert!(gauges.in_flight <= carried as u64, "{} in flight, {carried} carried", gauges.in_flight);
         if self.room == Room::SINGLE {

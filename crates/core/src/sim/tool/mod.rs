@@ -15,8 +15,9 @@ use super::intervals::Intervals;
 use super::world::{Client, Turn};
 use crate::arrival::Arrival;
 use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
+use crate::origins::Origins;
 use crate::plan::Plan;
-use crate::record::{Answer, Flight, Gauges, Interval, Recorder};
+use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval, Recorder};
 use crate::schedule::{HOLD_LENGTH_MAX, Schedule};
 use crate::time::{Instant, Nanos};
 use correct::Inventing;
@@ -37,6 +38,7 @@ pub(super) struct Tool<F> {
     spec: ToolSpec,
     inventing: Inventing,
     schedule: Arc<Schedule>,
+    origins: Origins,
     source: Source,
     workers: Vec<Worker>,
     busy: u64,
@@ -91,6 +93,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
             now: zero,
             has_ended: false,
             schedule: schedule.clone(),
+            origins: plan.spec().origins.clone(),
             intervals,
             spec,
         }
@@ -102,12 +105,9 @@ impl<F: FnMut(&Interval)> Tool<F> {
     }
 
     pub(super) fn gauges(&mut self, at: Instant) -> Gauges {
-        Gauges {
-            in_flight: self.busy,
-            backlog: self.backlog.at(at.since(self.zero), &self.schedule, self.started),
-            connections: self.workers.len() as u64,
-            connections_peak: self.peak,
-        }
+        let backlog = self.backlog.at(at.since(self.zero), &self.schedule, self.started);
+        let levels = ConnectionLevels { connections: self.workers.len() as u64, connections_peak: self.peak };
+        Gauges::of_one_origin(self.busy, backlog, levels)
     }
 
     fn begin(&mut self, start: Start, now: Instant, out: &mut Actions) {
@@ -133,7 +133,8 @@ impl<F: FnMut(&Interval)> Tool<F> {
         self.now = now;
         // A worker has one connection, and one request on it.
         let (slot, generation) = (start.worker, worker.generation);
-        let (conn, flight) = (ConnId { slot, generation }, FlightId { slot, generation });
+        let origin = self.origins.of(start.arrival.operation) as u8;
+        let (conn, flight) = (ConnId { origin, slot, generation }, FlightId { slot, generation });
         let Arrival { operation, index, .. } = start.arrival;
         out.push(Action::Send { conn, flight, operation, arrival: index });
     }
@@ -219,7 +220,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
 
 /// Connections are there when they are needed; opening them takes no time.
 fn note_opened(recorder: &mut Recorder, n: u64) {
-    let counts = &mut recorder.counters().connections;
+    let counts = recorder.connections(0);
     counts.attempted += n;
     counts.opened += n;
 }

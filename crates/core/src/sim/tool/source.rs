@@ -3,7 +3,8 @@
 use super::lane::{Lane, Start};
 use super::spec::{Late, Pacing, ToolSpec};
 use crate::arrival::Arrival;
-use crate::load::{Closed, ClosedShare, Load};
+use crate::load::{Asked, Closed, ClosedShare, Load, LoadNumber};
+use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::schedule::{Cursor, HOLD_LENGTH_MAX, Schedule};
@@ -153,16 +154,19 @@ impl Population {
             measured_from: zero + plan.measured_from(),
             limit: plan.spec().limit.unwrap_or(u64::MAX),
             share: Share::WHOLE,
-            operations: plan.spec().idempotent.len(),
+            asked: Asked::all(plan.spec().idempotent.len()),
+            // A tool has one line of users for all.
+            origins: Origins::default(),
+            number: LoadNumber::ONLY,
         });
         Population { load, idle: (0..users).rev().collect() }
     }
 
     fn start(&mut self, now: Instant) -> Option<Start> {
         self.load.advance(now, |_| {});
-        let arrival = self.load.head()?;
+        let arrival = self.load.head(0)?;
         let worker = self.idle.pop()?;
-        self.load.pop();
+        self.load.pop(0);
         Some(Start { worker, arrival, ready: arrival.intended })
     }
 }

@@ -1,0 +1,41 @@
+//! What a worker has to do with one origin.
+
+use super::Policy;
+use super::connections::Connections;
+use super::notice::{OVERSLEPT_MAX, Overslept};
+use crate::record::Flight;
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// Connections to one origin, and what is known of those that wait for them.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) connections: Connections,
+    /// What is to be sent a second time.
+    pub(super) resend: VecDeque<Flight>,
+    /// Stretches in which nobody looked at the clock while arrivals fell due.
+    pub(super) overslept: VecDeque<Overslept>,
+    /// Since when something could have been sent, or opened, and was left for the next turn.
+    pub(super) behind_since: Option<Instant>,
+}
+
+impl Lane {
+    pub(super) fn new(policy: &Policy, origin: usize) -> Lane {
+        Lane {
+            connections: Connections::new(policy, origin as u8),
+            resend: VecDeque::with_capacity(policy.flights_reserved()),
+            overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
+            behind_since: None,
+        }
+    }
+
+    /// Takes note of how things stand after an event, with so many arrivals waiting. True if connections are to be opened.
+    #[inline]
+    pub(super) fn look_at(&mut self, waiting: u64, now: Instant) -> bool {
+        let wants_to_open = self.connections.want_more(waiting, now);
+        self.connections.note_fullness(now, waiting);
+        let is_behind = wants_to_open || (self.connections.have_room() && waiting > 0);
+        self.behind_since = is_behind.then(|| self.behind_since.unwrap_or(now));
+        wants_to_open
+    }
+}

@@ -1,0 +1,85 @@
+//! Arrivals for one origin that are due and not yet taken.
+
+use crate::arrival::Arrival;
+use crate::schedule::Cursor;
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// Arrivals that are held as such.
+const HELD_MAX: usize = 256;
+/// How many are drawn again at a time.
+const DRAWN_AT_ONCE: usize = 64;
+
+/// A line of arrivals in order of intended time.
+///
+/// The oldest are held. Those behind them are only counted, and are drawn from the schedule again when their turn comes, so
+/// that a backlog of a million takes no memory.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    held: VecDeque<Arrival>,
+    /// The first of those that are only counted. There is one as long as any are counted.
+    next: Option<Arrival>,
+    /// Just behind that one.
+    cursor: Cursor,
+    counted: u64,
+}
+
+impl Queue {
+    /// An empty line; `cursor` is of the schedule that its arrivals come from.
+    pub(super) fn new(cursor: Cursor) -> Queue {
+        Queue { held: VecDeque::with_capacity(HELD_MAX), next: None, cursor, counted: 0 }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.held.len() as u64 + self.counted
+    }
+
+    pub(super) fn head(&self) -> Option<Arrival> {
+        self.held.front().copied()
+    }
+
+    /// The next arrival has fallen due; `behind` is the place just behind it.
+    #[inline]
+    pub(super) fn push(&mut self, arrival: Arrival, behind: &Cursor) {
+        if self.counted > 0 {
+            self.counted += 1;
+        } else if self.held.len() < HELD_MAX {
+            self.held.push_back(arrival);
+        } else {
+            self.cursor.go_to(behind);
+            (self.next, self.counted) = (Some(arrival), 1);
+        }
+    }
+
+    /// The head is taken. `draw` gives the next arrival for this origin from the cursor's place on.
+    #[inline]
+    pub(super) fn pop(&mut self, draw: impl FnMut(&mut Cursor) -> Option<Arrival>) {
+        self.held.pop_front();
+        if self.counted > 0 && self.held.is_empty() {
+            self.hold_more(draw);
+        }
+    }
+
+    fn hold_more(&mut self, mut draw: impl FnMut(&mut Cursor) -> Option<Arrival>) {
+        for _ in 0..DRAWN_AT_ONCE {
+            let Some(next) = self.next.take() else { return };
+            self.held.push_back(next);
+            self.counted -= 1;
+            if self.counted > 0 {
+                self.next = draw(&mut self.cursor);
+            }
+        }
+    }
+
+    /// When the arrival with `rank` before it should have started, if it is held or the first behind those.
+    pub(super) fn intended(&self, rank: u64) -> Option<Instant> {
+        let held = self.held.get(rank as usize);
+        let next = || self.next.as_ref().filter(|_| rank == self.held.len() as u64);
+        held.or_else(next).map(|arrival| arrival.intended)
+    }
+
+    /// Where those lie that are only counted, but for the first of them, and the rank of the one that comes next there.
+    pub(super) fn counted_from(&self) -> (&Cursor, u64) {
+        (&self.cursor, self.held.len() as u64 + 1)
+    }
+}
