@@ -8,7 +8,9 @@ use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::OPERATIONS_APART_MAX;
+use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX};
+use unblink_core::record::Layout;
 
 /// Everything known at the start. Secrets are masked by whoever fills it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,6 +134,11 @@ impl RunHeader {
         self.loads.first().map_or(LoadModel::Open, LoadPlan::model)
     }
 
+    /// What its banks keep apart.
+    pub fn layout(&self) -> Layout {
+        Layout { operations: self.operations.len(), loads: self.loads.len() }
+    }
+
     /// Users of a closed load.
     pub fn users(&self) -> Option<u32> {
         self.loads.first().and_then(LoadPlan::users)
@@ -152,6 +159,12 @@ impl RunHeader {
         // Each of them takes memory, before anything is read of it.
         if self.operations.len() > OPERATIONS_APART_MAX {
             return Err(format!("{} `operations` are more than are recorded apart", self.operations.len()));
+        }
+        if self.loads.len() > LOADS_MAX {
+            return Err(format!("{} `loads` are more than are recorded apart", self.loads.len()));
+        }
+        if self.origins.len() > ORIGINS_MAX {
+            return Err(format!("{} `origins` are more than a run has", self.origins.len()));
         }
         match lists.iter().find(|(_, is_empty)| *is_empty) {
             Some((name, _)) => Err(format!("`{name}` is empty")),

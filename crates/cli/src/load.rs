@@ -6,8 +6,8 @@ use crate::args::value::Shape;
 use crate::errors::{refuse, refused};
 use crate::shape as named;
 use anyhow::{Result, bail};
-use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan};
-use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
+use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -78,13 +78,15 @@ pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
 pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
     let ramp_up = match spec.load {
         LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
-        LoadSpec::Open { .. } => None,
+        LoadSpec::Open { .. } | LoadSpec::Several(_) => None,
     };
     let warmup = spec.warmup;
     Plan::new(spec).map_err(|error| {
         let fields: &[&str] = match &error {
             PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate"],
-            PlanError::AboveCap { .. } => &["rate", "max-rate"],
+            PlanError::AboveCap { .. } | PlanError::SumAboveCap { .. } => &["rate", "max-rate"],
+            PlanError::TooManyLoads(_) => &["loads"],
+            PlanError::LimitOfSeveral => &["requests"],
             PlanError::ClosedAboveCap { .. } => &["closed", "think", "max-rate"],
             PlanError::WarmupWithoutRate => &["warmup", "rate"],
             PlanError::DurationZero => &["duration"],
@@ -121,8 +123,8 @@ fn check_requests(n: u64, rate: Rate) -> Result<()> {
     Ok(())
 }
 
-/// What the document says of it: of the run, and of each load.
-pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> (RunPlan, Vec<LoadPlan>) {
+/// What the document says of it: of the run, and of each load. `names` are those of the operations.
+pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPlan, Vec<LoadPlan>) {
     let spec = plan.spec();
     let length = plan.load_length() - plan.measured_from();
     let until = match (spec.limit, args.duration) {
@@ -131,7 +133,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> (RunPlan, Vec<LoadPlan>)
             let until = format!("until {} {are} sent", format::plural(n, "request", "requests"));
             // Nobody knows how fast closed users send.
             match spec.load {
-                LoadSpec::Open { .. } => until,
+                LoadSpec::Open { .. } | LoadSpec::Several(_) => until,
                 LoadSpec::Closed { .. } => {
                     format!("{until}, {} at the most", format::moment(HOLD_LENGTH_MAX.0))
                 }
@@ -140,15 +142,19 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> (RunPlan, Vec<LoadPlan>)
         (Some(n), Some(d)) => format!("for {} or {} requests", format::moment(d.0), format::count(n)),
         (None, _) => format!("for {}", format::moment(length.0)),
     };
-    let (kind, phases, offered) = match &spec.load {
-        LoadSpec::Open { phases, process } => open(args, phases, *process),
+    let (loads, phases, offered) = match &spec.load {
+        LoadSpec::Open { phases, process } => {
+            let (kind, phases, words) = open(args, phases, *process);
+            (vec![LoadPlan { name: None, kind }], phases, words)
+        }
+        LoadSpec::Several(parts) => several(args, parts, names),
         LoadSpec::Closed { users, think, ramp_up, .. } => {
             let people = if *users == 1 { "user" } else { "users" };
             let thinking =
                 if think.0 == 0 { String::new() } else { format!(" thinking {}", format::duration(think.0)) };
             let kind =
                 LoadKind::Closed { users: Some(*users), think_ns: think.0, ramp_up_ns: Some(ramp_up.0) };
-            (kind, Vec::new(), format!("closed, {users} {people}{thinking}"))
+            (vec![LoadPlan { name: None, kind }], Vec::new(), format!("closed, {users} {people}{thinking}"))
         }
     };
     let mut summary = format!("{offered}, {until}");
@@ -175,7 +181,33 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan) -> (RunPlan, Vec<LoadPlan>)
         pacing: None,
         requests_max: spec.limit,
     };
-    (plan, vec![LoadPlan { name: None, kind }])
+    (plan, loads)
+}
+
+/// Several open loads: each with its name, what they ask for together, and all of it in words.
+fn several(args: &LoadArgs, parts: &[OpenPart], names: &[Target]) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
+    let described = parts.iter().map(|part| {
+        let (mut kind, _, words) = open(args, &part.phases, part.process);
+        if let LoadKind::Open { start_ns, only, .. } = &mut kind {
+            *start_ns = part.start.0;
+            let numbers = part.only.iter().flatten();
+            *only = numbers.filter_map(|&n| Some(names.get(n as usize)?.name.clone())).collect();
+        }
+        let name = part.name.clone().unwrap_or_default();
+        let begins = match part.start {
+            Nanos::ZERO => String::new(),
+            start => format!(" from {}", format::moment(start.0)),
+        };
+        (LoadPlan { name: part.name.clone(), kind }, format!("{name} ({words}{begins})"))
+    });
+    let (loads, words): (Vec<_>, Vec<_>) = described.unzip();
+    let phase = |stretch: &Stretch| LoadPhase {
+        from_per_s: stretch.from_per_s,
+        to_per_s: stretch.to_per_s,
+        duration_ns: stretch.length.0,
+    };
+    let phases = together(parts).iter().map(phase).collect();
+    (loads, phases, format!("{} loads: {}", parts.len(), words.join(", ")))
 }
 
 /// An open load: its kind, its shape, and both in words.
@@ -201,5 +233,5 @@ fn open(args: &LoadArgs, phases: &[Phase], process: Process) -> (LoadKind, Vec<L
     };
     let phases: Vec<LoadPhase> = phases.iter().map(phase).collect();
     let words = format!("open, {shape}, {} arrivals", process.name());
-    (LoadKind::Open { process, phases: phases.clone() }, phases, words)
+    (LoadKind::Open { process, phases: phases.clone(), start_ns: 0, only: Vec::new() }, phases, words)
 }

@@ -77,7 +77,7 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
     let mut recorder = Recorder::new(Box::new(Bank::new(OPERATIONS)), TIMEOUT);
     recorder.begin(Instant(0), Nanos::from_millis(300), schedule.end());
     let end = schedule.end();
-    recorder.sample_arrivals(Some(SampleBlocks::new(schedule.clone(), Nanos::from_millis(300), end)));
+    recorder.sample_arrivals(vec![SampleBlocks::new(schedule.clone(), Nanos::from_millis(300), end)]);
     let mut boundary = Instant(0) + Nanos::from_secs(1);
     let handed = |to: Instant, bank, last| {
         let mut ages = Ages::default();
@@ -150,7 +150,7 @@ fn assert_same(a: &Interval, b: &Interval, of: &str) {
     assert_eq!(a.ages, b.ages, "{of}");
     assert!(a.bank.heat == b.bank.heat, "{of}: heat");
     assert_eq!(a.bank.slowest, b.bank.slowest, "{of}");
-    assert_eq!(a.bank.sample.in_order(), b.bank.sample.in_order(), "{of}");
+    assert_eq!(a.bank.samples[0].in_order(), b.bank.samples[0].in_order(), "{of}");
     let counts = |interval: &Interval| -> Vec<_> {
         let cells = interval.bank.timeline.cells().iter();
         cells.map(|c| (c.due, c.sent, c.ok, c.failed, c.timed_out, c.ended_sent, c.ended_unsent)).collect()

@@ -70,7 +70,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
     let job = Arc::new(job);
     let threads = job.plan.threads() as usize;
-    let operations = job.plan.operations_apart();
+    let layout = job.plan.layout();
     let controls = Arc::new(Controls::new(clock, threads).map_err(EngineError::Setup)?);
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
     crate::limits::make_room(controls.wake_fd(0), u64::from(max));
@@ -82,7 +82,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     for number in 0..threads {
         let (spare_in, spare) = channel();
         for _ in 0..SPARE_BANKS {
-            let _ = spare_in.send(Box::new(Bank::new(operations)));
+            let _ = spare_in.send(Box::new(Bank::new(layout)));
         }
         empty.push(spare_in);
         let channels = Channels { full: full_in.clone(), empty: spare };
@@ -101,7 +101,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
         workers,
         full,
         empty,
-        merger: Merger::new(threads, operations),
+        merger: Merger::new(threads, layout),
         awake,
         // Behind the workers, which have the policy of the thread that starts them.
         _background: Background::begin(),
@@ -141,7 +141,7 @@ fn live<L: Load, P: Protocol>(
     channels: Channels,
     load: impl FnOnce(Instant) -> Option<L>,
 ) -> WorkerEnd {
-    let bank = Box::new(Bank::new(job.plan.operations_apart()));
+    let bank = Box::new(Bank::new(job.plan.layout()));
     let worker = match Worker::new(number, job, clock, controls, directory, channels, bank) {
         Ok(worker) => worker,
         Err(errno) => {

@@ -202,7 +202,7 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
         // A closed user whose request expires within a turn, after the look at what is due, is seen in the next.
         let looked = books.turns.partition_point(|turn| match case.plan.load {
             LoadSpec::Closed { .. } => *turn <= entry.intended,
-            LoadSpec::Open { .. } => *turn < entry.intended,
+            LoadSpec::Open { .. } | LoadSpec::Several(_) => *turn < entry.intended,
         });
         let overslept =
             books.turns.get(looked).map_or(Nanos::ZERO, |turn: &Instant| turn.since(entry.intended));

@@ -80,10 +80,12 @@ fn simpler(case: &Case) -> Vec<Case> {
     });
     with(&|c| match &mut c.plan.load {
         LoadSpec::Open { phases, .. } => phases.truncate(1),
+        LoadSpec::Several(parts) => parts.truncate(1),
         LoadSpec::Closed { users, .. } => *users = (*users / 2).max(1),
     });
     with(&|c| match &mut c.plan.load {
         LoadSpec::Open { phases, .. } => phases.iter_mut().for_each(|phase| phase.duration.0 /= 2),
+        LoadSpec::Several(parts) => parts.iter_mut().for_each(|part| part.start.0 /= 2),
         LoadSpec::Closed { duration, .. } => duration.0 /= 2,
     });
     with(&|c| {

@@ -38,8 +38,8 @@ impl World {
         }
         let measured = Outcomes { due: N, sent: N, ok: N, ..Outcomes::default() };
         bank.counters.measured = measured;
-        bank.counters.connections().attempted = 10;
-        bank.counters.connections().opened = 10;
+        bank.counters.origins[0].attempted = 10;
+        bank.counters.origins[0].opened = 10;
         bank.counters.lag.generator_ns = N * 5_000;
         bank.counters.own.total = Nanos::from_secs(SECONDS);
         let rows = (0..SECONDS).map(|i| Row {
@@ -254,7 +254,7 @@ fn no_answers_and_no_connection() {
     let refused = World::with(|w| {
         *w.measured() = Outcomes { due: N, ..Outcomes::default() };
         w.measured().failed[FailureKind::CONNECT_REFUSED.index()] = N;
-        w.bank.counters.connections().opened = 0;
+        w.bank.counters.origins[0].opened = 0;
         *w.bank.track_mut(Series::Response) = Default::default();
     });
     assert_eq!(refused.severity(Code::NoAnswers), INVALIDATES);
@@ -410,7 +410,7 @@ fn own_limits() {
 
     let local = |attempts: u64, failed: u64| {
         World::with(|w| {
-            w.bank.counters.connections().local_limit = attempts;
+            w.bank.counters.origins[0].local_limit = attempts;
             w.measured().failed[FailureKind::NO_LOCAL_PORT.index()] = failed;
         })
         .severity(Code::LocalLimit)

@@ -77,7 +77,7 @@ fn of_one(load: &LoadPlan) -> Told {
                 short: format!("{users} users thinking {} s", short(*think_ns as f64 / 1e9)),
             }
         }
-        LoadKind::Open { process, phases } => open(*process, phases),
+        LoadKind::Open { process, phases, .. } => open(*process, phases),
     }
 }
 

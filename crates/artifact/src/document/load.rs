@@ -74,6 +74,12 @@ pub enum LoadKind {
         process: Process,
         /// Its shape, warm-up left out.
         phases: Vec<LoadPhase>,
+        /// When it begins, after the start of the measured part.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        start_ns: u64,
+        /// Names of the requests that it asks for; absent if it asks for all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        only: Vec<String>,
     },
     /// Users who each wait for their answer.
     Closed {
@@ -186,4 +192,9 @@ impl LoadPlan {
             LoadKind::Closed { ramp_up_ns, .. } => ramp_up_ns,
         }
     }
+}
+
+/// What begins with the run is not said to begin then.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }

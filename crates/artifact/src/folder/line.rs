@@ -6,14 +6,13 @@ use super::moments::MomentsLine;
 use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
 use super::origin_line::{self, EarlierLevels, OriginLine};
 use super::outcomes::{Kinds, OutcomesLine};
+use super::sample_line::SampleLine;
 use super::tracks::{TrackLines, announced};
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{
-    ArrivalSample, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SampledArrival, SlowArrival, Slowest,
-};
+use unblink_core::record::{Gauges, Interval, LagCauses, LoopCounts, Outcomes, SlowArrival, Slowest};
 use unblink_core::time::{Instant, Nanos};
 
 /// The first line.
@@ -59,6 +58,9 @@ pub(super) struct IntervalLine {
     /// Operations of which something was recorded, by place; none when there is only one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     operations: BTreeMap<usize, OperationLine>,
+    /// The same of loads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    loads: BTreeMap<usize, OperationLine>,
     /// Failed arrivals by operation, in folders of earlier versions: these had no `operations`.
     #[serde(default, skip_serializing)]
     operations_failed: Vec<u64>,
@@ -68,13 +70,12 @@ pub(super) struct IntervalLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeline: Option<MomentsLine>,
     slowest: Vec<SlowLine>,
-    /// Sampled arrivals that were sent: (block, index, intended, send lag), times in ns; without a lag where it was never
-    /// sent.
+    /// Sampled arrivals of the first load.
+    #[serde(flatten)]
+    sample: SampleLine,
+    /// Of the loads after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    arrivals: Vec<(u64, u64, u64, Option<u64>)>,
-    /// Of every how many blocks of them one is kept; 0 where nothing was left out.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    arrivals_spacing: u64,
+    samples_beyond: Vec<SampleLine>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -154,7 +155,8 @@ impl IntervalLine {
                 run_slices: own.run_slices,
                 handover_max_ns: own.handover_max.0,
             },
-            operations: OperationLine::all(bank, header),
+            operations: OperationLine::all(&bank.operations, header),
+            loads: OperationLine::all(&bank.loads, header),
             operations_failed: Vec::new(),
             gauges: GaugesLine {
                 in_flight: gauges.in_flight,
@@ -164,8 +166,8 @@ impl IntervalLine {
             heat: HeatLine::of(&bank.heat),
             timeline: MomentsLine::of(&bank.timeline),
             slowest: bank.slowest.as_slice().iter().map(|slow| SlowLine::of(slow, header)).collect(),
-            arrivals: bank.sample.as_slice().iter().map(arrival_fields).collect(),
-            arrivals_spacing: Some(bank.sample.spacing()).filter(|&spacing| spacing > 1).unwrap_or(0),
+            sample: bank.samples.first().map(SampleLine::of).unwrap_or_default(),
+            samples_beyond: bank.samples.iter().skip(1).map(SampleLine::of).collect(),
         }
     }
 
@@ -215,6 +217,10 @@ impl IntervalLine {
             let operation = interval.bank.operations.get_mut(place);
             line.fill(operation.ok_or_else(|| format!("there is no operation {place}"))?, &kinds)?;
         }
+        for (&place, line) in &self.loads {
+            let load = interval.bank.loads.get_mut(place);
+            line.fill(load.ok_or_else(|| format!("there is no load {place}"))?, &kinds)?;
+        }
         self.heat.fill(&mut interval.bank.heat)?;
         interval.bank.timeline.begin(interval.start);
         if let Some(moments) = &self.timeline {
@@ -225,13 +231,8 @@ impl IntervalLine {
             slowest.offer(slow.arrival(&kinds)?);
         }
         interval.bank.slowest = slowest;
-        interval.bank.sample = ArrivalSample::default();
-        for &(block, index, intended_ns, lag_ns) in &self.arrivals {
-            let intended = Instant(intended_ns);
-            let sent = lag_ns.map(|lag| intended + Nanos(lag));
-            interval.bank.sample.push(SampledArrival { block, index, intended, sent });
-        }
-        interval.bank.sample.thin_to(self.arrivals_spacing);
+        let samples = [&self.sample].into_iter().chain(&self.samples_beyond);
+        samples.zip(&mut interval.bank.samples).for_each(|(line, sample)| line.fill(sample));
         Ok(())
     }
 }
@@ -239,11 +240,6 @@ impl IntervalLine {
 /// Most runs have none: what is not there is not written.
 fn is_zero(n: &u64) -> bool {
     *n == 0
-}
-
-fn arrival_fields(arrival: &SampledArrival) -> (u64, u64, u64, Option<u64>) {
-    let SampledArrival { block, index, intended, sent } = *arrival;
-    (block, index, intended.0, sent.map(|sent| sent.since(intended).0))
 }
 
 impl SlowLine {

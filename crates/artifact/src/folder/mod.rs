@@ -21,6 +21,7 @@ mod origin_line;
 mod outcomes;
 mod reader;
 mod replay;
+mod sample_line;
 mod tracks;
 mod v1;
 mod version;

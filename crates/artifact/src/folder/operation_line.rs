@@ -1,11 +1,11 @@
-//! One operation in the line of an interval.
+//! One operation, or one load, in the line of an interval.
 
 use super::outcomes::{Kinds, OutcomesLine};
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{Bank, OperationRecord, Operations, Outcomes, STATUS_COUNT, STATUS_FIRST, Series};
+use unblink_core::record::{OperationRecord, Operations, Outcomes, STATUS_COUNT, STATUS_FIRST, Series};
 use unblink_core::time::Nanos;
 
 /// Answers by status; those that there were.
@@ -21,8 +21,8 @@ pub(super) struct OperationLine {
 
 impl OperationLine {
     /// By place; those of which something was recorded.
-    pub(super) fn all(bank: &Bank<u64>, header: &RunHeader) -> BTreeMap<usize, OperationLine> {
-        let some = bank.operations.iter().enumerate().filter(|(_, of)| of.outcomes != Outcomes::default());
+    pub(super) fn all(operations: &Operations<u64>, header: &RunHeader) -> BTreeMap<usize, OperationLine> {
+        let some = operations.iter().enumerate().filter(|(_, of)| of.outcomes != Outcomes::default());
         some.map(|(place, of)| {
             let measured = OutcomesLine::of(&of.outcomes, header);
             (place, OperationLine { measured, statuses: statuses(&of.statuses) })

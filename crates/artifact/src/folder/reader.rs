@@ -72,7 +72,7 @@ impl RecordedRun {
             start: Nanos::ZERO,
             length: Nanos::ZERO,
             double: false,
-            bank: Bank::new(self.header.operations.len()),
+            bank: Bank::new(self.header.layout()),
             gauges: Gauges::default(),
             ages: Default::default(),
         };

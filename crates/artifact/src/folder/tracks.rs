@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unblink_core::record::{Bank, Series, Sums, Track};
+use unblink_core::record::{Apart, Bank, Series, Sums, Track};
 
 /// What a histogram does not hold exactly.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,25 +24,28 @@ pub(super) type TrackLines = BTreeMap<String, TrackLine>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     All(Series),
-    Operation(usize, Series),
-    /// Of all operations together.
-    Spilled(Series),
+    One(Apart, usize, Series),
+    /// Of all operations or loads together.
+    Spilled(Apart, Series),
 }
 
 impl Place {
     /// Everywhere in `bank`.
     fn of(bank: &Bank<u64>) -> impl Iterator<Item = Place> {
-        let apart = bank.operations.len();
-        let by_operation = (0..apart).flat_map(|i| Series::BY_OPERATION.map(|s| Place::Operation(i, s)));
-        let spilled = Series::BY_OPERATION.map(Place::Spilled).into_iter().filter(move |_| apart > 0);
-        Series::ALL.map(Place::All).into_iter().chain(by_operation).chain(spilled)
+        let apart = Apart::ALL.into_iter().flat_map(|by| {
+            let n = bank.apart(by).len();
+            let each = (0..n).flat_map(move |i| Series::BY_OPERATION.map(|s| Place::One(by, i, s)));
+            let spilled = Series::BY_OPERATION.map(|s| Place::Spilled(by, s)).into_iter();
+            each.chain(spilled.filter(move |_| n > 0))
+        });
+        Series::ALL.map(Place::All).into_iter().chain(apart)
     }
 
     fn tag(self) -> String {
         match self {
             Place::All(series) => series.name().to_string(),
-            Place::Operation(i, series) => format!("op_{i}{}", suffix(series)),
-            Place::Spilled(series) => format!("spilled{}", suffix(series)),
+            Place::One(by, i, series) => format!("{}{i}{}", prefix(by), suffix(series)),
+            Place::Spilled(by, series) => format!("{}{}", spilled(by), suffix(series)),
         }
     }
 
@@ -52,12 +55,14 @@ impl Place {
             return Some(Place::All(series));
         }
         let by_suffix = |rest: &str| Series::BY_OPERATION.into_iter().find(|&series| suffix(series) == rest);
-        if let Some(rest) = tag.strip_prefix("spilled") {
-            return by_suffix(rest).map(Place::Spilled);
-        }
-        let rest = tag.strip_prefix("op_")?;
-        let (number, rest) = rest.split_at(rest.find('_').unwrap_or(rest.len()));
-        Some(Place::Operation(number.parse().ok()?, by_suffix(rest)?))
+        Apart::ALL.into_iter().find_map(|by| {
+            if let Some(rest) = tag.strip_prefix(spilled(by)) {
+                return Some(Place::Spilled(by, by_suffix(rest)?));
+            }
+            let rest = tag.strip_prefix(prefix(by))?;
+            let (number, rest) = rest.split_at(rest.find('_').unwrap_or(rest.len()));
+            Some(Place::One(by, number.parse().ok()?, by_suffix(rest)?))
+        })
     }
 
     fn sums(self, bank: &Bank<u64>) -> Sums {
@@ -69,11 +74,25 @@ impl Place {
         };
         match self {
             Place::All(series) => of(bank.track(series)),
-            Place::Operation(i, series) => {
-                bank.operations.get(i).map(|operation| operation.sums(series)).unwrap_or_default()
+            Place::One(by, i, series) => {
+                bank.apart(by).get(i).map(|one| one.sums(series)).unwrap_or_default()
             }
-            Place::Spilled(series) => bank.operations.spilled(series).map(of).unwrap_or_default(),
+            Place::Spilled(by, series) => bank.apart(by).spilled(series).map(of).unwrap_or_default(),
         }
+    }
+}
+
+fn prefix(by: Apart) -> &'static str {
+    match by {
+        Apart::Operation => "op_",
+        Apart::Load => "load_",
+    }
+}
+
+fn spilled(by: Apart) -> &'static str {
+    match by {
+        Apart::Operation => "spilled",
+        Apart::Load => "loads_spilled",
     }
 }
 
@@ -109,9 +128,9 @@ pub(super) fn for_each<E>(
         }
         match place {
             Place::All(series) => each(&place.tag(), bank.track(series))?,
-            Place::Operation(i, series) => each(&place.tag(), &bank.operations.track(i, series))?,
-            Place::Spilled(series) => {
-                bank.operations.spilled(series).map_or(Ok(()), |track| each(&place.tag(), track))?;
+            Place::One(by, i, series) => each(&place.tag(), &bank.apart(by).track(i, series))?,
+            Place::Spilled(by, series) => {
+                bank.apart(by).spilled(series).map_or(Ok(()), |track| each(&place.tag(), track))?;
             }
         }
     }
@@ -136,16 +155,16 @@ pub(super) fn take(
     let whole = Track { histogram, sum_ns, max_ns };
     match place {
         Place::All(series) => *bank.track_mut(series) = whole,
-        Place::Spilled(series) => {
-            if let Some(track) = bank.operations.spilled_mut(series) {
+        Place::Spilled(by, series) => {
+            if let Some(track) = bank.apart_mut(by).spilled_mut(series) {
                 *track = whole;
             }
         }
-        Place::Operation(i, series) if i < bank.operations.len() => {
+        Place::One(by, i, series) if i < bank.apart(by).len() => {
             let sums = Sums { count: count + spilled, spilled, sum_ns, max_ns };
-            bank.operations.put(i, series, whole.bins(), sums);
+            bank.apart_mut(by).put(i, series, whole.bins(), sums);
         }
-        Place::Operation(..) => {}
+        Place::One(..) => {}
     }
     Ok(())
 }
@@ -154,12 +173,12 @@ pub(super) fn take(
 pub(super) fn complete(lines: &TrackLines, bank: &mut Bank<u64>) -> Result<(), String> {
     // An operation for which no page was left at all has no histogram.
     for (tag, line) in lines.iter().filter(|(_, line)| line.count == 0) {
-        if let Some(Place::Operation(i, series)) = Place::from_tag(tag)
-            && i < bank.operations.len()
+        if let Some(Place::One(by, i, series)) = Place::from_tag(tag)
+            && i < bank.apart(by).len()
         {
             let TrackLine { sum_ns, max_ns, spilled, .. } = *line;
             let sums = Sums { count: spilled, spilled, sum_ns, max_ns };
-            bank.operations.put(i, series, std::iter::empty(), sums);
+            bank.apart_mut(by).put(i, series, std::iter::empty(), sums);
         }
     }
     let there = announced(bank);
@@ -181,15 +200,16 @@ fn is_zero(n: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unblink_core::record::Layout;
 
     #[test]
     fn tags_lead_back_to_their_places() {
-        let bank = Bank::new(3);
-        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + 4 * 4);
+        let bank = Bank::new(Layout { operations: 3, loads: 2 });
+        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + 4 * 4 + 3 * 4);
         for place in Place::of(&bank) {
             assert_eq!(Place::from_tag(&place.tag()), Some(place));
         }
-        for unknown in ["op_", "op_x", "op_1_more", "spilled_", "response"] {
+        for unknown in ["op_", "op_x", "op_1_more", "spilled_", "load_", "loads_", "response"] {
             assert_eq!(Place::from_tag(unknown), None, "{unknown}");
         }
     }

@@ -196,6 +196,8 @@ impl Load1 {
                     _ => Process::Even,
                 },
                 phases: self.phases.clone(),
+                start_ns: 0,
+                only: Vec::new(),
             },
             LoadModel::Closed => LoadKind::Closed {
                 users: self.users,

@@ -63,7 +63,7 @@ impl<'a> Hashed<'a> {
     fn of(plan: &'a RunPlan, load: Option<&'a LoadPlan>) -> Hashed<'a> {
         let closed = |think_ns| (LoadModel::Closed, None, &plan.phases, Some(think_ns));
         let (model, process, phases, think_ns) = match load.map(|load| &load.kind) {
-            Some(LoadKind::Open { process, phases }) => (LoadModel::Open, Some(*process), phases, None),
+            Some(LoadKind::Open { process, phases, .. }) => (LoadModel::Open, Some(*process), phases, None),
             Some(LoadKind::Closed { think_ns, .. }) => closed(*think_ns),
             None => closed(0),
         };

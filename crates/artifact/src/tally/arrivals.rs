@@ -23,7 +23,7 @@ impl Tally {
             duration: Nanos(phase.duration_ns),
         });
         let warmup = (load.warmup_ns > 0).then_some(warmup);
-        ArrivalProcess::of(&self.totals.sample, claimed, &Shape::new(warmup.into_iter().chain(phases)))
+        ArrivalProcess::of(&self.totals.samples[0], claimed, &Shape::new(warmup.into_iter().chain(phases)))
     }
 }
 

@@ -87,7 +87,7 @@ pub struct Tally {
 impl Tally {
     /// Nothing yet, for the run that `header` describes.
     pub fn new(header: RunHeader) -> Tally {
-        let operations = header.operations.len();
+        let layout = header.layout();
         let objectives = Objectives::new(&header, Nanos(header.plan.warmup_ns));
         Tally {
             before_growth: BeforeGrowth::of(&header.plan),
@@ -96,7 +96,7 @@ impl Tally {
             objectives,
             part: None,
             settled: None,
-            totals: Bank::new(operations),
+            totals: Bank::new(layout),
             rows: Rows::default(),
             moments: Moments::default(),
             histories: Histories::default(),

@@ -64,7 +64,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         },
         loads: vec![LoadPlan {
             name: None,
-            kind: LoadKind::Open { process: document::Process::Even, phases },
+            kind: LoadKind::Open { process: document::Process::Even, phases, start_ns: 0, only: Vec::new() },
         }],
         origins: vec![OriginPlan {
             name: OriginName { scheme: Some(Scheme::Http), host: Some("example.net".into()), port: Some(80) },
@@ -149,16 +149,16 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     for _ in 0..random.below(5) {
         counters.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
     }
-    counters.connections().attempted = random.below(99);
-    counters.connections().opened = random.below(99);
-    counters.connections().failed = random.below(99);
-    counters.connections().refused = random.below(99);
-    counters.connections().local_limit = random.below(99);
-    counters.connections().closed_by_target = random.below(99);
-    counters.connections().closed_on_timeout = random.below(99);
-    counters.connections().closed_unneeded = random.below(99);
-    counters.connections().closed_by_age = random.below(99);
-    counters.connections().resent = random.below(99);
+    counters.origins[0].attempted = random.below(99);
+    counters.origins[0].opened = random.below(99);
+    counters.origins[0].failed = random.below(99);
+    counters.origins[0].refused = random.below(99);
+    counters.origins[0].local_limit = random.below(99);
+    counters.origins[0].closed_by_target = random.below(99);
+    counters.origins[0].closed_on_timeout = random.below(99);
+    counters.origins[0].closed_unneeded = random.below(99);
+    counters.origins[0].closed_by_age = random.below(99);
+    counters.origins[0].resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;
     counters.lag.connecting = random.below(99);
@@ -270,7 +270,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.counters.lag.generator_ns += lag;
             if let Some(block) = blocks.block_of(intended) {
                 let intended = Instant(intended.0);
-                bank.sample.push(SampledArrival {
+                bank.samples[0].push(SampledArrival {
                     block,
                     index: k,
                     intended,
@@ -379,7 +379,7 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     assert_eq!((a.start, a.length, a.double, a.gauges), (b.start, b.length, b.double, b.gauges));
     assert_eq!(a.bank.counters, b.bank.counters);
     assert_eq!(a.bank.slowest, b.bank.slowest);
-    assert_eq!(a.bank.sample, b.bank.sample);
+    assert_eq!(a.bank.samples, b.bank.samples);
     assert_eq!(a.bank.heat.column_width(), b.bank.heat.column_width());
     assert!(a.bank.heat.nonzero().eq(b.bank.heat.nonzero()));
     assert_eq!(a.bank.timeline.cells(), b.bank.timeline.cells());

@@ -16,7 +16,7 @@ use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec, Stretch, together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
@@ -102,7 +102,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let asked = objectives::named(args, &requests);
     objectives::check(&asked.slos.slo, &asked.rules, &named.targets, &named.operations)?;
     objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
-    let (described, _) = describe(args, &plan);
+    let (described, _) = describe(args, &plan, &named.targets);
     Ok((plan, described.summary))
 }
 
@@ -126,11 +126,9 @@ fn plan(
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load::spec(&precision::lasting(&args.precision, &args.load)?)?;
-    let rate_max = match &load {
-        LoadSpec::Open { phases, .. } => phases.iter().map(|p| p.from.max(p.to)).max().unwrap_or_default(),
-        LoadSpec::Closed { .. } => Rate::default(),
-    };
-    let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max, &load));
+    let stretches = together(&load.open_parts());
+    let rate_max_per_s = stretches.iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
     let (pool, limited_by) = pool(args, limits, target, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     let threads = args.target.threads.unwrap_or(wanted.min(max));
@@ -163,8 +161,12 @@ fn core_plan(
     Ok(plan)
 }
 
-fn describe(args: &RunArgs, plan: &Plan) -> (document::RunPlan, Vec<document::LoadPlan>) {
-    let (mut described, loads) = load::describe(&args.load, plan);
+fn describe(
+    args: &RunArgs,
+    plan: &Plan,
+    names: &[document::Target],
+) -> (document::RunPlan, Vec<document::LoadPlan>) {
+    let (mut described, loads) = load::describe(&args.load, plan, names);
     described.pacing = Some(match args.target.pacing.mode() {
         Pacing::Precise => document::Pacing::Precise,
         Pacing::Balanced => document::Pacing::Balanced,
@@ -258,11 +260,11 @@ fn auto_limit(users: Option<u32>, fitting: u64, quick: u64) -> (u32, Option<Mach
     }
 }
 
-fn threads(rate: Rate, load: &LoadSpec) -> u32 {
+fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let wanted = (rate.as_per_s() / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
+    let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
     match load {
-        LoadSpec::Open { .. } => wanted,
+        LoadSpec::Open { .. } | LoadSpec::Several(_) => wanted,
         LoadSpec::Closed { users, .. } => wanted.min(*users),
     }
 }
@@ -290,7 +292,7 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
 
 fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
     let Named { origin, targets, beyond, operations } = named;
-    let (plan, loads) = describe(args, &job.plan);
+    let (plan, loads) = describe(args, &job.plan, &targets);
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),

@@ -228,7 +228,7 @@ impl Described {
     }
 
     fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>) -> RunHeader {
-        let (mut run_plan, mut loads) = load::describe(args, plan);
+        let (mut run_plan, mut loads) = load::describe(args, plan, &[]);
         let mut pool = plan.spec().pool;
         if let Some(ClientSpec::Tool(tool)) = client {
             describe_tool(tool, &mut run_plan, &mut loads);

@@ -1,13 +1,15 @@
-//! Where arrivals come from: an open schedule, or a closed population of users.
+//! Where arrivals come from: open schedules, or a closed population of users.
 
 mod asked;
 mod closed;
 mod open;
 mod queue;
+mod several;
 
 pub use asked::Asked;
 pub use closed::{Closed, ClosedShare};
-pub use open::{LoadNumber, Open, OpenShare};
+pub use open::{LoadNumber, OpenLoad, OpenShare};
+pub use several::Open;
 
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! Arrivals from a schedule, whatever the target does.
+//! One open load: arrivals from a schedule, whatever the target does.
 
 use super::queue::Queue;
 use super::{Asked, Load};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Arrivals from a schedule, whatever the target does.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct OpenLoad {
     drawing: Drawing,
     stop: Instant,
     cursor: Cursor,
@@ -92,16 +92,16 @@ impl Drawing {
     }
 }
 
-impl Open {
+impl OpenLoad {
     /// A worker's share of an open load.
-    pub fn new(spec: OpenShare) -> Open {
+    pub fn new(spec: OpenShare) -> OpenLoad {
         let OpenShare { number, schedule, start, share, asked, origins } = spec;
         let mut cursor = Cursor::of_share(&schedule, share);
         let queues = (0..origins.count()).map(|_| Queue::new(cursor.clone())).collect();
         let stop = start + schedule.end();
         let drawing = Drawing { number, schedule, start, asked, origins };
         let due = drawing.next(&mut cursor);
-        Open { drawing, stop, cursor, due, queues }
+        OpenLoad { drawing, stop, cursor, due, queues }
     }
 
     /// When the arrival with `rank` before it in this line should have started. Even arrivals have a place for each rank.
@@ -122,7 +122,7 @@ impl Open {
     }
 }
 
-impl Load for Open {
+impl Load for OpenLoad {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some(arrival) = self.due.filter(|a| a.intended <= now && a.intended < self.stop) {
             due(arrival);

@@ -1,9 +1,12 @@
 //! What a plan must be like.
 
-use super::{LIMIT_POISSON_MAX, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
+use super::load::{Stretch, together};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
 use crate::dispatch::Pool;
 use crate::record::RECORDABLE_MAX;
-use crate::schedule::{Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds};
+use crate::schedule::{
+    HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
+};
 use crate::time::Nanos;
 
 /// Longest part before the measured one.
@@ -58,7 +61,60 @@ pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(
     }
 }
 
-pub(super) fn check_limit(process: Process, limit: Option<u64>) -> Result<(), PlanError> {
+/// Each open load, and all of them together.
+pub(super) fn check_open(parts: &[OpenPart], spec: &PlanSpec) -> Result<(), PlanError> {
+    if parts.is_empty() {
+        return Err(PlanError::DurationZero);
+    }
+    if parts.len() > LOADS_MAX {
+        return Err(PlanError::TooManyLoads(parts.len()));
+    }
+    if parts.len() > 1 && spec.limit.is_some() {
+        return Err(PlanError::LimitOfSeveral);
+    }
+    for part in parts {
+        check_phases(&part.phases, spec)?;
+        check_limit(part.process, spec.limit)?;
+        if part.start > HOLD_LENGTH_MAX - spec.warmup {
+            return Err(PlanError::TooLong {
+                what: "the time before a load",
+                length: part.start,
+                max: HOLD_LENGTH_MAX - spec.warmup,
+            });
+        }
+        if common_seconds(&part.placed(spec.warmup)).is_none() {
+            return Err(PlanError::RatesTooFine);
+        }
+    }
+    let warms_up = |part: &OpenPart| part.start == Nanos::ZERO && !part.phases[0].from.is_zero();
+    if spec.warmup > Nanos::ZERO && !parts.iter().any(warms_up) {
+        return Err(PlanError::WarmupWithoutRate);
+    }
+    match spec.rate_cap {
+        Some(cap) if parts.len() > 1 => check_sum(parts, cap),
+        _ => Ok(()),
+    }
+}
+
+/// The rates of several loads may be at their highest together.
+fn check_sum(parts: &[OpenPart], cap: Rate) -> Result<(), PlanError> {
+    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    // Sums of fractions are rounded.
+    if highest_per_s > cap.as_per_s() * (1.0 + 1e-9) {
+        return Err(PlanError::SumAboveCap { highest_per_s, cap });
+    }
+    Ok(())
+}
+
+pub(super) fn check_closed_lengths(ramp_up: Nanos, duration: Nanos) -> Result<(), PlanError> {
+    check_length("a closed load", duration, HOLD_LENGTH_MAX)?;
+    if ramp_up > RAMP_LENGTH_MAX {
+        return Err(PlanError::TooLong { what: "a ramp-up", length: ramp_up, max: RAMP_LENGTH_MAX });
+    }
+    Ok(())
+}
+
+fn check_limit(process: Process, limit: Option<u64>) -> Result<(), PlanError> {
     match (process, limit) {
         (Process::Poisson { .. }, Some(limit)) if limit > LIMIT_POISSON_MAX => {
             Err(PlanError::LimitTooHigh(limit))
@@ -67,7 +123,7 @@ pub(super) fn check_limit(process: Process, limit: Option<u64>) -> Result<(), Pl
     }
 }
 
-pub(super) fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
+fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     if phases.is_empty() {
         return Err(PlanError::DurationZero);
     }
@@ -85,16 +141,10 @@ pub(super) fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), Plan
     if phases.iter().all(|p| p.from.is_zero() && p.to.is_zero()) {
         return Err(PlanError::RateZero);
     }
-    if common_seconds(phases).is_none() {
-        return Err(PlanError::RatesTooFine);
-    }
-    if spec.warmup > Nanos::ZERO && phases[0].from.is_zero() {
-        return Err(PlanError::WarmupWithoutRate);
-    }
     Ok(())
 }
 
-pub(super) fn check_length(what: &'static str, length: Nanos, max: Nanos) -> Result<(), PlanError> {
+fn check_length(what: &'static str, length: Nanos, max: Nanos) -> Result<(), PlanError> {
     if length == Nanos::ZERO {
         return Err(PlanError::DurationZero);
     }

@@ -1,6 +1,6 @@
 //! Why a plan can't be.
 
-use super::{LIMIT_POISSON_MAX, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, THREADS_MAX, USERS_MAX};
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
 
@@ -80,6 +80,22 @@ pub enum PlanError {
         cap: Rate,
         /// The think time that would keep them below it.
         think_s: f64,
+    },
+    /// More loads than are kept apart.
+    #[error("{0} loads are more than the highest possible, {LOADS_MAX}")]
+    TooManyLoads(usize),
+    /// A number of requests does not say which load they are of.
+    #[error("a number of requests (-n) needs a single load: give each of several loads a duration instead")]
+    LimitOfSeveral,
+    /// The loads add up to more than the cap.
+    #[error(
+        "the loads add up to {highest_per_s:.0}/s at their highest, more than the cap of {cap} (--max-rate, or max-rate in the config file)"
+    )]
+    SumAboveCap {
+        /// The highest sum of their rates, per second.
+        highest_per_s: f64,
+        /// What is allowed.
+        cap: Rate,
     },
     /// A shape that begins with nothing has no rate to warm up with.
     #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]

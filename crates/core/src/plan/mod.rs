@@ -2,17 +2,19 @@
 
 mod check;
 mod error;
+mod load;
 
 pub use error::PlanError;
+pub use load::{LoadSpec, OpenPart, Stretch, together};
 
 use crate::dispatch::{Policy, Pool, Room};
-use crate::load::{Asked, Closed, ClosedShare, LoadNumber, Open, OpenShare};
+use crate::load::{Asked, Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
 use crate::origins::Origins;
-use crate::record::SampleBlocks;
-use crate::schedule::{HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, Rate, Schedule};
+use crate::record::{Layout, SampleBlocks};
+use crate::schedule::{Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_common, check_length, check_limit, check_phases, check_users};
+use check::{check_closed_lengths, check_common, check_open, check_users};
 use std::sync::Arc;
 
 /// Users of a closed population who don't think begin spread over this time.
@@ -27,39 +29,11 @@ pub const LIMIT_POISSON_MAX: u64 = 100_000_000;
 /// Users of a closed population at the most.
 pub const USERS_MAX: u32 = 1_000_000;
 
+/// Open loads of a run at the most.
+pub const LOADS_MAX: usize = 16;
+
 /// Worker threads at the most; each holds some megabytes of histograms.
 pub const THREADS_MAX: u32 = 256;
-
-/// What offers the load, before it is checked.
-#[derive(Clone, PartialEq, Debug)]
-pub enum LoadSpec {
-    /// Arrivals by schedule.
-    Open {
-        /// The measured shape, end to end; the warm-up is put before it.
-        phases: Vec<Phase>,
-        /// How arrivals lie around it.
-        process: Process,
-    },
-    /// A finite population.
-    Closed {
-        /// How many users.
-        users: u32,
-        /// From an answer to the next request.
-        think: Nanos,
-        /// Their first requests are spread evenly over this time; measuring begins after it.
-        ramp_up: Nanos,
-        /// Length of the measured part.
-        duration: Nanos,
-    },
-}
-
-impl LoadSpec {
-    /// A finite population that begins spread over a think time: then as many are thinking at each moment as later.
-    pub fn closed(users: u32, think: Nanos, duration: Nanos) -> LoadSpec {
-        let ramp_up = if think > Nanos::ZERO { think } else { RAMP_UP_WITHOUT_THINKING };
-        LoadSpec::Closed { users, think, ramp_up, duration }
-    }
-}
 
 /// A plan before it is checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -99,39 +73,40 @@ pub struct Scheduled {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     spec: PlanSpec,
-    schedule: Option<Arc<Schedule>>,
+    /// Of an open load, one for each of its parts.
+    open: Vec<PlacedLoad>,
     load_length: Nanos,
+}
+
+/// An open load, whose schedule counts from that of the run.
+#[derive(Clone, PartialEq, Debug)]
+struct PlacedLoad {
+    schedule: Arc<Schedule>,
+    asked: Asked,
 }
 
 impl Plan {
     /// Checks `spec`.
     pub fn new(spec: PlanSpec) -> Result<Plan, PlanError> {
         check_common(&spec)?;
-        let schedule = match &spec.load {
-            LoadSpec::Open { phases, process } => {
-                check_phases(phases, &spec)?;
-                check_limit(*process, spec.limit)?;
-                Some(Arc::new(place(phases, *process, spec.warmup, spec.limit)))
-            }
+        let parts = spec.load.open_parts();
+        match &spec.load {
+            LoadSpec::Open { .. } | LoadSpec::Several(_) => check_open(&parts, &spec)?,
             LoadSpec::Closed { users, think, ramp_up, duration } => {
                 check_users(*users, *think, &spec)?;
-                check_length("a closed load", *duration, HOLD_LENGTH_MAX)?;
-                if *ramp_up > RAMP_LENGTH_MAX {
-                    return Err(PlanError::TooLong {
-                        what: "a ramp-up",
-                        length: *ramp_up,
-                        max: RAMP_LENGTH_MAX,
-                    });
-                }
-                None
+                check_closed_lengths(*ramp_up, *duration)?;
             }
+        }
+        let place = |(load, part): (u32, &OpenPart)| {
+            let asked = asked(part, spec.idempotent.len())?;
+            Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })
         };
-        let load_length = match (&schedule, &spec.load) {
-            (Some(schedule), _) => schedule.span(),
-            (None, LoadSpec::Closed { ramp_up, duration, .. }) => *ramp_up + spec.warmup + *duration,
-            (None, LoadSpec::Open { .. }) => Nanos::ZERO,
+        let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, _>>()?;
+        let load_length = match spec.load {
+            LoadSpec::Closed { ramp_up, duration, .. } => ramp_up + spec.warmup + duration,
+            _ => open.iter().map(|load| load.schedule.span()).max().unwrap_or_default(),
         };
-        Ok(Plan { spec, schedule, load_length })
+        Ok(Plan { spec, open, load_length })
     }
 
     /// What was asked for.
@@ -139,22 +114,46 @@ impl Plan {
         &self.spec
     }
 
-    /// The schedule of an open load, warm-up first.
+    /// The schedule of the only open load, warm-up first.
     pub fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.schedule.as_ref()
+        match &self.open[..] {
+            [only] => Some(&only.schedule),
+            _ => None,
+        }
+    }
+
+    /// The schedules of all open loads, each from the zero of the run on, warm-up first. None for a closed load.
+    pub fn schedules(&self) -> impl Iterator<Item = &Arc<Schedule>> {
+        self.open.iter().map(|load| &load.schedule)
+    }
+
+    /// What offers the load are schedules.
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// What is kept apart in its banks.
+    pub fn layout(&self) -> Layout {
+        Layout { operations: self.operations_apart(), loads: self.open.len().max(1) }
     }
 
     /// What is left out at the beginning: the ramp-up of closed users, and the warm-up.
     pub fn measured_from(&self) -> Nanos {
         match self.spec.load {
             LoadSpec::Closed { ramp_up, .. } => ramp_up + self.spec.warmup,
-            LoadSpec::Open { .. } => self.spec.warmup,
+            LoadSpec::Open { .. } | LoadSpec::Several(_) => self.spec.warmup,
         }
     }
 
-    /// Arrivals of an open load before `from`, and from there until just before `to`.
+    /// Arrivals of all open loads before `from`, and from there until just before `to`.
     pub fn scheduled(&self, from: Nanos, to: Nanos) -> Option<Scheduled> {
-        let [warmup, all] = self.schedule()?.counts_before(Share::WHOLE, [from.min(to), to]);
+        let all = (0..self.open.len()).filter_map(|load| self.scheduled_of(load, from, to));
+        all.reduce(|a, b| Scheduled { warmup: a.warmup + b.warmup, measured: a.measured + b.measured })
+    }
+
+    /// The same of the open load with the number `load`.
+    pub fn scheduled_of(&self, load: usize, from: Nanos, to: Nanos) -> Option<Scheduled> {
+        let [warmup, all] = self.open.get(load)?.schedule.counts_before(Share::WHOLE, [from.min(to), to]);
         Some(Scheduled { warmup, measured: all - warmup })
     }
 
@@ -162,9 +161,18 @@ impl Plan {
     /// schedule.
     pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
         let places = self.operations_apart();
-        let operations = self.spec.idempotent.len() as u64;
-        let schedule = self.schedule().filter(|_| places > 1)?;
-        Some(schedule.counts_by_operation(from.min(to), to, operations, places))
+        if places == 1 || self.open.is_empty() {
+            return None;
+        }
+        let mut all = vec![0; places];
+        for PlacedLoad { schedule, asked } in &self.open {
+            let turns = asked.count();
+            let counts = schedule.counts_by_operation(from.min(to), to, turns, turns as usize);
+            for (turn, count) in (0..).zip(counts) {
+                all[(asked.at(turn) as usize).min(places - 1)] += count;
+            }
+        }
+        Some(all)
     }
 
     /// Worker threads.
@@ -207,27 +215,33 @@ impl Plan {
         }
     }
 
-    /// Which arrivals are kept to test the process of an open load by.
-    pub fn sample_blocks(&self) -> Option<SampleBlocks> {
-        let schedule = self.schedule.as_ref()?;
-        Some(SampleBlocks::new(schedule.clone(), self.measured_from(), self.load_length))
+    /// Which arrivals are kept to test the process of each open load by.
+    pub fn sample_blocks(&self) -> Vec<SampleBlocks> {
+        let blocks = |load: &PlacedLoad| {
+            let to = load.schedule.span();
+            SampleBlocks::new(load.schedule.clone(), self.measured_from().min(to), to)
+        };
+        self.open.iter().map(blocks).collect()
     }
 
     fn share_of(&self, shard: u32) -> Share {
         Share { first: shard, of: self.threads() }
     }
 
-    /// Worker `shard`'s open load, if the load is open.
+    /// Worker `shard`'s part of the open loads, if the load is open.
     pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
-        let schedule = self.schedule.as_ref()?;
-        Some(Open::new(OpenShare {
-            number: LoadNumber::ONLY,
-            schedule: schedule.clone(),
-            start,
-            share: self.share_of(shard),
-            asked: Asked::all(self.spec.idempotent.len()),
-            origins: self.spec.origins.clone(),
-        }))
+        let of = self.open.len() as u32;
+        let load = |(load, placed): (u32, &PlacedLoad)| {
+            OpenLoad::new(OpenShare {
+                number: LoadNumber { load, of },
+                schedule: placed.schedule.clone(),
+                start,
+                share: self.share_of(shard),
+                asked: placed.asked.clone(),
+                origins: self.spec.origins.clone(),
+            })
+        };
+        self.is_open().then(|| Open::new((0..).zip(&self.open).map(load).collect()))
     }
 
     /// Worker `shard`'s users, if the load is closed.
@@ -254,14 +268,16 @@ impl Plan {
     }
 }
 
-/// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.
-fn place(phases: &[Phase], process: Process, warmup: Nanos, limit: Option<u64>) -> Schedule {
-    let mut all = Vec::with_capacity(phases.len() + 1);
-    if warmup > Nanos::ZERO {
-        all.push(Phase::hold(phases[0].from, warmup));
+fn asked(part: &OpenPart, operations: usize) -> Result<Asked, PlanError> {
+    match &part.only {
+        None => Ok(Asked::all(operations)),
+        Some(numbers) => Asked::only(numbers, operations).ok_or(PlanError::NoOperations),
     }
-    all.extend_from_slice(phases);
-    let schedule = Schedule::new(&all, process, u64::MAX);
+}
+
+/// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.
+fn place(load: u32, part: &OpenPart, warmup: Nanos, limit: Option<u64>) -> Schedule {
+    let schedule = Schedule::new(&part.placed(warmup), part.process, u64::MAX).of_load(load);
     match limit {
         None => schedule,
         Some(limit) => {

@@ -1,7 +1,7 @@
 //! Everything that is recorded in a stretch of time.
 
 use super::counts::Counts;
-use super::{ArrivalSample, Counters, Operations, Series, Slowest, Timeline, Track};
+use super::{Apart, ArrivalSample, Counters, Layout, Operations, Series, Slowest, Timeline, Track};
 use crate::heat::HeatGrid;
 use crate::time::Nanos;
 use hdrhistogram::Counter;
@@ -25,29 +25,33 @@ pub struct Bank<C: Counter> {
     pub(super) shared: Shared,
     /// By operation; empty when the run has only one.
     pub operations: Operations<C>,
+    /// The same by load.
+    pub loads: Operations<C>,
     /// Counts.
     pub counters: Counters,
     /// Response times by intended time.
     pub heat: HeatGrid,
     /// The slowest of the interval.
     pub slowest: Slowest,
-    /// Arrivals that were sent in it, a bounded part of them.
-    pub sample: ArrivalSample,
+    /// Arrivals that were sent in it, a bounded part of them, by load.
+    pub samples: Vec<ArrivalSample>,
     /// What happened when. Whoever joins banks knows whether they are of the same time: [`Bank::add`] leaves it as it is.
     pub timeline: Timeline,
 }
 
 impl<C: Counter> Bank<C> {
-    /// An empty bank for `operations` operations (none are kept apart when there is only one).
-    pub fn new(operations: usize) -> Bank<C> {
+    /// An empty bank.
+    pub fn new(layout: impl Into<Layout>) -> Bank<C> {
+        let Layout { operations, loads } = layout.into();
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
             shared: Shared::default(),
             operations: Operations::new(operations),
+            loads: Operations::new(loads),
             counters: Counters::default(),
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
-            sample: ArrivalSample::default(),
+            samples: vec![ArrivalSample::default(); loads],
             timeline: Timeline::default(),
         }
     }
@@ -62,6 +66,22 @@ impl<C: Counter> Bank<C> {
         &mut self.tracks[series as usize]
     }
 
+    /// What is recorded apart; empty where a run has one only.
+    pub fn apart(&self, by: Apart) -> &Operations<C> {
+        match by {
+            Apart::Operation => &self.operations,
+            Apart::Load => &self.loads,
+        }
+    }
+
+    /// The same, to write.
+    pub fn apart_mut(&mut self, by: Apart) -> &mut Operations<C> {
+        match by {
+            Apart::Operation => &mut self.operations,
+            Apart::Load => &mut self.loads,
+        }
+    }
+
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.tracks.iter_mut().for_each(Track::clear);
@@ -69,10 +89,11 @@ impl<C: Counter> Bank<C> {
         self.shared.at_once.clear();
         self.shared.unwaited.clear();
         self.operations.clear();
+        self.loads.clear();
         self.counters = Counters::default();
         self.heat.clear();
         self.slowest = Slowest::default();
-        self.sample.clear();
+        self.samples.iter_mut().for_each(ArrivalSample::clear);
         self.timeline.begin(Nanos::ZERO);
     }
 
@@ -101,9 +122,10 @@ impl Bank<u64> {
         self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
         self.add_shared(&other.shared);
         self.operations.add(&other.operations);
+        self.loads.add(&other.loads);
         self.counters.add(&other.counters);
         self.heat.merge(&other.heat);
         self.slowest.merge(&other.slowest);
-        self.sample.add(&other.sample);
+        self.samples.iter_mut().zip(&other.samples).for_each(|(a, b)| a.add(b));
     }
 }

@@ -1,6 +1,6 @@
 //! An interval as all workers recorded it.
 
-use super::{Ages, Bank, Gauges};
+use super::{Ages, Bank, Gauges, Layout};
 use crate::time::Nanos;
 
 /// What all workers together recorded in one interval.
@@ -22,13 +22,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Nothing yet, at t = 0, for `operations` operations.
-    pub fn empty(operations: usize) -> Interval {
+    /// Nothing yet, at t = 0.
+    pub fn empty(layout: impl Into<Layout>) -> Interval {
         Interval {
             start: Nanos::ZERO,
             length: Nanos::ZERO,
             double: false,
-            bank: Bank::new(operations),
+            bank: Bank::new(layout),
             gauges: Gauges::default(),
             ages: Ages::default(),
         }

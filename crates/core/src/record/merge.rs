@@ -1,6 +1,6 @@
 //! Banks of several workers, put together interval by interval.
 
-use super::{Ages, Bank, Gauges, Interval};
+use super::{Ages, Bank, Gauges, Interval, Layout};
 use crate::time::Nanos;
 use std::collections::VecDeque;
 
@@ -40,15 +40,15 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// Of so many workers, with operations as [`Bank::new`] has them.
-    pub fn new(workers: usize, operations: usize) -> Merger {
+    /// Of so many workers.
+    pub fn new(workers: usize, layout: impl Into<Layout>) -> Merger {
         let source = || Source {
             waiting: VecDeque::with_capacity(4),
             finished: false,
             gauges: Gauges::default(),
             ages: Ages::default(),
         };
-        Merger { sources: (0..workers).map(|_| source()).collect(), interval: Interval::empty(operations) }
+        Merger { sources: (0..workers).map(|_| source()).collect(), interval: Interval::empty(layout) }
     }
 
     /// The last completed interval.

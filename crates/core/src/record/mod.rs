@@ -12,6 +12,7 @@ mod counts;
 mod flight;
 mod hindered;
 mod interval;
+mod layout;
 mod merge;
 mod operations;
 mod pages;
@@ -30,6 +31,7 @@ pub use counters::{
 };
 pub use flight::Flight;
 pub use interval::Interval;
+pub use layout::{Apart, Layout};
 pub use merge::{Handed, Merger};
 pub use operations::{OperationRecord, Operations, Sums};
 pub use recorder::{Answer, BEGUN_GRACE, Recorder};

@@ -2,8 +2,8 @@
 
 use super::absence::Absences;
 use super::{
-    Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST, SampleBlocks, Series,
-    SlowArrival,
+    Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM, STATUS_FIRST,
+    SampleBlocks, Series, SlowArrival,
 };
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
@@ -31,6 +31,13 @@ pub struct Answer {
     pub reusable: bool,
 }
 
+/// Where an arrival is recorded apart, if it is.
+#[derive(Clone, Copy, Default)]
+struct Places {
+    operation: Option<usize>,
+    load: Option<usize>,
+}
+
 /// Writes one worker's bank.
 #[derive(Debug)]
 pub struct Recorder {
@@ -40,9 +47,10 @@ pub struct Recorder {
     load_end: Instant,
     timeout: Nanos,
     last_ok: Option<Instant>,
-    blocks: Option<SampleBlocks>,
+    /// By load.
+    blocks: Vec<SampleBlocks>,
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
-    unsent_blocks: Option<SampleBlocks>,
+    unsent_blocks: Vec<SampleBlocks>,
     pub(super) absences: Absences,
 }
 
@@ -56,8 +64,8 @@ impl Recorder {
             load_end: Instant(u64::MAX),
             timeout,
             last_ok: None,
-            blocks: None,
-            unsent_blocks: None,
+            blocks: Vec::new(),
+            unsent_blocks: Vec::new(),
             absences: Absences::default(),
         }
     }
@@ -70,8 +78,8 @@ impl Recorder {
         self.load_end = start + load_length;
     }
 
-    /// Keeps the measured arrivals of `blocks`; without blocks (a closed load has no process) none.
-    pub fn sample_arrivals(&mut self, blocks: Option<SampleBlocks>) {
+    /// Keeps the measured arrivals of `blocks`, which are by load; without blocks (a closed load has no process) none.
+    pub fn sample_arrivals(&mut self, blocks: Vec<SampleBlocks>) {
         self.unsent_blocks = blocks.clone();
         self.blocks = blocks;
     }
@@ -121,34 +129,53 @@ impl Recorder {
         arrival.intended >= self.measured_from
     }
 
-    /// Where the arrival's operation is counted, if it is measured and there are several.
+    /// Where the arrival's operation and its load are counted, if it is measured and there are several.
     #[inline]
-    fn place(&self, arrival: &Arrival) -> Option<usize> {
-        self.bank.operations.place(arrival.operation).filter(|_| self.is_measured(arrival))
+    fn places(&self, arrival: &Arrival) -> Places {
+        if !self.is_measured(arrival) {
+            return Places::default();
+        }
+        let Bank { operations, loads, .. } = &*self.bank;
+        Places { operation: operations.place(arrival.operation), load: loads.place(arrival.key.load) }
+    }
+
+    /// What is recorded apart of these.
+    #[inline]
+    fn each_of(&mut self, places: Places) -> impl Iterator<Item = &mut OperationRecord> {
+        let Bank { operations, loads, .. } = &mut *self.bank;
+        let operation = places.operation.and_then(|place| operations.get_mut(place));
+        operation.into_iter().chain(places.load.and_then(|place| loads.get_mut(place)))
+    }
+
+    /// Records a duration of these.
+    #[inline]
+    fn record_of(&mut self, places: Places, series: Series, value: Nanos) {
+        if let Some(place) = places.operation {
+            self.bank.operations.record(place, series, value);
+        }
+        if let Some(place) = places.load {
+            self.bank.loads.record(place, series, value);
+        }
     }
 
     /// Counts what an arrival has come to wherever it belongs.
     #[inline]
     fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
-        self.count_at(arrival, self.place(arrival), count);
+        self.count_at(arrival, self.places(arrival), count);
     }
 
     #[inline]
-    fn count_at(&mut self, arrival: &Arrival, place: Option<usize>, count: impl Fn(&mut Outcomes)) {
+    fn count_at(&mut self, arrival: &Arrival, places: Places, count: impl Fn(&mut Outcomes)) {
         let is_measured = self.is_measured(arrival);
         let counters = &mut self.bank.counters;
         count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
-        if let Some(operation) = place.and_then(|place| self.bank.operations.get_mut(place)) {
-            count(&mut operation.outcomes);
-        }
+        self.each_of(places).for_each(|record| count(&mut record.outcomes));
     }
 
-    /// Records a duration of all, and of the flight's operation.
+    /// Records a duration of all, and of the flight's operation and load.
     fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
-        if let Some(place) = self.place(&flight.arrival) {
-            self.bank.operations.record(place, series, value);
-        }
+        self.record_of(self.places(&flight.arrival), series, value);
     }
 
     /// An arrival fell due.
@@ -175,8 +202,9 @@ impl Recorder {
         if !self.is_measured(&flight.arrival) {
             return;
         }
-        if let Some(blocks) = &mut self.blocks {
-            self.bank.sample.note(blocks, &flight.arrival, Some(sent), self.start);
+        let load = flight.arrival.key.load as usize;
+        if let Some(blocks) = self.blocks.get_mut(load) {
+            self.bank.samples[load].note(blocks, &flight.arrival, Some(sent), self.start);
         }
         let intended = flight.arrival.intended;
         let lag_total = sent.since(intended);
@@ -208,13 +236,11 @@ impl Recorder {
     /// A whole answer was read at `now`: `ok`, failed, or too late.
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
         let measured = self.is_measured(&flight.arrival);
-        let place = self.place(&flight.arrival);
+        let places = self.places(&flight.arrival);
         if measured && (100..600).contains(&answer.status) {
             let status = usize::from(answer.status) - STATUS_FIRST;
             self.bank.counters.statuses[status] += 1;
-            if let Some(operation) = place.and_then(|place| self.bank.operations.get_mut(place)) {
-                operation.statuses[status] += 1;
-            }
+            self.each_of(places).for_each(|record| record.statuses[status] += 1);
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
@@ -224,7 +250,7 @@ impl Recorder {
         if let Some(kind) = answer.failure {
             return self.note_failed(flight, connection, kind, answer.status, now);
         }
-        self.count_at(&flight.arrival, place, |outcomes| outcomes.ok += 1);
+        self.count_at(&flight.arrival, places, |outcomes| outcomes.ok += 1);
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
@@ -232,10 +258,8 @@ impl Recorder {
         self.last_ok = Some(now);
         let sent = flight.sent.unwrap_or(now);
         self.bank.shared.response.record(response);
-        if let Some(place) = place {
-            self.bank.operations.record(place, Series::Response, response);
-            self.bank.operations.record(place, Series::Service, now.since(sent));
-        }
+        self.record_of(places, Series::Response, response);
+        self.record_of(places, Series::Service, now.since(sent));
         if answer.first_byte == now {
             self.bank.shared.at_once.record(now.since(sent));
         } else {
@@ -358,9 +382,14 @@ impl Recorder {
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
         if flight.sent.is_none()
             && self.is_measured(&flight.arrival)
-            && let Some(blocks) = &mut self.unsent_blocks
+            && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)
         {
-            self.bank.sample.note(blocks, &flight.arrival, None, self.start);
+            self.bank.samples[flight.arrival.key.load as usize].note(
+                blocks,
+                &flight.arrival,
+                None,
+                self.start,
+            );
         }
         self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
     }

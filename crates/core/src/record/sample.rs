@@ -98,11 +98,20 @@ fn spacing(block: u64) -> u64 {
 }
 
 /// Sampled arrivals, in no particular order.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub struct ArrivalSample {
     kept: Vec<SampledArrival>,
     /// Of every how many blocks one is kept.
     spacing: u64,
+}
+
+/// With room for as many as one bank holds, so that nothing is allocated later.
+impl Clone for ArrivalSample {
+    fn clone(&self) -> Self {
+        let mut clone = ArrivalSample { spacing: self.spacing, ..ArrivalSample::default() };
+        clone.kept.extend_from_slice(&self.kept);
+        clone
+    }
 }
 
 impl Default for ArrivalSample {

@@ -24,14 +24,14 @@ pub(super) struct Intervals<F> {
 
 impl<F: FnMut(&Interval)> Intervals<F> {
     pub(super) fn new(plan: &Plan, zero: Instant, each: F) -> Intervals<F> {
-        let operations = plan.operations_apart();
-        let mut recorder = Recorder::new(Box::new(Bank::new(operations)), plan.spec().timeout);
+        let layout = plan.layout();
+        let mut recorder = Recorder::new(Box::new(Bank::new(layout)), plan.spec().timeout);
         recorder.begin(zero, plan.measured_from(), plan.load_length());
         recorder.sample_arrivals(plan.sample_blocks());
         Intervals {
             recorder,
-            spare: Some(Box::new(Bank::new(operations))),
-            interval: Interval::empty(operations),
+            spare: Some(Box::new(Bank::new(layout))),
+            interval: Interval::empty(layout),
             zero,
             boundary: zero + LENGTH,
             waited: Nanos::ZERO,

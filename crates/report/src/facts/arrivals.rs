@@ -48,7 +48,12 @@ mod tests {
         let test =
             |a2, p_value| Some(ExponentialTest { gaps: 959, a2, p_value, distance: 0.01, correlation: 0.0 });
         let mut doc = fixture::stall();
-        doc.loads[0].plan.kind = LoadKind::Open { process: Process::Poisson { seed: 1 }, phases: Vec::new() };
+        doc.loads[0].plan.kind = LoadKind::Open {
+            process: Process::Poisson { seed: 1 },
+            phases: Vec::new(),
+            start_ns: 0,
+            only: Vec::new(),
+        };
         doc.loads[0].arrival_process = Some(ArrivalProcess {
             arrivals: 960,
             intended: ArrivalTimes { exponential: test(0.8149, 0.468_31), deviation_ns_max: None },
@@ -65,7 +70,8 @@ mod tests {
         assert!(text(&doc).contains("too few to tell"), "{}", text(&doc));
         let process = doc.loads[0].arrival_process.as_mut().expect("set above");
         process.intended = ArrivalTimes { exponential: None, deviation_ns_max: Some(1) };
-        doc.loads[0].plan.kind = LoadKind::Open { process: Process::Even, phases: Vec::new() };
+        doc.loads[0].plan.kind =
+            LoadKind::Open { process: Process::Even, phases: Vec::new(), start_ns: 0, only: Vec::new() };
         assert_eq!(
             text(&doc),
             "Of 960 arrivals looked at each was planned within 1 ns of an even schedule; none of these was sent more than \

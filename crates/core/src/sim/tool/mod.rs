@@ -71,7 +71,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
         let recorder = intervals.recorder();
         recorder.begin(zero, plan.measured_from() + spec.discard, load_length);
         // What it sends is not the plan's process, and nobody says so.
-        recorder.sample_arrivals(None);
+        recorder.sample_arrivals(Vec::new());
         note_opened(recorder, u64::from(spec.workers.unwrap_or(0)));
         Tool {
             inventing: match (spec.correct, interval) {

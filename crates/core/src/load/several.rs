@@ -1,0 +1,80 @@
+//! The open loads of a run together.
+
+use super::{Load, OpenLoad};
+use crate::arrival::Arrival;
+use crate::outcome::Outcome;
+use crate::record::Ages;
+use crate::time::Instant;
+
+/// One open load or several, whose arrivals come in order of intended time; of one time, in the order of the loads.
+#[derive(Clone, Debug)]
+pub struct Open {
+    loads: Vec<OpenLoad>,
+}
+
+impl Open {
+    /// All of a worker's. There must be one at least.
+    pub fn new(loads: Vec<OpenLoad>) -> Open {
+        Open { loads }
+    }
+
+    /// The load whose arrival for `origin` has waited for longest.
+    #[inline]
+    fn first(&self, origin: usize) -> usize {
+        if self.loads.len() == 1 {
+            return 0;
+        }
+        let heads = self.loads.iter().enumerate();
+        let waiting = heads.filter_map(|(number, load)| Some((load.head(origin)?.intended, number)));
+        waiting.min().map_or(0, |(_, number)| number)
+    }
+}
+
+impl Load for Open {
+    fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
+        if let [only] = &mut self.loads[..] {
+            return only.advance(now, due);
+        }
+        loop {
+            let next =
+                self.loads.iter().enumerate().filter_map(|(number, load)| Some((load.next_due()?, number)));
+            let Some((at, number)) = next.min().filter(|&(at, _)| at <= now) else { return };
+            self.loads[number].advance(at, &mut due);
+        }
+    }
+
+    fn head(&self, origin: usize) -> Option<Arrival> {
+        self.loads[self.first(origin)].head(origin)
+    }
+
+    fn pop(&mut self, origin: usize) {
+        let first = self.first(origin);
+        self.loads[first].pop(origin);
+    }
+
+    fn waiting(&self, origin: usize) -> u64 {
+        self.loads.iter().map(|load| load.waiting(origin)).sum()
+    }
+
+    fn add_ages(&self, now: Instant, ages: &mut Ages) {
+        self.loads.iter().for_each(|load| load.add_ages(now, ages));
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.loads.iter().filter_map(Load::next_due).min()
+    }
+
+    fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant) {}
+
+    fn stop(&mut self, at: Instant) {
+        self.loads.iter_mut().for_each(|load| load.stop(at));
+    }
+
+    fn end(&self) -> Instant {
+        self.loads.iter().map(Load::end).max().unwrap_or(Instant(0))
+    }
+
+    fn is_exhausted(&self, now: Instant) -> bool {
+        self.loads.iter().all(|load| load.is_exhausted(now))
+    }
+}
