@@ -48,7 +48,7 @@ fn what_waits_for_a_connection_in_use_is_the_pools() {
 fn a_target_that_does_not_accept_is_named() {
     let silent = overflowing(0, |counters, _| {
         counters.measured.timed_out_never_sent = N / 2;
-        (counters.connections().attempted, counters.connections().opened) = (128, 0);
+        (counters.origins[0].attempted, counters.origins[0].opened) = (128, 0);
     });
     blames(&silent, "The target, which accepted 0 of 128 connections", 0.0);
     let slow = |busy_share_max| {
