@@ -104,7 +104,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Where the arrivals of one operation ended.
+/// Where the arrivals of one operation, or of one load, ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartAccount<'a> {
     /// What they ask for.
@@ -182,8 +182,8 @@ pub struct Evidence<'a> {
     pub steal_share: Option<f64>,
     /// Intervals that were handed over late.
     pub double_intervals: u64,
-    /// What the sampled arrivals say about their process; nothing of a closed load.
-    pub arrivals: Option<ArrivalProcess>,
+    /// What the sampled arrivals of each open load say about their process.
+    pub arrivals: &'a [ArrivalProcess],
     /// The simulated client, if its figures are not what users feel.
     pub client: Option<WrongClient<'a>>,
 }

@@ -123,7 +123,7 @@ fn spawn<P: Protocol + 'static>(
     let life = move || {
         let shard = number as u32;
         let plan = job.plan.clone();
-        if plan.schedule().is_some() {
+        if plan.is_open() {
             live(number, job, clock, (controls, directory), &gate, channels, |at| plan.open_load(at, shard))
         } else {
             live(number, job, clock, (controls, directory), &gate, channels, |at| plan.closed_load(at, shard))

@@ -118,7 +118,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         policy.room = Room { places, cancels };
         policy.connection_age = job.connection_age;
         // Users who wait for their answer are not kept waiting to save a wake-up.
-        if job.plan.schedule().is_some() {
+        if job.plan.is_open() {
             policy.grain = job.pacing.grain(number, job.plan.threads());
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;

@@ -9,7 +9,10 @@ use crate::thresholds::ARRIVAL_P_VALUE_MAX;
 /// Intended times that are not as claimed are a defect. Sent times may also be those of a pool that lets
 /// nothing out: response times count from the intended time all the same, and other findings tell of it.
 pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
-    let process = case.evidence.arrivals.as_ref()?;
+    // The schedule of any load being wrong is worse than its sending.
+    let all = || case.evidence.arrivals.iter();
+    let worst = all().find(|process| process.is_planned_otherwise());
+    let process = worst.or_else(|| all().find(|process| process.is_sent_otherwise()))?;
     let (planned, sent) = (process.is_planned_otherwise(), process.is_sent_otherwise());
     let lag = case.evidence.totals.counters.lag;
     let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;

@@ -78,7 +78,7 @@ impl World {
                 busy_share_max: 0.2,
                 steal_share: Some(0.0),
                 double_intervals: 0,
-                arrivals: None,
+                arrivals: &[],
                 client: None,
             },
         }
@@ -336,7 +336,7 @@ fn arrivals_not_as_claimed() {
             sent: test(sent),
         };
         let world = World::with(|w| {
-            w.evidence.arrivals = Some(process);
+            w.evidence.arrivals = vec![process].leak();
             change(w);
         });
         world.severity(Code::ArrivalsNotAsClaimed)
@@ -358,7 +358,7 @@ fn arrivals_not_as_claimed() {
         let times = TimesTest { gaps: None, deviation_max: Some(off) };
         let claimed = ClaimedProcess::Even;
         let process = ArrivalProcess { claimed, arrivals: 960, intended: times, sent: times };
-        World::with(|w| w.evidence.arrivals = Some(process)).severity(Code::ArrivalsNotAsClaimed)
+        World::with(|w| w.evidence.arrivals = vec![process].leak()).severity(Code::ArrivalsNotAsClaimed)
     };
     assert_eq!(even(ARRIVAL_OFF_THE_LINE_MAX), None);
     assert_eq!(even(Nanos(ARRIVAL_OFF_THE_LINE_MAX.0 + 1)), DEGRADES);

@@ -201,7 +201,7 @@ impl Gather {
             busy_share_max: self.busy_share_max,
             steal_share: ended.steal_share,
             double_intervals: self.double_intervals,
-            arrivals: None,
+            arrivals: &[],
             client: None,
         })
         .findings;

@@ -1,6 +1,6 @@
 //! What a run was to do, and each of its loads.
 
-use super::{ArrivalProcess, Arrivals, LoadShape, PrecisionGoal};
+use super::{ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,13 +55,20 @@ pub struct Load {
     #[serde(flatten)]
     pub plan: LoadPlan,
     /// Where every arrival of its measured part ended.
-    pub arrivals: Arrivals,
-    /// The same for its warm-up, which enters no other figure.
+    pub arrivals: OperationArrivals,
+    /// The same for its warm-up, which enters no other figure. Absent where the run has several loads: `warmup` of the
+    /// document is of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Arrivals>,
     /// Do its arrivals lie as they should? Absent for a closed load, and when too few were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_process: Option<ArrivalProcess>,
+    /// Intended start to last byte. Absent where it is that of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_time: Option<Distribution>,
+    /// Send to last byte. Absent where it is that of the whole run, or is not known of a single load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_time: Option<Distribution>,
 }
 
 /// Who decides when a request starts.

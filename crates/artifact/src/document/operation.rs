@@ -51,7 +51,7 @@ pub enum Protocol {
     Simulated,
 }
 
-/// Where the arrivals of an operation ended; `null` where that was not recorded by operation. Where all is known,
+/// Where the arrivals of an operation, or of a load, ended; `null` where that was not recorded apart. Where all is known,
 /// `ok + failed + timed_out + unfinished + unsent = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationArrivals {
@@ -73,7 +73,7 @@ pub struct OperationArrivals {
 
 impl OperationArrivals {
     /// Of the only operation: where all arrivals ended.
-    pub(crate) fn of_all(arrivals: &Arrivals) -> OperationArrivals {
+    pub fn of_all(arrivals: &Arrivals) -> OperationArrivals {
         OperationArrivals {
             scheduled: Some(arrivals.scheduled),
             ok: arrivals.ok,

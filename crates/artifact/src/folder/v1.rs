@@ -51,13 +51,15 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
     };
     let loads = [Load {
         plan: load.plan(),
-        arrivals: get(&old, "arrivals")?,
+        arrivals: OperationArrivals::of_all(&get(&old, "arrivals")?),
         warmup: get(&old, "warmup")?,
         arrival_process: arrival_process.map(|process| ArrivalProcess {
             arrivals: process.arrivals,
             intended: process.intended,
             sent: process.sent,
         }),
+        response_time: None,
+        service_time: None,
     }];
     let origins = [Origin { name: common.origin(), connections, preflight }];
     let fields = [

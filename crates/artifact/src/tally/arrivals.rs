@@ -1,29 +1,38 @@
 //! What the sampled arrivals say about their process.
 
 use super::Tally;
-use crate::document::{self, Process};
+use crate::document::{self, LoadKind, Process};
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase, TimesTest};
 use unblink_core::time::Nanos;
 
 impl Tally {
-    /// Nothing for a closed load, which has no process of arrivals.
-    pub(super) fn arrival_process(&self) -> Option<ArrivalProcess> {
-        let load = &self.header.plan;
-        let claimed = match self.header.loads.first()?.process()? {
+    /// Those of all loads.
+    pub(super) fn arrival_processes(&self) -> Vec<ArrivalProcess> {
+        (0..self.header.loads.len()).filter_map(|load| self.arrival_process(load)).collect()
+    }
+
+    /// Of the load with this number. Nothing for a closed load, which has no process of arrivals.
+    pub(super) fn arrival_process(&self, load: usize) -> Option<ArrivalProcess> {
+        let LoadKind::Open { process, phases, start_ns, .. } = &self.header.loads.get(load)?.kind else {
+            return None;
+        };
+        let claimed = match process {
             Process::Even => ClaimedProcess::Even,
             Process::Poisson { .. } => ClaimedProcess::Poisson,
         };
-        // The warm-up holds the rate with which the shape begins.
-        let first_per_s = load.phases.first()?.from_per_s;
-        let warmup =
-            ShapePhase { from_per_s: first_per_s, to_per_s: first_per_s, duration: Nanos(load.warmup_ns) };
-        let phases = load.phases.iter().map(|phase| ShapePhase {
+        // The warm-up holds the rate with which the shape begins, unless that begins later.
+        let first_per_s = if *start_ns == 0 { phases.first()?.from_per_s } else { 0.0 };
+        let before_ns = self.header.plan.warmup_ns + start_ns;
+        let before =
+            ShapePhase { from_per_s: first_per_s, to_per_s: first_per_s, duration: Nanos(before_ns) };
+        let phases = phases.iter().map(|phase| ShapePhase {
             from_per_s: phase.from_per_s,
             to_per_s: phase.to_per_s,
             duration: Nanos(phase.duration_ns),
         });
-        let warmup = (load.warmup_ns > 0).then_some(warmup);
-        ArrivalProcess::of(&self.totals.samples[0], claimed, &Shape::new(warmup.into_iter().chain(phases)))
+        let before = (before_ns > 0).then_some(before);
+        let sample = self.totals.samples.get(load)?;
+        ArrivalProcess::of(sample, claimed, &Shape::new(before.into_iter().chain(phases)))
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Ending {
     /// Measured arrivals of each operation that is recorded apart, counted from the schedule; empty where that is not
     /// known.
     pub scheduled_by_operation: Vec<u64>,
+    /// Measured arrivals of each load, counted from its schedule; empty where that is not known, or there is one load only.
+    pub scheduled_by_load: Vec<u64>,
     /// When the load stopped being offered, after t = 0: warm-up plus duration, or the interruption.
     pub ended_after: Nanos,
     /// When the last measured `ok` answer was complete, after t = 0; `None` when not known: the end of
@@ -59,6 +61,7 @@ impl Ending {
             scheduled: None,
             scheduled_warmup: None,
             scheduled_by_operation: Vec::new(),
+            scheduled_by_load: Vec::new(),
             ended_after: planned.min(recorded_to),
             last_completion: None,
             steal_share: None,
@@ -80,6 +83,10 @@ impl Ending {
             // Of a run whose begin was left out it counts what ended after that.
             scheduled_by_operation: match left_out.is_none() && document.operations.len() > 1 {
                 true => document.operations.iter().filter_map(|of| of.arrivals.scheduled).collect(),
+                false => Vec::new(),
+            },
+            scheduled_by_load: match left_out.is_none() && document.loads.len() > 1 {
+                true => document.loads.iter().filter_map(|of| of.arrivals.scheduled).collect(),
                 false => Vec::new(),
             },
             ended_after: Nanos(document.series.load_to_ns),

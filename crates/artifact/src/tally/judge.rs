@@ -53,7 +53,7 @@ impl Tally {
         let load = &self.header.plan;
         let own = self.totals.counters.own;
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
-        let accounts = self.operation_accounts(ending);
+        let accounts = self.accounts_apart(ending);
         let addresses =
             ending.origins.iter().flat_map(|origin| origin.by_address.iter().map(|to| address(to, origin)));
         let addresses: Vec<Address<'_>> = addresses.collect();
@@ -96,7 +96,7 @@ impl Tally {
             busy_share_max: self.busy_share_max,
             steal_share: ending.steal_share,
             double_intervals: self.double_intervals,
-            arrivals: self.arrival_process(),
+            arrivals: &self.arrival_processes(),
             client: self.wrong_client(ending),
         })
     }

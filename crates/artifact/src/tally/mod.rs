@@ -39,7 +39,7 @@ use heat::heatmap;
 use intervals::{Histories, Measured};
 use judge::Account;
 use objectives::Objectives;
-use operations::OperationHistories;
+use operations::HistoriesApart;
 use rows::Rows;
 use shape::BeforeGrowth;
 use soak::Watches;
@@ -49,7 +49,7 @@ use transient::Settled;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    Bank, Interval, Outcomes, STATUS_COUNT, STATUS_FIRST, Series, SlowArrival as Slow,
+    Apart, Bank, Interval, Outcomes, STATUS_COUNT, STATUS_FIRST, Series, SlowArrival as Slow,
 };
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
@@ -69,7 +69,8 @@ pub struct Tally {
     rows: Rows,
     moments: Moments,
     histories: Histories,
-    operation_histories: OperationHistories,
+    operation_histories: HistoriesApart,
+    load_histories: HistoriesApart,
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
@@ -100,7 +101,8 @@ impl Tally {
             rows: Rows::default(),
             moments: Moments::default(),
             histories: Histories::default(),
-            operation_histories: OperationHistories::default(),
+            operation_histories: HistoriesApart::default(),
+            load_histories: HistoriesApart::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: [0; ORIGINS_MAX],
             in_flight: 0,
@@ -141,7 +143,8 @@ impl Tally {
         if !is_left_out {
             self.totals.add(bank);
             self.histories.add(interval);
-            self.operation_histories.add(interval);
+            self.operation_histories.add(interval, Apart::Operation);
+            self.load_histories.add(interval, Apart::Load);
             self.objectives.add(interval, &self.header);
             if let Some(before) = &mut self.before_growth {
                 before.add(interval);
@@ -205,7 +208,7 @@ impl Tally {
             command: header.command.clone(),
             environment: header.environment.clone(),
             plan: header.plan.clone(),
-            loads: self.loads(ending, &account.arrivals),
+            loads: self.loads(ending, &account.arrivals, &measured),
             origins: self.origins(ending),
             targets: header.targets.clone(),
             targets_beyond: header.targets_beyond.clone(),

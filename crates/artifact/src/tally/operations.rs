@@ -1,35 +1,36 @@
-//! What came of each operation.
+//! What came of each operation and of each load.
 
 use super::{Ending, Tally, codes, distribution, intervals::Measured};
 use crate::document::{Distribution, Operation, OperationArrivals, OperationPlan, RunStatus, Spilled};
 use unblink_analysis::evidence::PartAccount;
 use unblink_analysis::interval::History;
-use unblink_core::record::{Interval, OperationRecord, Outcomes, Series};
+use unblink_core::record::{Apart, Interval, OperationRecord, Operations, Outcomes, Series};
 
-/// Response and service times of each operation over time, for their 95 % intervals; empty when there is only one.
+/// Response and service times of each operation, or of each load, over time, for their 95 % intervals; empty when there is
+/// only one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OperationHistories {
-    each: Vec<OfOperation>,
+pub(super) struct HistoriesApart {
+    each: Vec<OfOne>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfOperation {
+struct OfOne {
     response: History,
     service: History,
 }
 
-impl OperationHistories {
+impl HistoriesApart {
     /// Takes in the next interval.
-    pub(super) fn add(&mut self, interval: &Interval) {
-        let operations = &interval.bank.operations;
-        self.each.resize_with(operations.len(), OfOperation::default);
+    pub(super) fn add(&mut self, interval: &Interval, by: Apart) {
+        let operations = interval.bank.apart(by);
+        self.each.resize_with(operations.len(), OfOne::default);
         for (place, of) in self.each.iter_mut().enumerate() {
             let times = [
                 (&mut of.response, Series::Response, Series::ResponseCensored),
                 (&mut of.service, Series::Service, Series::ServiceCensored),
             ];
             for (history, completed, censored) in times {
-                // How many of one operation are under way is not recorded.
+                // How many of one of them are under way is not recorded.
                 let (completed, censored) =
                     (operations.bins(place, completed), operations.bins(place, censored));
                 history.add_bins(interval.start, interval.length, 0, completed, censored);
@@ -76,15 +77,20 @@ impl Tally {
         measured: &Measured<'_>,
     ) -> Operation {
         let is_whole = self.header.operations_are_whole;
-        let times =
-            |completed, censored, open| self.times(place, record, [completed, censored], measured, open);
+        let times = |completed, censored, open| {
+            self.times((Apart::Operation, place), [completed, censored], measured, open)
+        };
         // Without an end some have no ending. How many of those were sent is known of all together only, so that nothing
         // follows for the service times of one operation.
         let open =
             if measured.open > 0 { record.outcomes.due.saturating_sub(record.outcomes.ended()) } else { 0 };
         Operation {
             plan: plan.clone(),
-            arrivals: self.operation_arrivals(place, &record.outcomes, ending),
+            arrivals: self.arrivals_apart(
+                &record.outcomes,
+                ending.scheduled_by_operation.get(place).copied(),
+                ending,
+            ),
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: codes(&record.statuses),
             response_time: times(Series::Response, Series::ResponseCensored, open),
@@ -94,7 +100,13 @@ impl Tally {
         }
     }
 
-    fn operation_arrivals(&self, place: usize, of: &Outcomes, ending: &Ending) -> OperationArrivals {
+    /// Of an operation or a load. `scheduled` is what the schedule says, if it does.
+    pub(super) fn arrivals_apart(
+        &self,
+        of: &Outcomes,
+        scheduled: Option<u64>,
+        ending: &Ending,
+    ) -> OperationArrivals {
         let ok_and_failed =
             OperationArrivals { ok: of.ok, failed: of.failed_total(), ..OperationArrivals::default() };
         if !self.header.operations_are_whole {
@@ -104,7 +116,8 @@ impl Tally {
         OperationArrivals {
             scheduled: Some(match self.has_open_borders() {
                 true => of.ended(),
-                false => self.scheduled_of(place, of, ending),
+                // By the schedule, or else as many as fell due.
+                false => scheduled.filter(|_| ending.status != RunStatus::Running).unwrap_or(of.due),
             }),
             timed_out: Some(of.timed_out),
             timed_out_never_sent: Some(of.timed_out_never_sent),
@@ -114,38 +127,33 @@ impl Tally {
         }
     }
 
-    /// By the schedule, or else as many as fell due.
-    fn scheduled_of(&self, place: usize, of: &Outcomes, ending: &Ending) -> u64 {
-        let by_schedule = ending.scheduled_by_operation.get(place).copied();
-        by_schedule.filter(|_| ending.status != RunStatus::Running).unwrap_or(of.due)
+    /// Of each operation and load whose arrivals the schedule tells, for the check of the account.
+    pub(super) fn accounts_apart(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
+        if !self.header.operations_are_whole || ending.status == RunStatus::Running {
+            return Vec::new();
+        }
+        let operations = self.header.operations.iter().map(|plan| plan.name.as_str());
+        let loads = self.header.loads.iter().map(|plan| plan.name.as_deref().unwrap_or_default());
+        let operations = accounts(&ending.scheduled_by_operation, operations, &self.totals.operations);
+        let mut all: Vec<PartAccount<'_>> = operations.collect();
+        all.extend(accounts(&ending.scheduled_by_load, loads, &self.totals.loads));
+        all
     }
 
-    /// Of each operation whose arrivals the schedule tells, for the check of the account.
-    pub(super) fn operation_accounts(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
-        let is_told = self.header.operations_are_whole && ending.status != RunStatus::Running;
-        let told = ending.scheduled_by_operation.iter().take_while(|_| is_told);
-        let records = self.header.operations.iter().zip(self.totals.operations.iter());
-        told.zip(records)
-            .map(|(&scheduled, (plan, record))| PartAccount {
-                name: &plan.name,
-                scheduled,
-                due: record.outcomes.due,
-                ended: record.outcomes.ended(),
-            })
-            .collect()
-    }
-
-    /// Durations of one operation, of which `open` more have no known age.
-    fn times(
+    /// Durations of one operation or load, of which `open` more have no known age.
+    pub(super) fn times(
         &self,
-        place: usize,
-        record: &OperationRecord,
+        (by, place): (Apart, usize),
         [completed, censored]: [Series; 2],
         measured: &Measured<'_>,
         open: u64,
     ) -> Distribution {
-        let operations = &self.totals.operations;
-        let (known, cut) = (record.sums(completed), record.sums(censored));
+        let (operations, histories) = match by {
+            Apart::Operation => (&self.totals.operations, &self.operation_histories),
+            Apart::Load => (&self.totals.loads, &self.load_histories),
+        };
+        let sums = |series| operations.get(place).map(|record| record.sums(series)).unwrap_or_default();
+        let (known, cut) = (sums(completed), sums(censored));
         let tracks = (&operations.track(place, completed), &operations.track(place, censored));
         let spilled = known.spilled + cut.spilled;
         if spilled > 0 {
@@ -160,9 +168,10 @@ impl Tally {
                 ..distribution(tracks.0, tracks.1)
             };
         }
-        let histories = self.operation_histories.each.get(place);
-        let history =
-            histories.map(|of| if completed == Series::Response { &of.response } else { &of.service });
+        let history = histories
+            .each
+            .get(place)
+            .map(|of| if completed == Series::Response { &of.response } else { &of.service });
         let none = History::default();
         self.with_intervals(history.unwrap_or(&none), tracks, measured, open)
     }
@@ -177,4 +186,18 @@ impl Tally {
         let service_time = both(Series::Service, Series::ServiceCensored)?;
         (response_time.count + service_time.count > 0).then_some(Spilled { response_time, service_time })
     }
+}
+
+/// Those of which the schedule says how many there are.
+fn accounts<'a>(
+    scheduled: &[u64],
+    names: impl Iterator<Item = &'a str>,
+    records: &Operations<u64>,
+) -> impl Iterator<Item = PartAccount<'a>> {
+    scheduled.iter().zip(names.zip(records.iter())).map(|(&scheduled, (name, record))| PartAccount {
+        name,
+        scheduled,
+        due: record.outcomes.due,
+        ended: record.outcomes.ended(),
+    })
 }

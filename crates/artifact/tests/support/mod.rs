@@ -349,6 +349,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         scheduled: Some(seconds * RATE),
         scheduled_warmup: (warmup_s > 0).then_some(warmup_s * RATE),
         scheduled_by_operation: vec![seconds * RATE / 2; 2],
+        scheduled_by_load: Vec::new(),
         ended_after: Nanos::from_secs(warmup_s + seconds),
         last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
         steal_share: Some(0.001_234_567_890_123),

@@ -112,7 +112,7 @@ pub(crate) fn execute_watched(
     };
     let mut watch = watch::Watch::new(&header.watch, folder);
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
-    let until = (plan.schedule().is_some() || plan.spec().limit.is_none()).then(|| plan.load_length());
+    let until = (plan.is_open() || plan.spec().limit.is_none()).then(|| plan.load_length());
     let mut live = LiveLine::new(quiet, until);
     let mut observers: Vec<&mut dyn Observer> = vec![&mut watch];
     observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
@@ -159,9 +159,9 @@ fn ending(
 ) -> Ending {
     let recorded_to = tally.end();
     let due = tally.totals().counters.measured.due;
-    let length = match (plan.schedule(), plan.spec().limit) {
+    let length = match (plan.is_open(), plan.spec().limit) {
         // No schedule says when closed users have sent the last of a fixed number.
-        (None, Some(limit)) if due >= limit => plan.load_length().min(recorded_to),
+        (false, Some(limit)) if due >= limit => plan.load_length().min(recorded_to),
         _ => plan.load_length(),
     };
     // A stop that came after the load's own end cut nothing short.
@@ -178,6 +178,7 @@ fn ending(
         scheduled: scheduled.map(|s| s.measured),
         scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
         scheduled_by_operation: plan.scheduled_by_operation(warmup, ended_after).unwrap_or_default(),
+        scheduled_by_load: plan.scheduled_by_load(warmup, ended_after),
         ended_after,
         last_completion: summary.last_ok,
         steal_share,

@@ -38,7 +38,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
             }
             f64::from(users) / round * length
         }
-        None => plan.schedule().map_or(0.0, |schedule| schedule.expected_before(plan.load_length()) as f64),
+        None => plan.schedules().map(|schedule| schedule.expected_before(plan.load_length()) as f64).sum(),
     };
     let attempts = match client {
         Some(ClientSpec::Users(users)) => attempts(users, world, plan.spec().timeout),

@@ -16,6 +16,7 @@ use crate::scenario::{self, Scenario};
 use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
 use anyhow::Result;
 use client::Client;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
 use unblink_artifact::document::{self, LoadKind, RunDocument, RunStatus};
@@ -24,13 +25,14 @@ use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
 use unblink_core::dispatch::Pool;
+use unblink_core::load::Load;
 use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::record::Interval;
-use unblink_core::schedule::{Cursor, Rate};
+use unblink_core::schedule::Rate;
 use unblink_core::sim::{
     ClientSpec, Correct, Pacing, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until,
 };
-use unblink_core::time::Nanos;
+use unblink_core::time::{Instant, Nanos};
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
 const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
@@ -273,9 +275,15 @@ impl Simulation {
 
     /// Intended times after the schedule's zero, in order; nothing of a closed load.
     pub(crate) fn intended(&self) -> impl Iterator<Item = Nanos> + '_ {
-        self.plan.schedule().into_iter().flat_map(|schedule| {
-            let mut cursor = Cursor::new(schedule, 0, 1);
-            std::iter::from_fn(move || cursor.next(schedule).map(|(_, offset)| offset))
+        let mut load = self.plan.open_load(Instant(0), 0);
+        let mut due = VecDeque::new();
+        std::iter::from_fn(move || {
+            let load = load.as_mut()?;
+            if due.is_empty() {
+                let next = load.next_due()?;
+                load.advance(next, |arrival| due.push_back(arrival.intended.since(Instant(0))));
+            }
+            due.pop_front()
         })
     }
 
@@ -331,9 +339,9 @@ impl Simulation {
         let due = tally.totals().counters.measured.due;
         let limited = self.plan.spec().limit.is_some_and(|limit| due >= limit);
         let by_count = matches!(&self.client, Some(ClientSpec::Tool(tool)) if tool.by_count);
-        let ended_after = match self.plan.schedule() {
-            Some(_) if !by_count => offered,
-            None if !limited => offered,
+        let ended_after = match self.plan.is_open() {
+            true if !by_count => offered,
+            false if !limited => offered,
             // When the last of a fixed number of requests is sent follows from the answers.
             _ => tally.end(),
         };
@@ -345,6 +353,7 @@ impl Simulation {
             scheduled: scheduled.map(|s| s.measured),
             scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
             scheduled_by_operation: Vec::new(),
+            scheduled_by_load: Vec::new(),
             ended_after,
             last_completion: summary.last_ok,
             steal_share: None,

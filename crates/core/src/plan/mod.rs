@@ -157,6 +157,12 @@ impl Plan {
         Some(Scheduled { warmup, measured: all - warmup })
     }
 
+    /// The measured ones of each of several open loads; none where there is one load.
+    pub fn scheduled_by_load(&self, from: Nanos, to: Nanos) -> Vec<u64> {
+        let loads = if self.open.len() > 1 { 0..self.open.len() } else { 0..0 };
+        loads.filter_map(|load| Some(self.scheduled_of(load, from, to)?.measured)).collect()
+    }
+
     /// The measured ones of these by operation, as they are recorded apart; `None` where there is one operation, or no
     /// schedule.
     pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
