@@ -25,7 +25,7 @@ pub(crate) struct LoadArgs {
           value_parser = value::duration)]
     pub peak_for: Option<Nanos>,
 
-    /// Simulate this many users, each of whom waits for its answer before the next request (closed loop)
+    /// Send requests as this many users, each of whom waits for its answer before the next request (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::users)]
     pub closed: Option<u32>,
