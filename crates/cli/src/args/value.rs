@@ -52,7 +52,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let (last_amount, common) = split_unit(last)?;
     if own > 0 && (own < first.len() || !has_unit(last)) {
         return Err(format!(
-            "{text:?} is ambiguous: give each rate its own unit, or one unit after the last for all of them"
+            "{text:?} is ambiguous: give each rate its unit, or one unit after the last for all of them"
         ));
     }
     let mut rates = Vec::with_capacity(parts.len());
