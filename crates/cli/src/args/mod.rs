@@ -159,9 +159,9 @@ EXAMPLES
   unblink report DIR --json | jq .response_time.quantiles
 
 EXIT STATUS
-  0 the run is valid or degraded and met its objectives
-  1 it missed an objective, or --abort-on stopped it   2 wrong usage
-  3 the run is invalid (for example, killed with too many requests in flight), or an objective is inconclusive";
+  0 every objective is met, or there are none and the run is valid or degraded
+  1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
+  3 an objective is inconclusive, or there are none and the run is invalid";
 
 /// The report is computed again from the files that the run wrote as it went, so this also works for a run
 /// that was killed.

@@ -32,8 +32,9 @@ VALUES
   --abort-on p99 > 2s for 5s   errors > 50% for 10s
 
 EXIT STATUS
-  0 the run is valid or degraded and met its objectives   1 it missed an objective, or --abort-on stopped it
-  2 wrong usage   3 the run is invalid, or an objective is inconclusive   130 interrupted";
+  0 every objective is met, or there are none and the run is valid or degraded
+  1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
+  3 an objective is inconclusive, or there are none and the run is invalid   130 interrupted";
 
 /// The schedule fixes beforehand when each request is due. When the target stalls, requests still fall due, and each
 /// response is measured from the moment its request should have started.

@@ -57,8 +57,8 @@ NETWORK, GENERATOR
   --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'
 
 EXIT STATUS
-  0 the run is valid or degraded and met its objectives   1 an objective is missed   2 wrong usage
-  3 the run is invalid, or an objective is inconclusive";
+  0 every objective is met, or there are none and the run is valid or degraded   1 an objective is missed
+  2 wrong usage   3 an objective is inconclusive, or there are none and the run is invalid";
 
 /// Simulate a load in virtual time against a server that you describe, and report it like a real run. Nothing is sent:
 /// the dispatcher and the recorder are those of a real run, but server, network and clock are simulated.
