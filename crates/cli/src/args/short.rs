@@ -32,7 +32,7 @@ const VIRTUAL: Word = ("duration", "Length in virtual time [default: 30s]");
 const SERVER: Word = ("server", "The server: 'slots=1 service=exp(1ms)'");
 const NETWORK: Word = ("network", "The network: 'latency=1ms jitter=200us'");
 const SCENARIO: Word = ("scenario", "healthy, stall, ramp, pauses, saturation, one-server");
-const METHOD: Word = ("method", "Default: GET, or POST with a body");
+const METHOD: Word = ("method", "Method [default: GET, or POST with a body]");
 const BODY: Word = ("body", "Send this body");
 
 const LOAD: &str = "Load";
@@ -86,7 +86,7 @@ const COMPARE: Short = Short {
     command: "compare",
     arguments: &[
         ("baseline", "URL, folder of a run or of runs, baseline:NAME, latest, or a plan"),
-        ("candidate", "What to compare with it: the same kinds"),
+        ("candidate", "The candidate: the same kinds as BASE"),
     ],
     groups: &[
         (

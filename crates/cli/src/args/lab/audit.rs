@@ -17,8 +17,7 @@ EXAMPLES
   unblink lab audit --like wrk2 -- ./my-wrk2 -R{rate} -d{duration_s}s --latency {url}
 
 EXIT STATUS
-  0 the tool passed every check   1 it failed one   2 wrong usage   3 not enough data to check it   \
-130 interrupted";
+  0 no check failed   1 a check failed   2 wrong usage   3 no check could be decided   130 interrupted";
 
 /// Run one load tool, or any script, against the scenarios and say in plain words what it gets wrong.
 #[derive(Args, Debug)]
