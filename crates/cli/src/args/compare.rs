@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const HELP: &str = "\
 EXAMPLES
   unblink compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ -R 1000 -d 30s
-  unblink compare main/ branch/ --percentile p95   each holds the folders of 5 runs or more
+  unblink compare main/ branch/ --percentile p95   each folder holds 5 or more runs
   unblink compare baseline:main branch/            see unblink baseline
   unblink compare knee-main/ knee-branch/          searches of unblink knee: has the highest rate changed?
   unblink compare --a-a http://127.0.0.1:8080/ -R 1000 -d 30s
@@ -24,20 +24,20 @@ EXAMPLES
 EXIT STATUS
   0 no regression, or one run each   1 regression   2 wrong usage
   3 no verdict   130 interrupted
-  A target that fails the request before the runs: the candidate 1, the baseline 3";
+  If a target fails the request before the runs: 1 for the candidate, 3 for the baseline";
 
-/// Two targets are measured in turn (ABBA), with the load of `unblink run`, or saved runs are read. One percentile
-/// decides; a difference counts when chance can't explain it and when it is large enough. With --server both are
-/// simulated, in virtual time.
+/// Measure two targets in turn (ABBA) with the same load, or read saved runs. One percentile decides: a difference
+/// counts when chance can't explain it and it is large enough to matter. With --server both targets are simulated in
+/// virtual time.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct CompareArgs {
-    /// The baseline: a URL, the folder of a run or of a search (unblink knee), a folder that holds such folders, or
-    /// baseline:NAME (in the history)
+    /// The baseline: a URL, the folder of a run or of a search (unblink knee), a folder of such folders, baseline:NAME
+    /// in the history, or a plan
     #[arg(value_name = "BASE")]
     pub baseline: Option<String>,
 
-    /// The candidate, of the same kind
+    /// The candidate: the same kinds as the baseline
     #[arg(value_name = "CANDIDATE")]
     pub candidate: Option<String>,
 
@@ -45,11 +45,11 @@ pub(crate) struct CompareArgs {
     #[arg(skip)]
     pub planned: Option<[Vec<Request>; 2]>,
 
-    /// Compare BASE with itself: how much do equal targets differ here?
+    /// Compare BASE with itself, to see how much equal targets differ here
     #[arg(long, conflicts_with = "candidate", help_heading = "Comparison")]
     pub a_a: bool,
 
-    /// Runs of each target: 5 to 10, or 1 for evidence that decides nothing
+    /// Runs of each target: 5 to 10, or 1 for a look without a verdict
     #[arg(long, value_name = "COUNT", default_value_t = 5, help_heading = "Comparison",
           allow_hyphen_values = true, value_parser = runs)]
     pub runs: u32,
@@ -59,11 +59,11 @@ pub(crate) struct CompareArgs {
           value_parser = steady::percentile)]
     pub percentile: f64,
 
-    /// Compare the arrivals of this request alone, by its name in the report, such as 'GET /items'
+    /// Compare only this request, by its name in the report, such as 'GET /items'
     #[arg(long, value_name = "NAME", help_heading = "Comparison")]
     pub request: Option<String>,
 
-    /// A smaller relative difference is no regression
+    /// A smaller relative difference doesn't count as a regression
     #[arg(long, value_name = "PERCENT", default_value = "5%", help_heading = "Comparison",
           allow_hyphen_values = true, value_parser = effect)]
     pub min_effect: f64,
@@ -74,23 +74,23 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub target: TargetArgs,
 
-    /// The baseline is what --server or --scenario says, or the [world] of a plan
+    /// The simulated baseline: --server or --scenario, or the [world] of a plan
     #[command(flatten)]
     pub world: WorldArgs,
 
-    /// What a simulated candidate does, in words
+    /// What the simulated candidate does, as words
     #[arg(long, value_name = "WORDS", help_heading = "World")]
     pub candidate_server: Option<String>,
 
-    /// Simulate what the plan has under [world] instead of measuring its targets
+    /// Simulate the servers in the plan's [world] instead of measuring its targets
     #[arg(long, help_heading = "World")]
     pub simulate: bool,
 
-    /// Folder for the runs and the report [default: unblink-compares/<time> here; for saved runs: none]
+    /// Folder for the runs and the report [default: unblink-compares/<time>; for saved runs: none]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Go on with an interrupted comparison: repeat what is missing or invalid in its folder
+    /// Continue the interrupted comparison in this folder: measure the runs that are missing or invalid
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Output")]
     pub resume: Option<PathBuf>,
 
@@ -98,7 +98,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// No live line while the runs go on
+    /// Don't show the live line during the runs
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
@@ -111,10 +111,10 @@ fn runs(text: &str) -> Result<u32, String> {
     match value::positive(text)? {
         runs @ (1 | 5..=10) => Ok(runs),
         2..=4 => Err(format!(
-            "{text} + {text} runs can't tell a regression from chance: of 4 + 4, chance alone deals out the most \
-             extreme split in 2 of 70 cases; take 5 to 10, or 1 for evidence that decides nothing"
+            "{text} + {text} runs can't tell a regression from chance: even with 4 + 4, the most extreme split comes \
+             by chance in 2 of 70 cases; take 5 to 10, or 1 for a look without a verdict"
         )),
-        _ => Err(format!("{text} runs are more than can be dealt out in every way: take 10 at the most")),
+        _ => Err(format!("{text} runs are too many: take at most 10")),
     }
 }
 

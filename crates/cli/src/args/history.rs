@@ -13,7 +13,7 @@ use unblink_store::Location;
 /// Where the history is.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArgs {
-    /// The history: a SQLite file, or postgres://USER@HOST/DATABASE [default: $UNBLINK_STORE, or
+    /// Where the history is: a SQLite file, or postgres://USER@HOST/DATABASE [default: $UNBLINK_STORE, or
     /// unblink/history.db in the user's data folder]
     #[arg(long, value_name = "PATH|URL", help_heading = "History", value_parser = Location::parse)]
     pub store: Option<Location>,
@@ -25,11 +25,11 @@ pub(crate) struct KeepArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Keep this out of the history
+    /// Don't add this to the history
     #[arg(long, conflicts_with = "store", help_heading = "History")]
     pub no_store: bool,
 
-    /// Say what is measured, such as commit=3f2a91c; may be given several times
+    /// Tag this in the history, such as commit=3f2a91c; may be given several times
     #[arg(long, value_name = "KEY=VALUE", help_heading = "History", value_parser = tag)]
     pub tag: Vec<Tag>,
 }
@@ -65,22 +65,22 @@ EXAMPLES
 EXIT STATUS
   0 shown   2 wrong usage";
 
-/// List the runs that were recorded on this machine or taken in with `unblink index`, newest first.
+/// List the runs that were recorded on this machine or added with `unblink index`, newest first.
 #[derive(Args, Debug)]
 #[command(after_help = HISTORY_HELP)]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
     pub which: WhichArgs,
 
-    /// Runs with this validity
+    /// Only runs with this validity
     #[arg(long, value_name = "STATUS", value_parser = ["valid", "degraded", "invalid"])]
     pub validity: Option<String>,
 
-    /// Runs with this verdict on their objectives
+    /// Only runs with this verdict
     #[arg(long, value_name = "STATUS", value_parser = ["pass", "fail", "inconclusive"])]
     pub verdict: Option<String>,
 
-    /// So many runs at the most
+    /// List at most this many runs
     #[arg(long, value_name = "COUNT", default_value_t = 20, allow_hyphen_values = true,
           value_parser = value::positive)]
     pub limit: u32,
@@ -96,15 +96,15 @@ pub(crate) struct HistoryArgs {
 /// Which runs.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct WhichArgs {
-    /// Runs that have this in the URL of a request
+    /// Only runs that have this text in the URL of a request
     #[arg(long, value_name = "TEXT")]
     pub target: Option<String>,
 
-    /// Runs with this tag; may be given several times
+    /// Only runs with this tag; may be given several times
     #[arg(long, value_name = "KEY[=VALUE]", value_parser = tag_filter)]
     pub tag: Vec<TagFilter>,
 
-    /// Runs that began so long ago at the most (7d, 12h), or on this day or later (UTC), or at a time as in RFC 3339
+    /// Only runs that started since then: an age (7d, 12h), a day (UTC), or a time as in RFC 3339
     #[arg(long, value_name = "TIME|DATE", value_parser = since)]
     pub since: Option<Since>,
 }
@@ -114,20 +114,21 @@ EXAMPLES
   unblink trend                            the series of the newest run
   unblink trend 3f9a1c2e --percentile p95  the series of this run
   unblink trend --target checkout --tag branch=main --svg trend.svg
-  unblink trend nightly/                   the highest rate over the searches of unblink knee in a folder
+  unblink trend nightly/                   the highest rates found by unblink knee, from the searches in a folder
 
-Runs of one load on one target are a series, and so are searches for one objective from one machine. A change stands when the runs in random order would show one as clear in
-at most 1 of 100 cases; on either side of it there are three runs at the least.
+Runs with the same load and target form a series; so do searches for the same objective from the same machine. A change
+is reported when runs in random order would show one as clear in at most 1 of 100 cases. Each side of a change has at
+least three runs.
 
 EXIT STATUS
-  0 shown   2 wrong usage, or no such runs";
+  0 shown   2 wrong usage, or the runs don't exist";
 
-/// Draw a percentile of response time over the runs of a series, or the highest rate over searches of `unblink knee`,
-/// and find where its level changed.
+/// Draw a percentile of response time over the runs of a series, or the highest rate over the searches of
+/// `unblink knee`, and find where its level changed.
 #[derive(Args, Debug)]
 #[command(after_help = TREND_HELP)]
 pub(crate) struct TrendArgs {
-    /// A run of the series [default: the newest that fits], or folders of `unblink knee`
+    /// A run of the series [default: the newest match], or folders of `unblink knee`
     #[arg(value_name = "RUN|FOLDER")]
     pub runs: Vec<String>,
 
@@ -138,11 +139,11 @@ pub(crate) struct TrendArgs {
     #[command(flatten)]
     pub which: WhichArgs,
 
-    /// The newest so many runs, 500 at the most [default: 200]
+    /// Look at this many of the newest runs, at most 500 [default: 200]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
     pub last: Option<u32>,
 
-    /// The tag that runs go by [default: commit, or else label]
+    /// The tag that labels the runs [default: commit, or else label]
     #[arg(long, value_name = "KEY", value_parser = name)]
     pub label: Option<String>,
 
@@ -164,20 +165,20 @@ EXAMPLES
   unblink show latest
 
 EXIT STATUS
-  0 shown   2 wrong usage, or no such run";
+  0 shown   2 wrong usage, or the run doesn't exist";
 
-/// Show a run: the report from its folder, or what the history has of it when the folder is gone.
+/// Show a run: the report from its folder, or the figures in the history if the folder is gone.
 #[derive(Args, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub(crate) struct RunNameArgs {
-    /// The run, as `unblink history` names it, or `latest`
+    /// The run's name in `unblink history`, or `latest`
     #[arg(value_name = "RUN")]
     pub run: String,
 
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Print what the history has of it as JSON instead of the text
+    /// Print the run's entry in the history as JSON instead of the text
     #[arg(long)]
     pub json: bool,
 }
@@ -188,20 +189,21 @@ EXAMPLES
   unblink index /archive/runs --store postgres://me@db.test/unblink
 
 EXIT STATUS
-  0 taken in   2 wrong usage, or nothing could be taken in";
+  0 added   2 wrong usage, or nothing could be added";
 
-/// Take run folders into the history, again, too: tags and baselines stay. A history that was lost is rebuilt so.
+/// Add run folders to the history. Adding a run again is safe: its tags and baselines stay. Use this to rebuild a lost
+/// history.
 #[derive(Args, Debug)]
 #[command(after_help = INDEX_HELP)]
 pub(crate) struct IndexArgs {
-    /// Folders of runs, or folders that hold such folders at any depth
+    /// Run folders, or folders that contain run folders at any depth
     #[arg(value_name = "DIR", required = true)]
     pub dirs: Vec<PathBuf>,
 
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Print the runs that were taken in as JSON instead of the text
+    /// Print the runs that were added as JSON instead of the text
     #[arg(long)]
     pub json: bool,
 }
@@ -209,20 +211,20 @@ pub(crate) struct IndexArgs {
 const TAG_HELP: &str = "\
 EXAMPLES
   unblink tag latest commit=3f2a91c branch=main
-  unblink tag 3f9a1c2e branch=          takes the tag away
+  unblink tag 3f9a1c2e branch=          removes the tag
 
 EXIT STATUS
-  0 tagged   2 wrong usage, or no such run";
+  0 tagged   2 wrong usage, or the run doesn't exist";
 
-/// Tag a run. Tags also lie in the run's folder (labels.json), so that indexing it elsewhere finds them.
+/// Tag a run. Tags are also saved in the run's folder (labels.json), so they are kept when the run is indexed elsewhere.
 #[derive(Args, Debug)]
 #[command(after_help = TAG_HELP)]
 pub(crate) struct TagArgs {
-    /// The run, as `unblink history` names it, or `latest`
+    /// The run's name in `unblink history`, or `latest`
     #[arg(value_name = "RUN")]
     pub run: String,
 
-    /// Tags; one without a value is taken away
+    /// Tags to set; an empty value removes the tag
     #[arg(value_name = "KEY=VALUE", required = true, value_parser = tag)]
     pub tags: Vec<Tag>,
 
@@ -234,10 +236,10 @@ pub(crate) struct TagArgs {
     pub json: bool,
 }
 
-/// Named sets of runs to compare with.
+/// Named sets of runs to compare against.
 #[derive(Subcommand, Debug)]
 pub(crate) enum BaselineCommand {
-    /// Make runs a baseline, in the place of those that were
+    /// Make these runs a baseline, replacing the runs it had
     Set(BaselineSetArgs),
     /// List the runs of a baseline
     Show(BaselineShowArgs),
@@ -249,13 +251,13 @@ EXAMPLES
   unblink compare baseline:main branch-runs/
 
 EXIT STATUS
-  0 done   2 wrong usage, or no such run";
+  0 done   2 wrong usage, or the run doesn't exist";
 
-/// Make runs a baseline, in the place of those that were.
+/// Make these runs a baseline, replacing the runs it had.
 #[derive(Args, Debug)]
 #[command(after_help = BASELINE_HELP)]
 pub(crate) struct BaselineSetArgs {
-    /// The runs, as `unblink history` names them; a comparison that decides takes five or more
+    /// The runs' names in `unblink history`; a comparison needs five or more for a verdict
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
 
@@ -295,7 +297,7 @@ fn tag(text: &str) -> Result<Tag, String> {
         return Err(format!("{text:?} is not a tag: expected KEY=VALUE, such as commit=3f2a91c"));
     };
     if value.chars().count() > VALUE_MAX || value.contains(is_harmful) {
-        return Err(format!("the value of {key:?} is to be one line of at most {VALUE_MAX} characters"));
+        return Err(format!("the value of {key:?} must be one line of at most {VALUE_MAX} characters"));
     }
     Ok(Tag { key: name(key)?, value: value.into() })
 }
@@ -311,9 +313,7 @@ fn name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
     match !text.is_empty() && text.chars().count() <= 60 && text.chars().all(is_plain) {
         true => Ok(text.into()),
-        false => {
-            Err(format!("{text:?} is no name: expected letters, digits, and any of - _ . / between them"))
-        }
+        false => Err(format!("{text:?} is not a name: expected letters, digits and - _ . /")),
     }
 }
 
@@ -322,7 +322,9 @@ fn since(text: &str) -> Result<Since, String> {
     let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let moment = text.parse::<Timestamp>().ok().or_else(day).map(Since::Moment);
     moment.or_else(|| ago(text).map(Since::Ago)).ok_or_else(|| {
-        format!("{text:?} is no time: expected such as 7d or 12h, 2026-01-31, or 2026-01-31T12:00:00Z")
+        format!(
+            "{text:?} is not a time: expected an age such as 7d or 12h, 2026-01-31, or 2026-01-31T12:00:00Z"
+        )
     })
 }
 

@@ -27,22 +27,23 @@ EXAMPLES
   unblink knee plan.toml                           target, objective and [search] in a file, see unblink init
   unblink knee --server 'slots=1 service=exp(1ms)' --slo 'p99 < 50ms'      (in virtual time, see unblink sim)
 
-A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of what falls due
-is answered as expected, and what is in flight does not grow. Rates are doubled until one is not good, then the border
-is bisected, and every rate is tried again in another order. The answer is where the percentile reaches its limit, by a
-line through the trials near it, and is held for longer. A search takes 20 to 30 minutes of load; one that ends early
-(--within) answers with the highest rate that was good and the lowest that was not.
+A rate is good when the upper end of the percentile's 95 % interval is below the limit, at least 99 % of the requests
+due are answered as expected, and the number in flight does not grow. The search doubles the rate until one is not
+good, bisects, and tries every rate again in another order. The answer is the rate at which the percentile reaches its
+limit, from a line through the trials near it; that rate is then held for longer. A search takes 20 to 30 minutes of
+load. One that --within ends early reports the highest rate that was good and the lowest that was not.
 
 EXIT STATUS
-  0 found, or bracketed; with --at-least: surely met there   1 with --at-least: surely not   2 wrong usage
-  3 no answer can be trusted   130 interrupted (--resume goes on)
-  A target that fails the request before the first trial: 3, with --at-least 1";
+  0 found, or bracketed; with --at-least: certainly met   1 with --at-least: certainly not met   2 wrong usage
+  3 no answer can be trusted   130 interrupted (--resume continues)
+  If the target fails the request before the first trial: 3, or 1 with --at-least";
 
-/// Find the highest rate at which the target meets an objective, where the curve bends, and what lies beyond.
+/// Find the highest rate at which the target meets an objective, where throughput stops growing, and what happens
+/// beyond that.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP, override_usage = USAGE)]
 pub(crate) struct KneeArgs {
-    /// Where to send requests (several are taken in turn and share one scheme, host and port), or a plan
+    /// Where to send requests, or a plan. Several URLs are requested in turn and must share scheme, host and port
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
@@ -50,28 +51,29 @@ pub(crate) struct KneeArgs {
     #[arg(skip)]
     pub planned: Vec<Request>,
 
-    /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'; of one request alone by
-    /// its name, as in 'GET /cart: p99 < 200ms'
+    /// The objective: a percentile of response time and its limit, such as 'p99 < 200ms', or of a single request by
+    /// name, such as 'GET /cart: p99 < 200ms'
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Search", value_parser = objective)]
     pub slo: Objective,
 
-    /// Ask only whether it is met at this rate: ends as soon as that is sure, and exits with 1 when it is not
+    /// Only check whether the objective is met at this rate: stop as soon as that is certain, and exit with 1 if it is
+    /// not met
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
     pub at_least: Option<Rate>,
 
-    /// The first rate that is tried [default: that of --at-least, or 100]
+    /// First rate to try [default: the rate of --at-least, or 100]
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
     pub start: Option<Rate>,
 
-    /// Try no higher rate than this [default: max-rate of the config file, or 1,000,000/s]
+    /// Highest rate to try [default: max-rate of the config file, or 1,000,000/s]
     #[arg(long, value_name = "RATE", help_heading = "Search", value_parser = value::rate)]
     pub max: Option<Rate>,
 
-    /// Bisect until the border is known within this share of the rate
+    /// Bisect until the rate is known to within this percentage
     #[arg(long, value_name = "PERCENT", default_value = "2%", help_heading = "Search", value_parser = resolution)]
     pub resolution: f64,
 
-    /// End when the load has lasted for this long in all; what is known by then is the answer
+    /// Limit the total time under load; the answer is what is known by then
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
     pub within: Option<Nanos>,
 
@@ -79,27 +81,27 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Search", value_parser = value::duration)]
     pub settle: Nanos,
 
-    /// Measure each rate for this long at least; below 20s percentiles have no interval
+    /// Measure each rate for at least this long; below 20s percentiles have no interval
     #[arg(long, value_name = "TIME", default_value = "20s", help_heading = "Search", value_parser = value::duration)]
     pub measure: Nanos,
 
-    /// Measure a rate for this long at the most, while its interval holds the limit [default: 8 times --measure]
+    /// Measure a rate for at most this long while it is undecided [default: 8 times --measure]
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
     pub measure_max: Option<Nanos>,
 
-    /// Leave the target alone for this long between two rates, once it has answered everything [default: as --settle]
+    /// Pause this long between two rates, after the target has answered everything [default: same as --settle]
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = value::duration)]
     pub rest: Option<Nanos>,
 
-    /// Then measure latency at 75 % of the last rate that the target kept up with: the figure to quote
+    /// Afterwards, measure latency at 75 % of the highest rate that the target kept up with: the figure to quote
     #[arg(long, help_heading = "Search")]
     pub then_latency: bool,
 
-    /// Go on with the search in this folder; the other flags must be those that it was begun with
+    /// Continue the search in this folder; the other flags must be the ones it was started with
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Search")]
     pub resume: Option<PathBuf>,
 
-    /// How arrivals lie around the rate; a knee under even arrivals is higher than what users bring it to
+    /// How requests are spaced in time; evenly spaced requests give a higher rate than real users would
     #[arg(long, value_enum, default_value_t = Arrivals::Poisson, help_heading = "Search")]
     pub arrivals: Arrivals,
 
@@ -110,7 +112,7 @@ pub(crate) struct KneeArgs {
     #[command(flatten)]
     pub world: WorldArgs,
 
-    /// Search what the plan has under [world], in virtual time, instead of its target
+    /// Search the simulated server in the plan's [world], in virtual time, instead of the target
     #[arg(long, help_heading = "World")]
     pub simulate: bool,
 
@@ -119,7 +121,7 @@ pub(crate) struct KneeArgs {
           value_parser = value::connections)]
     pub connections: value::Connections,
 
-    /// An answer later than this, counted from the intended start, has timed out
+    /// Count a request as timed out after this time, measured from its intended start
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
           value_parser = value::duration)]
     pub timeout: Nanos,
@@ -127,7 +129,7 @@ pub(crate) struct KneeArgs {
     #[command(flatten)]
     pub target: TargetArgs,
 
-    /// Folder for the search's record and report [default: unblink-knee/<time> here]
+    /// Folder for the record and the report [default: unblink-knee/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
@@ -135,7 +137,7 @@ pub(crate) struct KneeArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// No progress on stderr
+    /// Don't show progress on stderr
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
@@ -165,8 +167,8 @@ fn objective(text: &str) -> Result<Objective, String> {
             Ok(Objective { text, name: slo.name, quantile, limit })
         }
         _ => Err(format!(
-            "a search asks for one percentile of response time over the whole of a trial, such as 'p99 < 200ms', not for \
-             {}",
+            "a search needs one percentile of response time over a whole trial, such as 'p99 < 200ms'; it can't search \
+             for {}",
             secrets::mask_objective(&slo.to_string())
         )),
     }

@@ -9,38 +9,38 @@ use unblink_core::time::Nanos;
 /// The load.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadArgs {
-    /// Offer this many requests per second (open loop)
+    /// Send this many requests per second, however slowly they are answered (open loop)
     #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::shape)]
     pub rate: Option<value::Shape>,
 
-    /// What the load is for, which says how the rate goes and what is looked at: `load` holds -R; `spike` jumps from
-    /// the lower to the higher rate of -R LOW..HIGH and drops again; `stress` climbs from one to the other, stays, and
-    /// comes down; `soak` holds -R for long and looks for drift
+    /// The kind of test, which sets how the rate changes and what the report looks at: `load` holds -R; `spike` jumps
+    /// from the lower to the higher rate of -R LOW..HIGH and drops back; `stress` ramps from one to the other, stays
+    /// there, and ramps down; `soak` holds -R for a long time and looks for drift
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Load")]
     pub shape: Option<ShapeName>,
 
-    /// How long a spike lasts, or stress at its highest rate [default: a sixth of the duration, or an eighth]
+    /// How long a spike or the top of a stress test lasts [default: 1/6 of the duration for a spike, 1/8 for stress]
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub peak_for: Option<Nanos>,
 
-    /// This many users, each of whom waits for its answer (closed loop)
+    /// Send requests as this many users, each of whom waits for its answer before the next request (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::users)]
     pub closed: Option<u32>,
 
-    /// How long a user thinks between an answer and the next request
+    /// How long a user of --closed waits between an answer and the next request
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub think: Option<Nanos>,
 
-    /// Over how long the users of --closed begin; measuring begins after it [default: the think time, or 100ms]
+    /// Start the users of --closed over this time; measuring begins after it [default: the think time, or 100ms]
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub ramp_up: Option<Nanos>,
 
-    /// How long to measure [default: 30s, or until the requests of -n are sent]
+    /// How long to measure [default: 30s, or until -n requests are sent]
     #[arg(short, long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub duration: Option<Nanos>,
@@ -50,21 +50,21 @@ pub(crate) struct LoadArgs {
           value_parser = value::count)]
     pub requests: Option<u64>,
 
-    /// Offer load for this long before the measured part, and leave it out of every figure; `auto` finds the end of
-    /// the transient when the run has ended
+    /// Send load for this long before measuring begins, and leave it out of every figure; `auto` finds the end of the
+    /// warm-up after the run
     #[arg(long, value_name = "TIME|auto", default_value = "0s", help_heading = "Load", allow_hyphen_values = true,
           value_parser = steady::warmup)]
     pub warmup: Warmup,
 
-    /// How arrivals lie around the rate
+    /// How requests are spaced in time
     #[arg(long, value_enum, default_value_t = Arrivals::Even, help_heading = "Load")]
     pub arrivals: Arrivals,
 
-    /// Seed of the Poisson process; the same seed gives the same arrivals for any number of threads
+    /// Seed of the Poisson process; the same seed gives the same arrival times for any number of threads
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
 
-    /// Refuse to offer more than this (also as `max-rate` in ~/.config/unblink/config.toml)
+    /// Refuse to start a run with a higher rate than this (`max-rate` in ~/.config/unblink/config.toml does the same)
     #[arg(long, value_name = "RATE", help_heading = "Load", value_parser = value::rate)]
     pub max_rate: Option<Rate>,
 
@@ -73,12 +73,12 @@ pub(crate) struct LoadArgs {
           value_parser = value::connections)]
     pub connections: value::Connections,
 
-    /// An answer later than this, counted from the intended start, has timed out
+    /// Count a request as timed out after this time, measured from its intended start
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub timeout: Nanos,
 
-    /// How long to wait for outstanding answers after the last request fell due [default: the timeout]
+    /// How long to wait for outstanding answers after the last request was due [default: the timeout]
     #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub drain: Option<Nanos>,
@@ -87,9 +87,9 @@ pub(crate) struct LoadArgs {
 /// What a load is for.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShapeName {
-    /// Can it carry what is expected?
+    /// Can the target handle the expected load?
     Load,
-    /// How does it take a jump, and when is it as before?
+    /// How does it handle a sudden jump, and when has it recovered?
     Spike,
     /// How does it fail, and does it recover?
     Stress,
@@ -102,6 +102,6 @@ pub(crate) enum ShapeName {
 pub(crate) enum Arrivals {
     /// Evenly spaced
     Even,
-    /// Independent of each other, as from many users
+    /// Random and independent, as from many users
     Poisson,
 }

@@ -20,8 +20,8 @@ use std::path::PathBuf;
 
 /// The load tester that does not look away when the server stalls.
 ///
-/// It offers load on a schedule that nothing the target does can move, measures each response from the
-/// moment it should have started, accounts for every arrival, and says so when a run can't be trusted.
+/// unblink sends requests on a fixed schedule, however slowly the target answers. It measures each response from
+/// the moment the request should have started, accounts for every request, and says when a run can't be trusted.
 #[derive(Parser, Debug)]
 #[command(name = "unblink", version = env!("UNBLINK_VERSION"), propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -31,39 +31,39 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Offer load to a target and report what its users would feel
+    /// Put load on a target and report what its users would feel
     Run(Box<run::RunArgs>),
-    /// See in a minute what a closed-loop tool hides: a stalling server, measured both ways
+    /// See what a closed-loop tool hides: measure a stalling server both ways
     Demo(DemoArgs),
-    /// Is a target slower than another, or a run than those before it?
+    /// Compare a candidate with a baseline: did it get slower?
     Compare(Box<compare::CompareArgs>),
     /// Rebuild the report of a run from its folder
     Report(Box<ReportArgs>),
-    /// Run a load in virtual time against a server that you describe
+    /// Simulate a load in virtual time against a server that you describe
     Sim(Box<sim::SimArgs>),
-    /// See what every kind of load tool would report of one server, and what users feel
+    /// Compare what different load tools would report about one server with what users feel
     Explain(Box<sim::ExplainArgs>),
-    /// Check plan files and see what they come to
+    /// Check plan files and show what they would do
     #[command(subcommand)]
     Plan(plan::PlanCommand),
-    /// Write a plan to begin with
+    /// Write a starter plan file
     Init(plan::InitArgs),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
-    /// List the runs that were recorded
+    /// List recorded runs
     History(Box<history::HistoryArgs>),
-    /// Show a run of the history
+    /// Show one run from the history
     Show(history::RunNameArgs),
-    /// See a percentile over the runs of the history, and where it changed
+    /// Show how a percentile changed from run to run, and when its level shifted
     Trend(Box<history::TrendArgs>),
-    /// Tag a run of the history
+    /// Tag a run in the history
     Tag(history::TagArgs),
-    /// Name runs to compare with
+    /// Name a set of runs to compare against
     #[command(subcommand)]
     Baseline(history::BaselineCommand),
-    /// Take run folders into the history
+    /// Add run folders to the history
     Index(history::IndexArgs),
-    /// A misbehaving server whose truth is known, and what load tools say of it
+    /// Start a server that misbehaves in a known way, and test load tools against it
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Print the JSON Schema of a document
@@ -72,13 +72,13 @@ pub(crate) enum Command {
         #[arg(value_enum, default_value_t = SchemaOf::Run)]
         document: SchemaOf,
     },
-    /// Print what makes a shell complete commands and flags
+    /// Print the completion script for a shell
     Completions {
         /// Which shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     Man(ManArgs),
 }
 
@@ -102,27 +102,27 @@ pub(crate) struct ManArgs {
 /// Documents that have a schema.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SchemaOf {
-    /// Of a run: `run --json`
+    /// A run: `run --json`
     Run,
-    /// Of a comparison: `compare --json`
+    /// A comparison: `compare --json`
     Compare,
-    /// Of a comparison of searches: `compare --json` with two folders of `knee`
+    /// A comparison of searches: `compare --json` with two folders of `knee`
     CompareKnees,
-    /// Of a search: `knee --json`
+    /// A search: `knee --json`
     Knee,
-    /// Of what is wrong with plans: `plan check --json`
+    /// The errors in plans: `plan check --json`
     PlanCheck,
-    /// Of one run of one tool in the lab: `cell.json`
+    /// One run of one tool in the lab: `cell.json`
     LabCell,
-    /// Of many: `lab run --json`
+    /// All of them: `lab run --json`
     Lab,
-    /// Of an audit: `lab audit --json`
+    /// An audit: `lab audit --json`
     LabAudit,
-    /// Of runs in the history: `history --json`, also of `show`, `tag`, `baseline` and `index`
+    /// Runs in the history: `history --json`; also `show`, `tag`, `baseline` and `index`
     History,
-    /// Of a percentile over runs: `trend --json`
+    /// A percentile over runs: `trend --json`
     Trend,
-    /// Of the highest rate over searches: `trend --json` with folders of `knee`
+    /// The highest rate over searches: `trend --json` with folders of `knee`
     TrendKnees,
 }
 
@@ -134,15 +134,15 @@ EXAMPLES
 EXIT STATUS
   0 shown   2 wrong usage   130 interrupted";
 
-/// Start the lab server on a free loopback port, run its stall closed-loop with 10 users and open-loop
-/// at 1,000/s, and show both beside the exact value from theory.
+/// Start the lab server on a free loopback port and measure its stall twice: closed loop with 10 users, and open loop
+/// at 1,000/s. Show both results next to the exact value from theory.
 #[derive(clap::Args, Debug)]
 #[command(after_help = DEMO_HELP)]
 pub(crate) struct DemoArgs {
-    /// The published numbers: 60 s, the stall at 30 s
+    /// Run the full 60 s with the stall at 30 s, as published
     #[arg(long)]
     pub full: bool,
-    /// Where to write the page and both runs [default: unblink-demo/<time> here]
+    /// Folder for the page and both runs [default: unblink-demo/<time>]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Print both run documents and the truth as one JSON object instead of the text
@@ -155,26 +155,26 @@ EXAMPLES
   unblink report latest
   unblink report unblink-runs/2026-01-31T12-00-00Z
   unblink report DIR --from 10s --to 50s
-  unblink report DIR --slo 'p99 < 200ms'           (judged anew)
+  unblink report DIR --slo 'p99 < 200ms'           (judge the run by this objective instead)
   unblink report DIR --json | jq .response_time.quantiles
 
 EXIT STATUS
-  0 the run can be believed, if only with care (degraded), and met what was asked of it
-  1 it missed an objective, or --abort-on stopped it   2 wrong usage
-  3 the run is invalid, such as one that was killed with too much under way, or an objective can't be told";
+  0 every objective is met, or there are none and the run is valid or degraded
+  1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
+  3 an objective is inconclusive, or there are none and the run is invalid";
 
-/// Everything is computed anew from what was written while the run went on, so this also works for a run
+/// The report is computed again from the files that the run wrote as it went, so this also works for a run
 /// that was killed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
-    /// Folder of the run, or its name in the history, or `latest`
+    /// The run: its folder, its name in the history, or `latest`
     #[arg(value_name = "DIR|RUN")]
     pub dir: PathBuf,
-    /// Only what was recorded from here on, after the start
+    /// Report only what was recorded after this time, counted from the start
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub from: Option<unblink_core::time::Nanos>,
-    /// Only what was recorded before this, after the start
+    /// Report only what was recorded before this time, counted from the start
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub to: Option<unblink_core::time::Nanos>,
     /// Instead of what was asked of the run.
@@ -196,7 +196,7 @@ pub(crate) struct Exports {
     /// Print the run document as JSON instead of the text
     #[arg(long)]
     pub json: bool,
-    /// Write the figures over time as CSV, a row per interval (`-`: to standard output, instead of the text)
+    /// Write the figures over time as CSV, one row per interval (`-`: to standard output, instead of the text)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Write the percentiles as CSV, each with its 95 % interval (`-`: to standard output)
@@ -205,17 +205,17 @@ pub(crate) struct Exports {
     /// Write the percentiles of response time in HdrHistogram's text form (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
-    /// Write the objectives and whether the run can be believed as JUnit XML (`-`: to standard output)
+    /// Write the objectives and the validity of the run as JUnit XML (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a summary in Markdown; `github` adds it to the job's summary ($GITHUB_STEP_SUMMARY) and annotates the
-    /// run on standard error
+    /// Write a summary in Markdown; `github` adds it to the job summary ($GITHUB_STEP_SUMMARY) and writes annotations
+    /// to standard error
     #[arg(long, value_name = "FILE|github")]
     pub summary: Option<PathBuf>,
     /// Write every picture as an SVG file into this folder
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// Say what pages feel that need this many requests each
+    /// Report the latency of a page that needs this many requests
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = value::positive)]
     pub fanout: Option<u32>,
 }

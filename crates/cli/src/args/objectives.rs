@@ -4,19 +4,19 @@ use clap::Args;
 use unblink_analysis::slo::{AbortRule, Slo};
 use unblink_artifact::document;
 
-/// What a run is to fulfil.
+/// The objectives of a run.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SloArgs {
-    /// What the run is to fulfil, such as 'p99 < 200ms' or 'errors < 0.1%'; may be given several times
+    /// An objective for the run, such as 'p99 < 200ms' or 'errors < 0.1%'; may be given several times
     #[arg(long, value_name = "SLO", help_heading = "Objectives", value_parser = slo)]
     pub slo: Vec<Slo>,
 
-    /// Exit as if an objective that can't be told were met or missed [default: exit with 3]
+    /// Count an inconclusive objective as met or as missed [default: exit with 3]
     #[arg(long, value_enum, value_name = "pass|fail", help_heading = "Objectives")]
     pub on_inconclusive: Option<OnInconclusive>,
 }
 
-/// What an objective that can't be told counts as.
+/// What an inconclusive objective counts as.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OnInconclusive {
     /// As met

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// Plan files.
 #[derive(Subcommand, Debug)]
 pub(crate) enum PlanCommand {
-    /// Say whether a plan is in order; nothing is sent
+    /// Check plans for errors; nothing is sent
     Check(CheckArgs),
-    /// Show what a plan comes to, and the rate that it offers over time
+    /// Show what a plan would do, with its rate over time
     Show(ShowArgs),
     /// Print the JSON Schema of plans, for editors
     Schema,
@@ -20,10 +20,10 @@ EXAMPLES
   unblink plan check --json *.toml | jq '.plans[] | select(.in_order | not)'
 
 EXIT STATUS
-  0 every plan is in order   2 one is not";
+  0 every plan is correct   2 a plan has errors";
 
-/// Reads plans as `unblink run` and `unblink sim` would, up to the first request. Variables that the environment does
-/// not have are taken for granted.
+/// Read plans as the commands that use them would, but send nothing. Variables that are not set in the environment are
+/// not errors.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_HELP)]
 pub(crate) struct CheckArgs {
@@ -31,7 +31,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Print what is wrong, and where, as JSON (`unblink schema plan-check` describes it)
+    /// Print the errors and their places as JSON (`unblink schema plan-check` prints the schema)
     #[arg(long)]
     pub json: bool,
 }
@@ -44,8 +44,8 @@ EXAMPLES
 EXIT STATUS
   0 shown   2 wrong usage";
 
-/// Shows each field with what it is when the plan leaves it out. Variables are shown by their names, and what may be
-/// secret is masked; with --as it becomes a variable, so that what is printed is a plan.
+/// Show every field, with the default where the plan doesn't set it. Variables are shown by name and possible secrets
+/// are masked; --as turns these secrets into variables, so that its output is a plan.
 #[derive(Args, Debug)]
 #[command(after_help = SHOW_HELP)]
 pub(crate) struct ShowArgs {
@@ -53,7 +53,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Print the fields of the plan alone, in this form
+    /// Print only the fields that the plan sets, in this format
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub form: Option<Form>,
 
@@ -81,11 +81,11 @@ EXAMPLES
 EXIT STATUS
   0 written   2 wrong usage, or the file exists";
 
-/// Writes a plan with every field, most of them as comments. A file that exists is left alone.
+/// Write a plan with every field, most of them as comments. An existing file is never overwritten.
 #[derive(Args, Debug)]
 #[command(after_help = INIT_HELP)]
 pub(crate) struct InitArgs {
-    /// Where to write it
+    /// File to write
     #[arg(value_name = "FILE", default_value = "plan.toml")]
     pub file: PathBuf,
 }

@@ -32,17 +32,18 @@ VALUES
   --abort-on p99 > 2s for 5s   errors > 50% for 10s
 
 EXIT STATUS
-  0 the run can be believed, and met what was asked of it   1 it missed an objective, or --abort-on stopped it
-  2 wrong usage   3 run invalid, or an objective can't be told   130 interrupted";
+  0 every objective is met, or there are none and the run is valid or degraded
+  1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
+  3 an objective is inconclusive, or there are none and the run is invalid   130 interrupted";
 
-/// Each request is due at a time that the schedule fixes beforehand. When the target stalls, requests
-/// go on falling due, and each response is measured from the moment it should have started.
+/// The schedule fixes beforehand when each request is due. When the target stalls, requests still fall due, and each
+/// response is measured from the moment its request should have started.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct RunArgs {
-    /// Where to send requests; several are taken in turn and share one scheme, host and port. A file that ends in
-    /// .toml, .yaml or .yml is a plan: its fields are as if they had been given as flags, and a URL beside it
-    /// replaces its target
+    /// Where to send requests. Several URLs are requested in turn and must share scheme, host and port. A file that
+    /// ends in .toml, .yaml or .yml is a plan: its fields act like flags, and a URL given with it replaces its
+    /// target
     #[arg(value_name = "URL|PLAN")]
     pub urls: Vec<String>,
 
@@ -50,18 +51,18 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub planned: Vec<Request>,
 
-    /// Read targets from a file in vegeta's format, taken in turn (`-` reads standard input)
+    /// Request the targets in this file in turn; the format is vegeta's (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "urls", help_heading = "Request")]
     pub targets: Option<PathBuf>,
 
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Look at this process, too: memory and open descriptors of a server on this machine, when --shape is soak
+    /// With --shape soak: also watch the memory and open descriptors of this process on this machine
     #[arg(long, value_name = "PID", help_heading = "Watch", value_parser = value::positive)]
     pub watch_pid: Option<u32>,
 
-    /// Look at the size of this file or folder, too, such as a log of the server, when --shape is soak
+    /// With --shape soak: also watch the size of this file or folder, such as the server's log
     #[arg(long, value_name = "PATH", help_heading = "Watch")]
     pub watch_path: Option<PathBuf>,
 
@@ -74,11 +75,11 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub objectives: SloArgs,
 
-    /// Stop a run that hurts, such as 'p99 > 2s for 5s'; may be given several times
+    /// Stop the run when this rule holds, such as 'p99 > 2s for 5s'; may be given several times
     #[arg(long, value_name = "RULE", help_heading = "Objectives", value_parser = objectives::abort_rule)]
     pub abort_on: Vec<AbortRule>,
 
-    /// Folder for the run's record and report [default: unblink-runs/<time> here]
+    /// Folder for the record and the report [default: unblink-runs/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
@@ -88,7 +89,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub keep: KeepArgs,
 
-    /// No live line while the run goes on
+    /// Don't show the live line during the run
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }

@@ -18,21 +18,21 @@ type Word = (&'static str, &'static str);
 type Words = &'static [Word];
 
 // What several commands have.
-const RATE: Word = ("rate", "Arrivals a second: 5000, 30/m, 100..5000 (ramp)");
-const CLOSED: Word = ("closed", "Instead: users who each wait for an answer");
-const ARRIVALS: Word = ("arrivals", "How arrivals lie around the rate");
+const RATE: Word = ("rate", "Requests per second: 5000, 30/m, 100..5000 (ramp)");
+const CLOSED: Word = ("closed", "Closed loop: this many users who each wait");
+const ARRIVALS: Word = ("arrivals", "How requests are spaced in time");
 const CONNECTIONS: Word = ("connections", "auto, auto:MAX, or a fixed number");
-const TIMEOUT: Word = ("timeout", "A later answer has timed out");
+const TIMEOUT: Word = ("timeout", "Time out after this, from intended start");
 const HEADERS: Word = ("headers", "Add a header; may be given several times");
-const WARMUP: Word = ("warmup", "Load before the measured part");
-const SLO: Word = ("slo", "Asked of the run: 'p99 < 200ms', 'errors < 0.1%'");
+const WARMUP: Word = ("warmup", "Load before measuring begins");
+const SLO: Word = ("slo", "Objective: 'p99 < 200ms', 'errors < 0.1%'");
 const JSON: Word = ("json", "Print the run document as JSON");
 const URLS: Word = ("urls", "Where to send requests, or a plan (.toml, .yaml, .yml)");
-const VIRTUAL: Word = ("duration", "How long, in virtual time [default: 30s]");
-const SERVER: Word = ("server", "The server in words: 'slots=1 service=exp(1ms)'");
-const NETWORK: Word = ("network", "The way to it: 'latency=1ms jitter=200us'");
+const VIRTUAL: Word = ("duration", "Length in virtual time [default: 30s]");
+const SERVER: Word = ("server", "The server: 'slots=1 service=exp(1ms)'");
+const NETWORK: Word = ("network", "The network: 'latency=1ms jitter=200us'");
 const SCENARIO: Word = ("scenario", "healthy, stall, ramp, pauses, saturation, one-server");
-const METHOD: Word = ("method", "GET, or POST with a body, or this");
+const METHOD: Word = ("method", "Method [default: GET, or POST with a body]");
 const BODY: Word = ("body", "Send this body");
 
 const LOAD: &str = "Load";
@@ -61,8 +61,8 @@ const RUN: Short = Short {
             RESULT,
             &[
                 SLO,
-                ("abort_on", "Stop when it hurts: 'p99 > 2s for 5s'"),
-                ("output", "Folder of the record and the report"),
+                ("abort_on", "Stop the run: 'p99 > 2s for 5s'"),
+                ("output", "Folder for the record and the report"),
                 JSON,
             ],
         ),
@@ -78,7 +78,7 @@ const SIM: Short = Short {
             &[SCENARIO, SERVER, NETWORK, ("client", "The tool: ideal, wrk, wrk2, k6, ycsb, retry, herd, …")],
         ),
         (LOAD, &[RATE, CLOSED, VIRTUAL, ARRIVALS, CONNECTIONS, TIMEOUT]),
-        (RESULT, &[SLO, ("output", "Folder of the record"), JSON]),
+        (RESULT, &[SLO, ("output", "Folder for the record"), JSON]),
     ],
 };
 
@@ -86,22 +86,22 @@ const COMPARE: Short = Short {
     command: "compare",
     arguments: &[
         ("baseline", "URL, folder of a run or of runs, baseline:NAME, latest, or a plan"),
-        ("candidate", "What is held against it: the same"),
+        ("candidate", "The candidate: the same kinds as BASE"),
     ],
     groups: &[
         (
             "Comparison",
             &[
-                ("runs", "Runs of each side, in turn"),
+                ("runs", "Runs of each side"),
                 ("percentile", "The percentile that decides"),
-                ("min_effect", "A change below this is none"),
-                ("a_a", "The baseline against itself: how much is noise?"),
+                ("min_effect", "Ignore a smaller change"),
+                ("a_a", "Compare the baseline with itself: the noise"),
             ],
         ),
         (
             LOAD,
             &[
-                ("rate", "Arrivals a second, in each run"),
+                ("rate", "Requests per second, in each run"),
                 CLOSED,
                 ("duration", "How long each run lasts [default: 30s]"),
                 WARMUP,
@@ -114,8 +114,8 @@ const COMPARE: Short = Short {
         (
             RESULT,
             &[
-                ("output", "Folder of the runs and the comparison"),
-                ("resume", "Go on with a comparison that was interrupted"),
+                ("output", "Folder for the runs and the comparison"),
+                ("resume", "Continue an interrupted comparison"),
                 ("json", "Print the comparison as JSON"),
             ],
         ),
@@ -129,36 +129,42 @@ const KNEE: Short = Short {
         (
             "Search",
             &[
-                ("slo", "What every rate is held against: 'p99 < 200ms'"),
-                ("start", "The first rate that is tried"),
-                ("max", "No rate above this is tried"),
-                ("resolution", "How near both sides of the answer are to lie"),
-                ("at_least", "Is this rate reached? (exit 1: no)"),
-                ("within", "For so long; what is known then, counts"),
-                ("resume", "Go on with a search that was interrupted"),
+                ("slo", "The objective: 'p99 < 200ms'"),
+                ("start", "First rate to try"),
+                ("max", "Highest rate to try"),
+                ("resolution", "How precise the answer must be"),
+                ("at_least", "Only check this rate (exit 1: not met)"),
+                ("within", "Limit the total time under load"),
+                ("resume", "Continue an interrupted search"),
             ],
         ),
         ("Connections", &[CONNECTIONS, TIMEOUT]),
         (REQUEST, &[METHOD, HEADERS, BODY]),
-        (RESULT, &[("output", "Folder of the search"), ("json", "Print the search as JSON")]),
+        (RESULT, &[("output", "Folder for the search"), ("json", "Print the search as JSON")]),
     ],
 };
 
 const REPORT: Short = Short {
     command: "report",
-    arguments: &[("dir", "Folder of a run, its name in the history, or latest")],
+    arguments: &[("dir", "A run's folder, its name in the history, or latest")],
     groups: &[
-        ("Which part", &[("from", "From here on, after the start"), ("to", "Before this, after the start")]),
+        (
+            "Which part",
+            &[
+                ("from", "From this time on, counted from the start"),
+                ("to", "Up to this time, counted from the start"),
+            ],
+        ),
         (
             RESULT,
             &[
-                ("slo", "Judge anew: 'p99 < 200ms', 'errors < 0.1%'"),
+                ("slo", "Judge by this instead: 'p99 < 200ms'"),
                 JSON,
-                ("html", "Write the page to this file"),
+                ("html", "Write the HTML report to this file"),
                 ("csv", "Write the figures over time (-: to stdout)"),
                 ("csv_percentiles", "Write the percentiles with their intervals"),
                 ("hgrm", "Write them in HdrHistogram's text form"),
-                ("junit", "Write the objectives for a build server"),
+                ("junit", "Write the objectives as JUnit XML"),
                 ("summary", "Write a summary in Markdown"),
                 ("svg", "Write every picture into this folder"),
             ],
@@ -183,12 +189,12 @@ const LAB_SERVE: Short = Short {
         "Server",
         &[
             ("scenario", "What to do to the requests"),
-            ("made_for", "Length of the run that is to meet the events"),
+            ("made_for", "Fit the events to a run of this length"),
             ("listen", "Where to listen; port 0 takes any free one"),
             ("max_concurrency", "Requests served at once"),
-            ("truth", "Write what the server did to each request here"),
-            ("tls", "Serve https with a certificate of its own"),
-            ("json", "Say where it listens as JSON"),
+            ("truth", "Log what the server did to each request"),
+            ("tls", "Serve https with a self-made certificate"),
+            ("json", "Print the address as JSON"),
         ],
     )],
 };
@@ -200,8 +206,8 @@ const LAB_AUDIT: Short = Short {
         (
             "Audit",
             &[
-                ("known", "A tool by its name (unblink lab tools lists them)"),
-                ("closed", "Its load is closed, by its own claim"),
+                ("known", "A known tool (unblink lab tools lists them)"),
+                ("closed", "The tool claims to be closed loop"),
                 ("scenarios", "Only these scenarios"),
                 ("length", "Length of each run"),
                 ("output", "Keep the cells here"),
@@ -211,13 +217,13 @@ const LAB_AUDIT: Short = Short {
         (
             "Its output",
             &[
-                ("like", "It is that of this tool"),
+                ("like", "The same as this tool's"),
                 ("percentile", "Lines with a percentile, as a regular expression"),
-                ("csv", "A row for each request, its latency in this column"),
+                ("csv", "One row per request, latency in this column"),
                 ("hlog", "An HdrHistogram log"),
                 ("hgrm", "HdrHistogram's percentile distribution as text"),
                 ("unit", "Unit of its times"),
-                ("file", "The file that it writes into its folder"),
+                ("file", "The file that the tool writes in its folder"),
             ],
         ),
     ],
@@ -238,7 +244,7 @@ fn shortened(mut command: Command, path: &str) -> Command {
     if let Some(long) = command.get_after_help().map(ToString::to_string) {
         let example = example(&long).map(|example| format!("EXAMPLE\n{example}\n")).unwrap_or_default();
         command = command.after_long_help(long);
-        command = command.after_help(format!("{example}unblink {path} --help says all of it"));
+        command = command.after_help(format!("{example}unblink {path} --help shows everything"));
     }
     command.mut_subcommands(|sub| {
         let path = format!("{path} {}", sub.get_name()).trim_start().to_string();

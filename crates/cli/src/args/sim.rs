@@ -26,28 +26,29 @@ SCENARIOS (made for 60 s at 1,000/s)
   one-server   slots=1 service=1ms pause=200ms/500 (for 30 s at 450/s)
 
 SERVER
-  slots=N queue=N      served at once, the others wait; more than N that wait are answered 503
-  limit=50/s           more is answered 429; 50/s+20: after a quiet time 20 more at once (a token bucket)
+  slots=N queue=N      N are served at once and the others wait; with N already waiting, the next is answered 503
+  limit=50/s           a token bucket: requests above this rate are answered 429; 50/s+20 allows bursts of 20
   service=TIME         also exp(MEAN) lognormal(MEDIAN,SIGMA) pareto(LEAST,ALPHA) values(1ms:90,5ms:10)
                        ramp(FROM,TO,BEGIN,END)
   pause=200ms/500      every 500th request takes this long instead
-  pause=1s@30s         answers nothing for 1 s from 30 s on; @9.5s/10s every 10 s; @9.5s/10s*6 six times
+  pause=1s@30s         no answers for 1 s, starting at 30 s; @9.5s/10s: every 10 s; @9.5s/10s*6: six times
   pause=500ms~20s      the same at random times, 20 s apart on average
-  slow=100ms/100       one in 100, at random, takes this long instead
-  crowd=2x@200         twice as slow while more than 200 are in it; 2x@200~5s: until it was empty for 5 s
-  error=1/N reset=1/N refuse=1/N     one in N, at random, is answered 500, reset, or its connection refused
-  down=5s@20s accept-stall=1s@30s    resets and refuses all; lets connections wait for their kernel's next try
+  slow=100ms/100       one request in 100, at random, takes this long instead
+  crowd=2x@200         twice as slow while it holds more than 200 requests; 2x@200~5s: until it was empty for 5 s
+  error=1/N reset=1/N refuse=1/N     one request in N, at random, is answered 500, reset, or refused
+  down=5s@20s accept-stall=1s@30s    resets and refuses everything; new connections wait for the kernel's next try
 
 CLIENTS
   ideal                the dispatcher of `unblink run` (default)
-  wrk                  10 users who wait, and values invented afterwards (its stats_correct)
-  wrk2                 a schedule for each of 50 connections, caught up with at twice the rate, first 10 s left out
-  k6                   50 virtual users; what falls due while all are busy is dropped
-  ycsb                 a schedule for each of 50 threads, counted from the send; ycsb-intended: from the schedule
-  cassandra-stress     one schedule that 50 threads share (its fixed=); with clock=sent its throttle=
+  wrk                  10 users who wait, and values made up afterwards (wrk's stats_correct)
+  wrk2                 50 connections with a schedule each; one that is late catches up at twice its rate; the first
+                       10 s are left out
+  k6                   50 virtual users; requests due while all are busy are dropped
+  ycsb                 50 threads with a schedule each, timed from the send; ycsb-intended: from the schedule
+  cassandra-stress     one schedule shared by 50 threads (its fixed=); with clock=sent: its throttle=
   retry                users who give up after patience=1s and try again: attempts=3 back-off=100ms budget=PERCENT
-  herd                 users who are turned away come back at once when somebody is answered: attempts=100 probe=1s
-  or choice by choice, each also behind a name:
+  herd                 users who fail wait until another is answered, then all retry: attempts=100 probe=1s
+  Single choices, alone or after a name to change it:
   schedule=static|static-local|dynamic|dynamic-local   late=queue|shift|drop   clock=intended|sent
   correct=none|expected-interval[:TIME]|backfill   connections=auto|N   closed=N   burst=N
   catch-up=N   discard=TIME
@@ -56,23 +57,23 @@ NETWORK, GENERATOR
   --network 'latency=1ms jitter=200us'     --generator 'pause=5ms@1s/1s cpu=10us'
 
 EXIT STATUS
-  0 simulated, and what was asked is met   1 an objective is missed   2 wrong usage
-  3 run invalid, or an objective can't be told";
+  0 every objective is met, or there are none and the run is valid or degraded   1 an objective is missed
+  2 wrong usage   3 an objective is inconclusive, or there are none and the run is invalid";
 
-/// Run a load in virtual time against a server that you describe, and report it like a real run. No request is
-/// sent: the same dispatcher and recorder are driven by a simulated server, network and clock.
+/// Simulate a load in virtual time against a server that you describe, and report it like a real run. Nothing is sent:
+/// the dispatcher and the recorder are those of a real run, but server, network and clock are simulated.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
-    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields are as if they had been given as flags; what it
-    /// asks of a real target is passed over
+    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags; those for a real target are
+    /// ignored
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
 
     #[command(flatten)]
     pub world: WorldArgs,
 
-    /// Who offers the load: a name, single choices, or both
+    /// The load generator to simulate: a name, single choices, or both
     #[arg(long, value_name = "WORDS", default_value = "ideal", help_heading = "World")]
     pub client: String,
 
@@ -85,7 +86,7 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     pub objectives: SloArgs,
 
-    /// Folder for the run's record and report [default: unblink-runs/<time> here]
+    /// Folder for the record and the report [default: unblink-runs/<time>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
@@ -99,20 +100,20 @@ pub(crate) struct SimArgs {
 /// Server, network and generator.
 #[derive(Args, serde::Serialize, Clone, Debug)]
 pub(crate) struct WorldArgs {
-    /// What the server does, in words
+    /// What the simulated server does, as words
     #[arg(long, value_name = "WORDS", help_heading = "World")]
     pub server: Option<String>,
 
-    /// A server of the lab by its name
+    /// Simulate this scenario of the lab
     #[arg(long, value_name = "NAME", help_heading = "World", conflicts_with = "server",
           value_parser = clap::builder::PossibleValuesParser::new(crate::scenario::names()))]
     pub scenario: Option<String>,
 
-    /// How long the way to the server takes, in words [default: no time]
+    /// The simulated network's delay, as words [default: none]
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "World")]
     pub network: String,
 
-    /// How late the load generator is, in words [default: never]
+    /// The load generator's own pauses and CPU time, as words [default: none]
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "World")]
     pub generator: String,
 }
@@ -123,12 +124,12 @@ EXAMPLES
   unblink explain --scenario one-server
   unblink explain --server 'service=exp(5ms) pause=2s@20s' -R 500 -d 60s -o lesson
 
-Scenarios, and the words of --server: see `unblink sim --help`.
+For the scenarios and the words of --server see `unblink sim --help`.
 
 EXIT STATUS
   0 shown   2 wrong usage";
 
-/// Simulate one server under every kind of load tool, and show what each of them reports beside what users feel.
+/// Simulate one server under many load tools, and show what each of them reports next to what users feel.
 #[derive(Args, Debug)]
 #[command(after_help = EXPLAIN_HELP)]
 pub(crate) struct ExplainArgs {

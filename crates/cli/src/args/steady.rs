@@ -35,16 +35,16 @@ pub(crate) fn warmup(text: &str) -> Result<Warmup, String> {
 /// How well a percentile is to be known.
 #[derive(Args, Debug)]
 pub(crate) struct PrecisionArgs {
-    /// Go on until a percentile is known this well: until its 95 % interval lies within this share of it
+    /// Run until a percentile is known this precisely: its 95 % interval lies within this percentage of it
     #[arg(long, value_name = "PERCENT", help_heading = "Load", allow_hyphen_values = true, value_parser = share,
           conflicts_with_all = ["duration", "requests", "closed"])]
     pub precision: Option<f64>,
 
-    /// The percentile of --precision [default: p99]
+    /// The percentile that --precision is about [default: p99]
     #[arg(long, value_name = "PERCENTILE", help_heading = "Load", value_parser = percentile)]
     pub precision_of: Option<f64>,
 
-    /// End the load after this time in any case, when --precision is given [default: 10m]
+    /// With --precision: end the load after this time at the latest [default: 10m]
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub max_duration: Option<Nanos>,
@@ -83,7 +83,7 @@ pub(super) fn percentile(text: &str) -> Result<f64, String> {
     let names = QUANTILES.map(unblink_report::format::quantile_label);
     let place = names.iter().position(|name| name == text);
     place.map(|i| QUANTILES[i]).ok_or_else(|| {
-        format!("{text:?} is not a percentile that is printed: expected one of {}", names.join(", "))
+        format!("{text:?} is not one of the printed percentiles: expected one of {}", names.join(", "))
     })
 }
 

@@ -10,25 +10,25 @@ use unblink_engine::pacing::Pacing;
 /// The way to the target, and what is asked of it.
 #[derive(Args, serde::Serialize, Clone, Debug)]
 pub(crate) struct TargetArgs {
-    /// Worker threads [default: one for each 50,000/s begun, at most one per processor]
+    /// Worker threads [default: one per 50,000/s, rounded up, and at most one per processor]
     #[arg(short, long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::threads)]
     pub threads: Option<u32>,
 
-    /// What punctuality may cost
+    /// How much CPU to spend on sending requests on time
     #[arg(long, value_enum, default_value_t = PacingArg::Balanced, help_heading = "Load")]
     pub pacing: PacingArg,
 
-    /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; given several times, to each in turn
+    /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; if given several times, connections go to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
     pub connect_to: Vec<String>,
 
-    /// Close a connection after this time; a fixed pool opens another in its place
+    /// Close each connection after this time; a fixed pool opens a new one in its place
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more)]
     #[serde(serialize_with = "value::as_ns")]
     pub connection_age: Option<Nanos>,
 
-    /// Resolve the target's name again this often; new connections go to the addresses of the last answer
+    /// Resolve the target's name again this often; new connections use the latest addresses
     #[arg(long, value_name = "TIME", help_heading = "Connections", value_parser = value::a_second_or_more,
           conflicts_with = "unix_socket")]
     #[serde(serialize_with = "value::as_ns")]
@@ -50,19 +50,19 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub body: Option<String>,
 
-    /// Send the contents of this file as body
+    /// Send the contents of this file as the body
     #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
     pub body_file: Option<PathBuf>,
 
-    /// What an answer must be like to count as ok; may be given several times
+    /// What an answer must look like to count as ok; may be given several times
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::expectation)]
     pub expect: Vec<expect::Expectation>,
 
-    /// An answer with a larger body has failed
+    /// Count an answer with a larger body as failed
     #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]
     pub max_body_size: u64,
 
-    /// Do not send one request per target before the run
+    /// Skip the check before the run, which requests each target once
     #[arg(long, help_heading = "Request", value_name = "true|false", num_args = 0..=1, require_equals = true,
           default_value_t = false, default_missing_value = "true", hide_default_value = true,
           hide_possible_values = true, action = clap::ArgAction::Set)]
@@ -82,7 +82,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub cert: Option<PathBuf>,
 
-    /// Key of the client certificate (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub key: Option<PathBuf>,
 }
@@ -90,11 +90,11 @@ pub(crate) struct TargetArgs {
 /// What punctuality may cost.
 #[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacingArg {
-    /// Most of a processor; where permitted, at a real-time priority and with no processor asleep
+    /// The most exact: uses most of a processor; if allowed, runs at real-time priority and keeps processors awake
     Precise,
-    /// A short spin before each arrival, as long as wake-ups are late here
+    /// Spins briefly before each request, for as long as wake-ups on this machine are late
     Balanced,
-    /// No spinning: arrivals leave up to 1 ms late, in groups
+    /// The cheapest: never spins; requests leave in groups, up to 1 ms late
     Frugal,
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     let (last_amount, common) = split_unit(last)?;
     if own > 0 && (own < first.len() || !has_unit(last)) {
         return Err(format!(
-            "{text:?} is not clear: give each rate its unit, or one unit for all of them behind the last"
+            "{text:?} is ambiguous: give each rate its unit, or one unit after the last for all of them"
         ));
     }
     let mut rates = Vec::with_capacity(parts.len());
@@ -122,7 +122,7 @@ fn one_rate(amount: &str, unit: Nanos, whole: &str) -> Result<Rate, String> {
         None => (amount.as_str(), 1),
     };
     no_number(digits, whole)?;
-    let too_fine = || format!("{whole:?} has more digits than a rate can be held with: give at most nine");
+    let too_fine = || format!("{whole:?} has too many digits for a rate: give at most nine");
     let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
     let all = format!("{before}{behind}").replace('_', "");
     let scale = u32::try_from(behind.replace('_', "").len()).unwrap_or(u32::MAX);
@@ -159,16 +159,14 @@ fn no_number(digits: &str, whole: &str) -> Result<(), String> {
     }
     let unsigned = digits.trim_start_matches(['+', '-']);
     Err(if unsigned == "nan" {
-        format!("{whole:?} is not a number, and so no rate: give one above 0, such as 50/s")
+        format!("{whole:?} is not a number: give a rate above 0, such as 50/s")
     } else if unsigned == "inf" || unsigned == "infinity" {
         format!(
-            "{whole:?}: no rate is infinite: give one (the highest is {RATE_MAX_PER_S}/s), or --closed USERS for as \
-             much as they get answered"
+            "{whole:?}: no rate is infinite: give one (the highest is {RATE_MAX_PER_S}/s), or use --closed USERS to \
+             send as fast as the target answers"
         )
     } else if digits.starts_with('-') && plain_number(unsigned).is_some() {
-        format!(
-            "{whole:?} is negative: nothing can be sent less than never (give a rate above 0, such as 50/s)"
-        )
+        format!("{whole:?} is negative: give a rate above 0, such as 50/s")
     } else {
         format!("{whole:?} is not a rate: expected a number per second, such as 5000, 5k, 50/s, 50rps, 30/m")
     })

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use unblink_core::time::Nanos;
 
 const HELP: &str = "\
-In COMMAND, {url} stands for the server, {rate} for arrivals per second, {duration_s} for the length, {users} for the \
-users of a closed loop, {timeout_s} for the timeout and {folder} for an empty folder, in which it is run.
+In COMMAND, {url} stands for the server, {rate} for requests per second, {duration_s} for the length, {users} for the \
+users of a closed loop, {timeout_s} for the timeout and {folder} for the empty folder in which the command runs.
 
 EXAMPLES
   unblink lab audit --as wrk
@@ -17,50 +17,50 @@ EXAMPLES
   unblink lab audit --like wrk2 -- ./my-wrk2 -R{rate} -d{duration_s}s --latency {url}
 
 EXIT STATUS
-  0 every question was answered with yes   1 one was not   2 wrong usage   3 there is nothing to answer them from   \
-130 stopped";
+  0 no check failed   1 a check failed   2 wrong usage   3 no check could be decided   130 interrupted";
 
-/// Put one load tool, or any script, through the scenarios and say in plain words what it gets wrong.
+/// Run one load tool, or any script, against the scenarios and say in plain words what it gets wrong.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct AuditArgs {
-    /// The command that offers the load, after --
+    /// The command that sends the load, after --
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "known", conflicts_with = "known")]
     pub command: Vec<String>,
 
-    /// Audit a tool by its definition's name (unblink lab tools lists them)
+    /// Audit this known tool (unblink lab tools lists them)
     #[arg(long = "as", value_name = "NAME")]
     pub known: Option<String>,
 
-    /// Its load is closed, by its own claim
+    /// The tool claims to be closed loop
     #[arg(long)]
     pub closed: bool,
 
-    /// Its output is that of this tool
+    /// Read the output like this tool's
     #[arg(long, value_name = "NAME", help_heading = "Its output", conflicts_with_all = ["percentile", "csv", "hlog", "hgrm"])]
     pub like: Option<String>,
 
-    /// Lines with a percentile: a regular expression with the groups q (in percent), value, and unit if there is one
+    /// Read percentiles from text lines: a regular expression with the groups q (in percent), value and, if there is
+    /// one, unit
     #[arg(long, value_name = "REGEX", help_heading = "Its output", conflicts_with_all = ["csv", "hlog", "hgrm"])]
     pub percentile: Option<String>,
 
-    /// A row for each request, its latency in this column: a name, or a number from 1
+    /// Read a CSV with one row per request and its latency in this column: a name, or a number from 1
     #[arg(long, value_name = "COLUMN", help_heading = "Its output", conflicts_with_all = ["hlog", "hgrm"])]
     pub csv: Option<String>,
 
-    /// An HdrHistogram log
+    /// Read an HdrHistogram log
     #[arg(long, help_heading = "Its output", conflicts_with = "hgrm")]
     pub hlog: bool,
 
-    /// HdrHistogram's percentile distribution as text
+    /// Read HdrHistogram's percentile distribution as text
     #[arg(long, help_heading = "Its output")]
     pub hgrm: bool,
 
-    /// Unit of its times, where the output does not say it: ns, us, ms or s
+    /// Unit of the times, if the output doesn't say: ns, us, ms or s
     #[arg(long, value_name = "UNIT", help_heading = "Its output", value_parser = ["ns", "us", "ms", "s"])]
     pub unit: Option<String>,
 
-    /// The file that it writes into its folder; without it, its standard output is read
+    /// Read this file in the tool's folder instead of its standard output
     #[arg(long, value_name = "FILE", help_heading = "Its output")]
     pub file: Option<String>,
 
@@ -75,7 +75,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = value::duration)]
     pub length: Nanos,
 
-    /// Keep the cells here instead of throwing them away
+    /// Keep the results of the runs in this folder
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 

@@ -10,12 +10,12 @@ use clap::Subcommand;
 pub(crate) enum LabCommand {
     /// Serve a scenario until Ctrl-C
     Serve(Box<serve::ServeArgs>),
-    /// Run load tools against scenarios and hold what they report beside the truth
+    /// Run load tools against scenarios and compare their reports with the truth
     Run(Box<run::RunArgs>),
-    /// Put one load tool, or any script, through the scenarios and say what it gets wrong
+    /// Run one load tool, or any script, against the scenarios and say what it gets wrong
     Audit(Box<audit::AuditArgs>),
-    /// List the load tools: which are here, which version, how to install the others
+    /// List the load tools: which are installed, in which version, and how to install the others
     Tools(run::ToolsArgs),
-    /// Install load tools from their registries into a folder of the lab's own
+    /// Install load tools from their registries into the lab's own folder
     Install(run::InstallArgs),
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use unblink_core::time::Nanos;
 
 const RUN_HELP: &str = "\
-Each cell is one tool in one scenario: a fresh server, its clock of events started by the tool's first request, so \
-that every tool meets the event at the same moment of its run. Where there are two processors, the server has one \
-for itself. The folder keeps the server's log, the tool's output and the result of every cell; cells that are there \
-already are not run again.
+A cell is one tool in one scenario. Each cell has a fresh server, and the tool's first request starts the scenario's \
+clock, so that every tool meets the event at the same moment of its run. With two processors, the server has one to \
+itself. The folder keeps the server's log, the tool's output and the result of every cell; cells that it already \
+has are not run again.
 
 EXAMPLES
   unblink lab run stall
@@ -19,13 +19,13 @@ EXAMPLES
   unblink lab run stall --tool my-tool.toml
 
 EXIT STATUS
-  0 every cell was run   2 wrong usage   3 a tool gave no figures   130 stopped; what was finished is shown";
+  0 every cell was run   2 wrong usage   3 a tool gave no figures   130 interrupted; finished cells are shown";
 
-/// Run load tools against scenarios and hold what they report beside the exact truth.
+/// Run load tools against scenarios and compare what they report with the exact truth.
 #[derive(Args, Debug)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// Scenarios by name (unblink lab serve --help has them), or `all`
+    /// Scenarios by name (see unblink lab serve --help), or `all`
     #[arg(value_name = "SCENARIO", required = true)]
     pub scenarios: Vec<String>,
 
@@ -44,19 +44,19 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "length")]
     pub short: bool,
 
-    /// Runs of each cell; their middle is shown
+    /// Runs of each cell; medians are shown
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = value::positive)]
     pub runs: u32,
 
-    /// Cells that run at once, each with two processors or more of its own where there are so many
+    /// Number of cells to run at once, each with two or more processors of its own if the machine has enough
     #[arg(short, long, value_name = "COUNT", default_value = "1", value_parser = value::positive)]
     pub jobs: u32,
 
-    /// Where cells are kept, and found again [default: unblink-lab-60s, by the length]
+    /// Folder where cells are kept and found again [default: unblink-lab-60s, by the length]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Run cells again that are there already
+    /// Run all cells again, even those the folder already has
     #[arg(long)]
     pub again: bool,
 
@@ -68,7 +68,7 @@ pub(crate) struct RunArgs {
 /// Where definitions and programs come from.
 #[derive(Args, Debug)]
 pub(crate) struct DefinitionArgs {
-    /// A tool's definition in TOML, or a folder of them; one that has the name of one of ours replaces it (repeatable)
+    /// A tool definition in TOML, or a folder of them; it replaces a built-in one of the same name (repeatable)
     #[arg(long = "tool", value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
 
@@ -85,7 +85,7 @@ EXAMPLES
 EXIT STATUS
   0 listed   2 wrong usage";
 
-/// List the load tools: which are here, which version, how to install the others.
+/// List the load tools: which are installed, in which version, and how to install the others.
 #[derive(Args, Debug)]
 #[command(after_help = TOOLS_HELP)]
 pub(crate) struct ToolsArgs {
@@ -98,8 +98,8 @@ pub(crate) struct ToolsArgs {
 }
 
 const INSTALL_HELP: &str = "\
-Tools of a distribution (apt) go where it puts them, and only root may do that: others are told the command. The rest \
-goes into the folder, in the versions whose output the lab knows. UNBLINK_MAVEN_REPOSITORY names another repository than \
+Only root can install tools from the distribution (apt); other users are told the command. The rest goes into the lab's \
+folder, in the versions whose output the lab knows. UNBLINK_MAVEN_REPOSITORY names a repository to use instead of \
 Maven Central.
 
 EXAMPLES
@@ -107,7 +107,7 @@ EXAMPLES
   unblink lab install all
 
 EXIT STATUS
-  0 all are here   1 one could not be installed   2 wrong usage";
+  0 all are installed   1 one could not be installed   2 wrong usage";
 
 /// Install load tools from apt, the Go module proxy, crates.io, PyPI, npm and Maven Central.
 #[derive(Args, Debug)]
@@ -120,7 +120,7 @@ pub(crate) struct InstallArgs {
     #[command(flatten)]
     pub definitions: DefinitionArgs,
 
-    /// Say what would be done, and do nothing
+    /// Print what would be done, but do nothing
     #[arg(long)]
     pub dry_run: bool,
 }

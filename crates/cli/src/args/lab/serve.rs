@@ -8,21 +8,21 @@ use unblink_core::time::Nanos;
 
 const HELP: &str = "\
 SCENARIOS (made for 60 s at 1,000/s)
-  healthy      every answer after 10 ms
-  stall        no answer for 1 s from 30 s on
+  healthy      answers after 10 ms
+  stall        no answers for 1 s, starting at 30 s
   ramp         the delay goes from 10 ms to 100 ms between 20 s and 50 s
-  pauses       no answer for 200 ms every 10 s, first at 9.5 s, six times
-  saturation   5 requests are served at once, the others wait
-  headroom     50 are served at once: enough
-  early, late  the stall from 5 s on, or from 59.5 s on
-  frozen       the process stands still for 1 s from 30 s on
-  accept       each answer ends its connection; none is accepted for that second
+  pauses       no answers for 200 ms every 10 s, first at 9.5 s, six times
+  saturation   serves 5 requests at once, the others wait
+  headroom     serves 50 at once, which is enough
+  early, late  the stall starts at 5 s, or at 59.5 s
+  frozen       the whole process stops for 1 s, starting at 30 s
+  accept       each answer ends its connection; no connection is accepted from 30 s to 31 s
   one-in-100   one request in 100 takes 200 ms
-  timeouts     what comes in that second takes 10 s
-  resets       what comes in that second is reset
-  errors       what comes in 3 s of every 5 s fails at once with status 500
-  trickle      every answer after 50 ms
-  fast         every answer after 200 µs
+  timeouts     requests that arrive from 30 s to 31 s take 10 s
+  resets       requests that arrive from 30 s to 31 s are reset
+  errors       requests that arrive in 3 s of every 5 s fail at once with status 500
+  trickle      answers after 50 ms
+  fast         answers after 200 µs
   one-server   one request at a time, 1 ms each; every 500th takes 200 ms (for 30 s at 450/s)
 
 Every path is answered the same way; /healthy always answers at once.
@@ -35,16 +35,16 @@ EXAMPLES
 EXIT STATUS
   0 stopped   2 wrong usage";
 
-/// An HTTP server whose misbehaviour is known to the nanosecond, to check load testers with.
+/// Start an HTTP server that misbehaves on a known timetable, to test load testers with.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct ServeArgs {
-    /// What to do to the requests
+    /// How the server misbehaves
     #[arg(long, value_name = "NAME", default_value = "stall",
           value_parser = clap::builder::PossibleValuesParser::new(unblink_lab::Scenario::names().chain([unblink_lab::Scenario::ONE_SERVER])))]
     pub scenario: String,
 
-    /// Length of the run that is to meet the events: they move and shrink with it
+    /// Fit the scenario to a run of this length: its events move and shrink
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::duration)]
     pub made_for: Nanos,
 
@@ -56,7 +56,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub baseline: Option<Nanos>,
 
-    /// When to stall, on the clock of events
+    /// When to stall, counted from the start of the clock (see --clock)
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub stall_at: Option<Nanos>,
 
@@ -64,7 +64,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub stall_for: Option<Nanos>,
 
-    /// Delay after the ramp; the one before it is the baseline
+    /// Delay after the ramp; before it, the delay is --baseline
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub ramp_to: Option<Nanos>,
 
@@ -80,7 +80,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub pause_first: Option<Nanos>,
 
-    /// From one pause to the next
+    /// Time from one pause to the next
     #[arg(long, value_name = "TIME", help_heading = "Numbers of the scenario", value_parser = value::duration)]
     pub pause_every: Option<Nanos>,
 
@@ -96,33 +96,33 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "COUNT", help_heading = "Numbers of the scenario", value_parser = value::positive)]
     pub max_concurrency: Option<u32>,
 
-    /// What starts the clock of events: the first request of a run (a lone one before it is taken for a
+    /// What starts the clock of the scenario: the first request of a run (a single request before it counts as a
     /// probe), the start of the process, or POST /_lab/arm
     #[arg(long, value_enum, default_value_t = Clock::First, help_heading = "Server")]
     pub clock: Clock,
 
-    /// First requests that come one at a time are probes if nothing is in flight for so long after them; more than the
-    /// time between two requests of a slow load
+    /// Treat the first requests as probes if they come one at a time and nothing follows for this long; must be longer
+    /// than the time between two requests of a slow load
     #[arg(long, value_name = "TIME", default_value = "20ms", help_heading = "Server", value_parser = value::duration)]
     pub probe_gap: Nanos,
 
-    /// Write what happened to each request to this CSV file
+    /// Log what happened to each request in this CSV file
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub truth: Option<PathBuf>,
 
-    /// Size of an answer's body
+    /// Body size of each answer
     #[arg(long, value_name = "BYTES", default_value = "16", help_heading = "Server", value_parser = value::bytes)]
     pub body_size: u64,
 
-    /// Speak TLS with a certificate made at the start
+    /// Serve https with a certificate made at startup
     #[arg(long, help_heading = "Server")]
     pub tls: bool,
 
-    /// Speak TLS with this certificate (PEM)
+    /// Serve https with this certificate (PEM)
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub cert: Option<PathBuf>,
 
-    /// Key of the certificate (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub key: Option<PathBuf>,
 
@@ -130,7 +130,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub write_cert: Option<PathBuf>,
 
-    /// Print where it listens, and the summary at the end, as JSON
+    /// Print the address, and the summary at the end, as JSON
     #[arg(long, help_heading = "Server")]
     pub json: bool,
 }
