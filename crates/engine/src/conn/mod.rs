@@ -103,6 +103,15 @@ impl<P: Protocol> Conn<P> {
         self.transport.stage == Stage::Handshaking
     }
 
+    pub(crate) fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// What went wrong below the protocol, if anything did.
+    pub(crate) fn take_error(&mut self) -> Option<io::Error> {
+        self.transport.error.take()
+    }
+
     /// Closes at once.
     pub(crate) fn close(self, kind: CloseKind) {
         self.transport.close(kind);
