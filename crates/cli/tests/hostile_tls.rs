@@ -128,6 +128,22 @@ fn a_dead_connection_is_replaced() {
 }
 
 #[test]
+fn an_answer_before_the_body_was_read_counts() {
+    let early = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig";
+    let address = serve(move |tls, _| {
+        send(tls, early);
+        // Heard before the reset, which what is left unread leads to.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        false
+    });
+    let place = Place::new();
+    // More than the socket's buffers hold.
+    let body = place.file("body", vec![b'x'; 16 << 20]);
+    let load = ["--body-file", body.to_str().expect("UTF-8"), "-R", "50", "-n", "5"];
+    run(address, &load).assert_all_failed("status_4xx");
+}
+
+#[test]
 fn records_that_are_none() {
     let address = serve(|tls, _| {
         send(tls, b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello");

@@ -2,7 +2,7 @@
 
 use rustix::net::{AddressFamily, SocketAddrV4, SocketType};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use unblink_core::dispatch::Pool;
@@ -42,6 +42,14 @@ fn refusing() -> (OwnedFd, SocketAddr) {
     rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let address = rustix::net::getsockname(&socket).expect("an address");
     (socket, SocketAddr::try_from(address).expect("an internet address"))
+}
+
+/// A port that answers no attempt to connect: its queue is full, and nobody takes from it.
+fn silent() -> ((OwnedFd, TcpStream), SocketAddr) {
+    let (socket, address) = refusing();
+    rustix::net::listen(&socket, 0).expect("a queue of one");
+    let first = TcpStream::connect(address).expect("its only place");
+    ((socket, first), address)
 }
 
 fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
@@ -121,6 +129,17 @@ fn addresses_that_refuse_are_passed_over() {
             assert!(dead.refused > 0 || !is_tried, "{dead:?}");
         }
     }
+}
+
+#[test]
+fn the_request_before_the_run_goes_on_from_an_address_that_is_silent() {
+    let ((_queue, silent), somebody) = (silent(), listening());
+    let ask = |addresses: &[SocketAddr]| {
+        preflight(&job(addresses, Pool::Fixed { n: 1 }, 1), 0, std::time::Duration::from_millis(200))
+    };
+    ask(&[silent, somebody]).expect("the second one answers");
+    let said = ask(&[silent]).expect_err("nobody answers").to_string();
+    assert_eq!(said, format!("can't connect to {silent}: connection timed out"));
 }
 
 #[test]

@@ -7,33 +7,6 @@ use crate::syntax::{is_token, trim};
 
 /// Header lines that fit the array on the stack; a parser with a higher limit allocates beyond it.
 const HEADERS_ON_STACK: usize = 128;
-/// Bytes of a first line that are worth quoting in a message.
-const STATUS_LINE_BYTES_MAX: usize = 200;
-
-/// The first line of an answer that could not be read, for a message to the user: leading empty lines
-/// are skipped, control and non-UTF-8 bytes escaped, and the text is cut after 200 bytes. `None` if
-/// there is nothing to quote.
-pub fn status_line(bytes: &[u8]) -> Option<String> {
-    let line = bytes.split(|&byte| byte == b'\n').map(trim).find(|line| !line.is_empty())?;
-    let cut = &line[..line.len().min(STATUS_LINE_BYTES_MAX)];
-    let mut quoted = String::with_capacity(cut.len());
-    for part in cut.utf8_chunks() {
-        for character in part.valid().chars() {
-            if character.is_control() {
-                quoted.extend(character.escape_default());
-            } else {
-                quoted.push(character);
-            }
-        }
-        for byte in part.invalid() {
-            quoted.extend(byte.escape_ascii().map(char::from));
-        }
-    }
-    if cut.len() < line.len() {
-        quoted.push('…');
-    }
-    Some(quoted)
-}
 
 /// What the request was, as far as it decides whether the answer has a body (RFC 9112 §6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -349,14 +322,5 @@ mod tests {
         assert_eq!(Head::parse(text.as_bytes(), 128), Err(ProtocolError::TooManyHeaders));
         assert!(Head::parse(text.as_bytes(), 300).unwrap().is_some());
         assert!(Head::parse(text.as_bytes(), usize::MAX).unwrap().is_some());
-    }
-
-    #[test]
-    fn status_line_quotes_what_there_is() {
-        assert_eq!(status_line(b"HTTP/1.1 502 Bad\r\nA: b"), Some("HTTP/1.1 502 Bad".into()));
-        assert_eq!(status_line(b"\r\n\nSSH-2.0-x"), Some("SSH-2.0-x".into()));
-        assert_eq!(status_line(b"\x15\x03\x01\xff\xc3\xbc"), Some("\\u{15}\\u{3}\\u{1}\\xffü".into()));
-        assert_eq!(status_line(b"\r\n"), None);
-        assert_eq!(status_line(&[b'x'; 300]).map(|line| line.chars().count()), Some(201));
     }
 }

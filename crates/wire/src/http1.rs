@@ -1,5 +1,7 @@
 //! HTTP/1.1 as a protocol: one request at a time.
 
+mod words;
+
 use crate::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
 use crate::{LastHead, Limits, Parser, Progress, ProtocolError, RequestKind, Response};
 use std::sync::Arc;

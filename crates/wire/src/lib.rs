@@ -43,9 +43,10 @@ pub mod protocol;
 mod request;
 mod scan;
 mod syntax;
+pub mod words;
 
 pub use error::ProtocolError;
-pub use head::{RequestKind, status_line};
+pub use head::RequestKind;
 pub use last_head::LastHead;
 pub use limits::Limits;
 pub use parser::{Parser, Progress, Response};

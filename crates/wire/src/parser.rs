@@ -175,6 +175,14 @@ impl Parser {
         self.started
     }
 
+    /// What was found wrong with the answer.
+    pub(crate) fn error(&self) -> Option<ProtocolError> {
+        match self.state {
+            State::Failed(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The head is complete and the body lasts until the peer closes.
     pub fn is_close_delimited_body(&self) -> bool {
         matches!(self.state, State::Body(Body::UntilClose))

@@ -60,9 +60,9 @@ pub struct Places {
 /// The client's side of one connection.
 pub trait Protocol: Sized {
     /// A request, rendered ahead of its time.
-    type Request: Send + Sync + 'static;
+    type Request: Clone + Send + Sync + 'static;
     /// What is the same for all connections.
-    type Settings: Send + Sync + 'static;
+    type Settings: Clone + Send + Sync + 'static;
     /// What the connections of one thread share.
     type Shared;
 

@@ -13,7 +13,7 @@ use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
 use unblink_report::format;
-use unblink_wire::http1::Http1;
+use unblink_wire::words::Words;
 
 /// Requests at the most: a long target file is not gone through twice.
 const REQUESTS_MAX: usize = 32;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Asks each target once.
-pub(crate) fn all(job: &Job<Http1>, targets: &[Target]) -> Result<()> {
+pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
     for (number, target) in targets.iter().enumerate().take(REQUESTS_MAX) {
         let request = format!("{} {}", target.method, target.url);

@@ -7,6 +7,7 @@ mod transport;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use hearing::{Hearing, News};
+pub(crate) use socket::kind_of_connect_error;
 pub(crate) use transport::Attempt;
 
 use crate::clock::Watch;
@@ -14,11 +15,12 @@ use crate::job::Job;
 use crate::target::Address;
 use hearing::{Ear, kind_of_violation, tag_of};
 use rustix::fd::OwnedFd;
+use std::io;
 use transport::{Received, Stage, Transport};
 use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::Instant;
-use unblink_wire::protocol::Protocol;
+use unblink_wire::protocol::{Protocol, Violation};
 
 /// Reads of one connection in a row, so that an endless body can't starve the others.
 const READS_PER_TURN: u32 = 8;
@@ -65,12 +67,15 @@ pub(crate) struct Conn<P> {
 
 impl<P: Protocol> Conn<P> {
     /// Begins to connect.
+    ///
+    /// # Errors
+    /// What the system says; [`kind_of_connect_error`] has what it counts as.
     pub(crate) fn begin(
         job: &Job<P>,
         address: &Address,
         generation: u32,
         attempt: Attempt,
-    ) -> Result<Conn<P>, FailureKind> {
+    ) -> io::Result<Conn<P>> {
         Ok(Conn {
             generation,
             transport: Transport::begin(&job.target, address, attempt)?,
@@ -96,6 +101,15 @@ impl<P: Protocol> Conn<P> {
 
     pub(crate) fn is_handshaking(&self) -> bool {
         self.transport.stage == Stage::Handshaking
+    }
+
+    pub(crate) fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// What went wrong below the protocol, if anything did.
+    pub(crate) fn take_error(&mut self) -> Option<io::Error> {
+        self.transport.error.take()
     }
 
     /// Closes at once.
@@ -148,7 +162,8 @@ impl<P: Protocol> Conn<P> {
                 }
             }
         }
-        self.transport.flush().map_err(|kind| self.closing(kind))
+        self.transport.flush();
+        Ok(())
     }
 
     /// Carries on after the socket reported something. The second value is the time just after the
@@ -315,7 +330,12 @@ impl<P: Protocol> Conn<P> {
             Ok(()) => Reading::Quiet,
             Err(violation) => {
                 common.hearing.forbid_reuse();
-                self.ended(Closing { kind: kind_of_violation(violation), answered })
+                // The system tells of a reset once, and reports a mere end after that.
+                let kind = match violation {
+                    Violation::ClosedEarly if self.transport.is_reset() => FailureKind::RESET,
+                    _ => kind_of_violation(violation),
+                };
+                self.ended(Closing { kind, answered })
             }
         }
     }

@@ -8,16 +8,13 @@ use std::io::{self, IoSlice, Write};
 use unblink_core::failure::FailureKind;
 
 /// Writes what the session has ready, as far as the socket takes it.
-pub(super) fn flush(tls: &mut ClientConnection, fd: &OwnedFd) -> Result<(), FailureKind> {
+pub(super) fn flush(tls: &mut ClientConnection, fd: &OwnedFd) -> io::Result<()> {
     while tls.wants_write() {
         match tls.write_tls(&mut Socket(fd)) {
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => {
-                let reset = matches!(e.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
-                return Err(if reset { FailureKind::RESET } else { FailureKind::SOCKET });
-            }
+            Err(e) => return Err(e),
         }
     }
     Ok(())
@@ -50,19 +47,21 @@ impl Write for Socket<'_> {
     }
 }
 
-pub(super) fn kind_of_connect_error(error: Errno) -> FailureKind {
-    match error {
-        Errno::CONNREFUSED => FailureKind::CONNECT_REFUSED,
-        Errno::TIMEDOUT => FailureKind::CONNECT_TIMEOUT,
-        Errno::MFILE | Errno::NFILE => FailureKind::NO_FILE_DESCRIPTOR,
-        Errno::ADDRNOTAVAIL => FailureKind::NO_LOCAL_PORT,
-        _ => FailureKind::CONNECT_FAILED,
+/// How an attempt to connect is counted that failed with this error. One that is not the system's is of TLS.
+pub(crate) fn kind_of_connect_error(error: &io::Error) -> FailureKind {
+    match Errno::from_io_error(error) {
+        None => FailureKind::TLS,
+        Some(Errno::CONNREFUSED) => FailureKind::CONNECT_REFUSED,
+        Some(Errno::TIMEDOUT) => FailureKind::CONNECT_TIMEOUT,
+        Some(Errno::MFILE | Errno::NFILE) => FailureKind::NO_FILE_DESCRIPTOR,
+        Some(Errno::ADDRNOTAVAIL) => FailureKind::NO_LOCAL_PORT,
+        Some(_) => FailureKind::CONNECT_FAILED,
     }
 }
 
-pub(super) fn kind_of_socket_error(error: Errno) -> FailureKind {
-    match error {
-        Errno::CONNRESET | Errno::PIPE => FailureKind::RESET,
+pub(super) fn kind_of_socket_error(error: &io::Error) -> FailureKind {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNRESET | Errno::PIPE) => FailureKind::RESET,
         _ => FailureKind::SOCKET,
     }
 }

@@ -49,27 +49,26 @@ pub(super) struct Transport {
     connected: Instant,
     tls: Option<Box<ClientConnection>>,
     pub(super) peer_closed: bool,
+    /// What went wrong first, in the words of the system or of TLS. The run counts kinds; the pre-flight quotes this.
+    pub(super) error: Option<io::Error>,
 }
 
 impl Transport {
     /// Begins to connect.
-    pub(super) fn begin(
-        target: &Target,
-        address: &Address,
-        attempt: Attempt,
-    ) -> Result<Transport, FailureKind> {
-        let (fd, _) = begin_connect(address, attempt.source).map_err(kind_of_connect_error)?;
+    pub(super) fn begin(target: &Target, address: &Address, attempt: Attempt) -> io::Result<Transport> {
+        let (fd, _) = begin_connect(address, attempt.source)?;
         let tls = match &target.tls {
             None => None,
             Some(tls) => {
                 let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
-                let mut session = session.map_err(|_| FailureKind::TLS)?;
+                let mut session = session.map_err(io::Error::other)?;
                 session.set_buffer_limit(None);
                 Some(Box::new(session))
             }
         };
         let connected = attempt.began;
-        Ok(Transport { fd, attempt, stage: Stage::Connecting, connected, tls, peer_closed: false })
+        let stage = Stage::Connecting;
+        Ok(Transport { fd, attempt, stage, connected, tls, peer_closed: false, error: None })
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -92,15 +91,16 @@ impl Transport {
     pub(super) fn finish_connecting(&mut self, now: Instant) -> Result<Option<ConnectTimes>, FailureKind> {
         match sockopt::socket_error(&self.fd) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) | Err(error) => return Err(kind_of_connect_error(error)),
+            Ok(Err(error)) | Err(error) => return Err(self.failed(error, kind_of_connect_error)),
         }
         self.connected = now;
-        let Some(tls) = &mut self.tls else {
+        if self.is_plain() {
             self.stage = Stage::Open;
             return Ok(Some(ConnectTimes { connect: now.since(self.attempt.began), tls: None }));
-        };
+        }
         self.stage = Stage::Handshaking;
-        flush(tls, &self.fd).map(|()| None)
+        self.flush();
+        Ok(None)
     }
 
     /// Writes what it can of both pieces, which leave together. A TLS session takes all of it; what its socket does not
@@ -110,28 +110,55 @@ impl Transport {
             // The session's own buffer has no limit.
             let mut plain = tls.writer();
             let taken = plain.write_all(first).and_then(|()| plain.write_all(second));
-            taken.map_err(|_| FailureKind::TLS)?;
-            flush(tls, &self.fd)?;
+            if let Err(error) = taken {
+                return Err(self.failed(error, |_| FailureKind::TLS));
+            }
+            self.flush();
             return Ok(first.len() + second.len());
         }
         loop {
             match send_both(self.fd.as_fd(), (first, second)) {
                 Ok(n) => return Ok(n),
                 Err(Errno::INTR) => {}
-                // The socket takes no more for now; or it has failed: an answer may be waiting already (a server that
-                // refuses a body says so and closes), so that reading tells, and reports the end in any case.
-                Err(_) => return Ok(0),
+                // It takes no more for now.
+                Err(Errno::AGAIN) => return Ok(0),
+                // It has failed. An answer may be waiting already (a server that refuses a body says so and closes), so
+                // that reading tells, and reports the end in any case.
+                Err(error) => {
+                    self.failed(error, kind_of_socket_error);
+                    return Ok(0);
+                }
             }
         }
     }
 
-    /// Goes on writing what a TLS session has ready.
+    /// Goes on writing what a TLS session has ready. Should the socket have failed, reading tells here as well.
     #[inline]
-    pub(super) fn flush(&mut self) -> Result<(), FailureKind> {
-        match &mut self.tls {
-            None => Ok(()),
-            Some(tls) => flush(tls, &self.fd),
+    pub(super) fn flush(&mut self) {
+        if let Some(tls) = &mut self.tls
+            && let Err(error) = flush(tls, &self.fd)
+        {
+            self.failed(error, kind_of_socket_error);
         }
+    }
+
+    /// The target has reset the connection, and a write was told so.
+    pub(super) fn is_reset(&self) -> bool {
+        let kind = self.error.as_ref().map(io::Error::kind);
+        kind == Some(io::ErrorKind::ConnectionReset)
+    }
+
+    /// Keeps what went wrong, for what follows from it says less. Returns how it is counted.
+    #[cold]
+    fn failed(
+        &mut self,
+        error: impl Into<io::Error>,
+        kind: impl Fn(&io::Error) -> FailureKind,
+    ) -> FailureKind {
+        let error = error.into();
+        let kind = kind(&error);
+        self.error.get_or_insert(error);
+        kind
     }
 
     /// Reads what fits into the buffer; or, with `skips`, drops so many bytes at the most.
@@ -152,7 +179,7 @@ impl Transport {
                 Ok((n, _)) => return Ok(Received::Bytes { n, asked }),
                 Err(Errno::AGAIN) => return Ok(Received::Nothing),
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(kind_of_socket_error(error)),
+                Err(error) => return Err(self.failed(error, kind_of_socket_error)),
             }
         }
     }
@@ -165,17 +192,24 @@ impl Transport {
         now: Instant,
     ) -> Result<(Option<ConnectTimes>, bool), FailureKind> {
         let Some(tls) = &mut self.tls else { return Ok((None, false)) };
-        let taken = tls.read_tls(bytes).map_err(|_| FailureKind::TLS)?;
+        let taken = match tls.read_tls(bytes) {
+            Ok(n) => n,
+            Err(error) => return Err(self.failed(error, |_| FailureKind::TLS)),
+        };
         if taken == 0 {
             // After close_notify nothing more is taken, whatever the peer still sends.
             *bytes = &[];
         }
-        let processed = tls.process_new_packets().map_err(|_| FailureKind::TLS);
+        let processed = tls.process_new_packets().map_err(io::Error::other);
+        let is_handshaking = tls.is_handshaking();
         // An alert, a handshake message or a key update may be waiting to go out.
-        flush(tls, &self.fd).map_err(|_| FailureKind::TLS)?;
-        let state = processed?;
+        self.flush();
+        let state = match processed {
+            Ok(state) => state,
+            Err(error) => return Err(self.failed(error, |_| FailureKind::TLS)),
+        };
         let mut times = None;
-        if self.stage == Stage::Handshaking && !tls.is_handshaking() {
+        if self.stage == Stage::Handshaking && !is_handshaking {
             self.stage = Stage::Open;
             let connect = self.connected.since(self.attempt.began);
             times = Some(ConnectTimes { connect, tls: Some(now.since(self.connected)) });
@@ -189,7 +223,7 @@ impl Transport {
         match tls.reader().read(plain) {
             Ok(n) => Ok(n),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            Err(_) => Err(FailureKind::TLS),
+            Err(error) => Err(self.failed(error, |_| FailureKind::TLS)),
         }
     }
 }

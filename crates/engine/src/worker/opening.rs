@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::acting::Deferred;
-use crate::conn::{Attempt, Conn};
+use crate::conn::{Attempt, Conn, kind_of_connect_error};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use unblink_core::dispatch::ConnId;
 use unblink_core::failure::FailureKind;
@@ -25,6 +25,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     fn connect(&mut self, id: ConnId, attempt: Attempt) -> Result<(), FailureKind> {
         let conn = Conn::begin(&self.job, self.addresses.at(attempt.address), id.generation, attempt)
+            .map_err(|error| kind_of_connect_error(&error))
             .and_then(|conn| {
                 let token = u64::from(id.generation) << 32 | u64::from(id.slot);
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;

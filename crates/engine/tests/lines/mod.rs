@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+use unblink_wire::words::Words;
 
 /// How many requests a connection takes, and whether they can be cancelled.
 #[derive(Clone, Copy, Debug)]
@@ -130,4 +131,10 @@ impl Protocol for Lines {
     fn is_answering(&self) -> bool {
         false
     }
+}
+
+impl Words for Lines {
+    const NAME: &'static str = "lines";
+
+    const SCHEMES: [&'static str; 2] = ["lines", "lines+tls"];
 }

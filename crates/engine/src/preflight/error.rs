@@ -1,0 +1,133 @@
+//! Why a run should not start, and what the user may do about it.
+
+use rustls::CertificateError;
+use rustls::Error as TlsError;
+use std::io;
+use unblink_wire::protocol::Violation;
+
+/// Why the run should not start.
+#[derive(Debug, thiserror::Error)]
+pub enum PreflightError {
+    /// No connection.
+    #[error("can't connect to {address}: {source}")]
+    Connect {
+        /// The address tried.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// TLS failed, the connection broke, or the timeout passed.
+    #[error(
+        "{address} gave no {}answer: {source}{}{hint}",
+        if *is_answering { "whole " } else { "" },
+        quoted(first_line)
+    )]
+    Exchange {
+        /// The address tried.
+        address: String,
+        /// What went wrong.
+        source: io::Error,
+        /// A part of the answer came.
+        is_answering: bool,
+        /// The first line of what the target sent.
+        first_line: Option<String>,
+        /// What to do about it.
+        hint: String,
+    },
+    /// Not the protocol, or not well-formed.
+    #[error("{address} {}: {explanation}{}{hint}", plaint(*violation, protocol), quoted(first_line))]
+    Protocol {
+        /// The address tried.
+        address: String,
+        /// The protocol's name.
+        protocol: &'static str,
+        /// What is wrong.
+        violation: Violation,
+        /// The same in the protocol's words.
+        explanation: String,
+        /// The first line of what the target sent.
+        first_line: Option<String>,
+        /// What to do about it.
+        hint: String,
+    },
+    /// An answer that would count as failed, or one that the user can't want.
+    #[error("the target answers \"{answer}\": {reason}")]
+    Answer {
+        /// What the answer is called, such as its first line.
+        answer: String,
+        /// What it means for the run.
+        reason: String,
+    },
+}
+
+impl PreflightError {
+    /// There is nothing at the address to ask: a Unix socket that does not exist.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, PreflightError::Connect { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn plaint(violation: Violation, protocol: &str) -> String {
+    match violation {
+        Violation::TooLarge => "answers with too much".to_string(),
+        Violation::ClosedEarly => "gave no whole answer".to_string(),
+        Violation::Malformed(_) => format!("does not answer in well-formed {protocol}"),
+    }
+}
+
+fn quoted(first_line: &Option<String>) -> String {
+    first_line.as_ref().map(|line| format!(" (\"{line}\")")).unwrap_or_default()
+}
+
+/// The begin of the URLs of the protocol: without TLS, and with it.
+type Schemes = [&'static str; 2];
+
+/// What a violation may come of, for a target that was asked by TLS or not, and sent `received`.
+pub(super) fn hint_at_violation(
+    violation: Violation,
+    received: &[u8],
+    is_tls: bool,
+    [_, tls]: Schemes,
+) -> String {
+    // The beginning of a TLS record that holds an alert or a handshake (RFC 8446 §5.1).
+    let is_record = matches!(received, [0x15 | 0x16] | [0x15 | 0x16, 3, ..]);
+    match violation {
+        Violation::TooLarge => " (--max-body-size allows more)".to_string(),
+        _ if is_record => format!("; it seems to speak TLS: write {tls}"),
+        Violation::ClosedEarly if received.is_empty() && !is_tls => {
+            format!("; a server that speaks TLS may do so: if it is one, write {tls}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What the failure of a TLS handshake may come of.
+pub(super) fn hint_at_handshake(source: &io::Error, [plain, _]: Schemes) -> String {
+    let error = source.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
+    match (error, source.kind()) {
+        (Some(TlsError::InvalidCertificate(error)), _) => hint_at_certificate(error).to_string(),
+        (Some(TlsError::InvalidMessage(_)), _) => format!("; it does not seem to speak TLS: write {plain}"),
+        (_, io::ErrorKind::TimedOut) => {
+            format!("; a server that does not speak TLS waits like this: if it is one, write {plain}")
+        }
+        (_, io::ErrorKind::UnexpectedEof) => {
+            format!("; a server that does not speak TLS may do so: if it is one, write {plain}")
+        }
+        _ => String::new(),
+    }
+}
+
+fn hint_at_certificate(error: &CertificateError) -> &'static str {
+    match error {
+        // rustls hands webpki's own error on without its type.
+        CertificateError::Other(why) if why.to_string() == "CaUsedAsEndEntity" => {
+            ": the target presents a certificate that is marked as an authority's own; trust that very \
+             certificate with --cacert FILE, make it with basicConstraints=CA:FALSE (openssl req -x509 -addext), or \
+             accept any with -k"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            ": the certificate is for another name than the URL's (-k accepts any)"
+        }
+        _ => " (--cacert FILE trusts its issuer, -k accepts any)",
+    }
+}

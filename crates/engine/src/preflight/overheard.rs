@@ -1,0 +1,132 @@
+//! A protocol that is listened to: what a message to the user needs, and the run does not keep.
+
+use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+
+/// Bytes kept of what the target sends first: enough to quote a line, and to find a header.
+const KEPT_MAX: usize = 16 * 1024;
+
+/// The protocol of one connection, and what was heard on it.
+pub(super) struct Overheard<P> {
+    pub(super) protocol: P,
+    pub(super) heard: Heard,
+}
+
+/// What was heard on a connection.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// What the target sent first.
+    pub(super) received: Vec<u8>,
+    pub(super) reply: Option<Reply>,
+    pub(super) violation: Option<Violation>,
+}
+
+impl Heard {
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = KEPT_MAX - self.received.len();
+        self.received.extend(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn note(&mut self, result: Result<(), Violation>) -> Result<(), Violation> {
+        self.violation = result.err().or(self.violation);
+        result
+    }
+}
+
+impl<P: Protocol> Protocol for Overheard<P> {
+    type Request = P::Request;
+    type Settings = P::Settings;
+    type Shared = P::Shared;
+
+    const VIOLATIONS: &'static [&'static str] = P::VIOLATIONS;
+
+    const TAKES_TURNS: bool = P::TAKES_TURNS;
+
+    fn places(settings: &P::Settings) -> Places {
+        P::places(settings)
+    }
+
+    fn shared(requests: usize) -> P::Shared {
+        P::shared(requests)
+    }
+
+    fn new(settings: &P::Settings) -> Overheard<P> {
+        Overheard { protocol: P::new(settings), heard: Heard::default() }
+    }
+
+    fn begin(&mut self) -> bool {
+        self.protocol.begin()
+    }
+
+    fn submit(&mut self, tag: Tag, number: u32, request: &P::Request) {
+        self.protocol.submit(tag, number, request);
+    }
+
+    fn cancel(&mut self, tag: Tag) -> bool {
+        self.protocol.cancel(tag)
+    }
+
+    fn output<'a>(&'a self, requests: &'a [P::Request]) -> [&'a [u8]; 2] {
+        self.protocol.output(requests)
+    }
+
+    fn wrote(&mut self, n: usize) {
+        self.protocol.wrote(n);
+    }
+
+    fn feed(&mut self, shared: &mut P::Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
+        self.heard.keep(bytes);
+        let fed = self.protocol.feed(shared, bytes, &mut Tap { heard: &mut self.heard, sink });
+        self.heard.note(fed)
+    }
+
+    fn eof(&mut self, clean: bool, sink: &mut impl Sink) -> Result<(), Violation> {
+        let ended = self.protocol.eof(clean, &mut Tap { heard: &mut self.heard, sink });
+        self.heard.note(ended)
+    }
+
+    fn body_left(&self) -> u64 {
+        self.protocol.body_left()
+    }
+
+    fn skip(&mut self, n: u64) {
+        self.protocol.skip(n);
+    }
+
+    fn is_answering(&self) -> bool {
+        self.protocol.is_answering()
+    }
+}
+
+/// Hands everything on, and keeps what is said.
+struct Tap<'a, S> {
+    heard: &'a mut Heard,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Sink for Tap<'_, S> {
+    fn ready(&mut self) {
+        self.sink.ready();
+    }
+
+    fn room(&mut self, places: u32) {
+        self.sink.room(places);
+    }
+
+    fn first(&mut self, tag: Tag) {
+        self.sink.first(tag);
+    }
+
+    fn body(&mut self, tag: Tag, piece: &[u8]) {
+        self.sink.body(tag, piece);
+    }
+
+    fn done(&mut self, tag: Tag, reply: Reply) {
+        self.heard.reply = Some(reply);
+        self.sink.done(tag, reply);
+    }
+
+    fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
+        self.heard.violation = Some(violation);
+        self.sink.lost(tag, violation, unprocessed);
+    }
+}
