@@ -41,10 +41,10 @@ pub(crate) fn of_target(
             "body": request.body.as_ref().map(|body| length(body.len())),
         })
     };
-    let addresses = &prepared.job.target.addresses;
+    let addresses = prepared.job.targets.iter().flat_map(|target| &target.addresses);
     taken(&json!({
         "targets": prepared.header.targets,
-        "addresses": addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "addresses": addresses.map(ToString::to_string).collect::<Vec<_>>(),
         "flags": flags,
         "connections": connections,
         "requests": planned.iter().map(of_request).collect::<Vec<_>>(),

@@ -12,8 +12,8 @@ use unblink_wire::protocol::Protocol;
 pub struct Job<P: Protocol> {
     /// When and how much.
     pub plan: Plan,
-    /// Where to.
-    pub target: Target,
+    /// Where to, by origin; as many as the plan has origins.
+    pub targets: Vec<Target>,
     /// What, in turn; as many as the plan has operations.
     pub operations: Vec<P::Request>,
     /// What an answer must be like.

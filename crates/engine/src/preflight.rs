@@ -38,7 +38,7 @@ const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
 pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Result<(), PreflightError> {
     let once = Job::<Overheard<P>> {
         plan: job.plan.clone(),
-        target: job.target.clone(),
+        targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
         operations: vec![job.operations[number].clone()],
         expect: job.expect.clone(),
         settings: job.settings.clone(),
@@ -47,7 +47,7 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
     };
     let timeout = Nanos(timeout.as_nanos() as u64);
     let mut refused = None;
-    for address in &once.target.addresses {
+    for address in &once.targets[0].addresses {
         match ask(&once, address, timeout) {
             Err(error @ PreflightError::Connect { .. }) => refused = refused.or(Some(error)),
             asked => return asked,
@@ -64,13 +64,13 @@ fn ask<P: Words>(job: &Job<Overheard<P>>, address: &Address, timeout: Nanos) -> 
         End::Answered(failure) => judge::<P>(&job.expect, failure, &exchange.conn.protocol().heard),
         End::Lost => {
             let error = exchange.conn.take_error();
-            Err(why_not_answered(&exchange.conn, address, job.target.tls.is_some(), error))
+            Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), error))
         }
         End::TimedOut => {
             let why =
                 if exchange.conn.is_connecting() { "connection timed out" } else { "the timeout passed" };
             let error = io::Error::new(io::ErrorKind::TimedOut, why);
-            Err(why_not_answered(&exchange.conn, address, job.target.tls.is_some(), Some(error)))
+            Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), Some(error)))
         }
     };
     exchange.conn.close(CloseKind::Graceful);
@@ -98,7 +98,7 @@ impl<P: Protocol> Exchange<'_, P> {
     fn begin<'a>(job: &'a Job<P>, address: &Address) -> io::Result<Exchange<'a, P>> {
         let mut pacer = Pacer::new(Clock::start(), job.pacing)?;
         let attempt = Attempt { address: 0, source: 0, tried: 0, began: pacer.watch().now() };
-        let conn = Conn::begin(job, address, FLIGHT.generation, attempt)?;
+        let conn = Conn::begin(job, 0, address, FLIGHT.generation, attempt)?;
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(pacer.epoll(), conn.fd(), EventData::new_u64(0), flags)?;
         let common = Common {

@@ -33,10 +33,8 @@ pub struct Summary {
     pub aborted: bool,
     /// The last `ok` arrival, after the schedule's zero.
     pub last_ok: Option<Nanos>,
-    /// What came of the attempts to connect, by address.
-    pub by_address: BTreeMap<String, AddressCounts>,
-    /// How often the target's name could not be resolved again while the run went on.
-    pub resolving_failed: u64,
+    /// By origin.
+    pub origins: Vec<OriginSummary>,
     /// Involuntary context switches of the workers.
     pub involuntary_switches: Option<u64>,
     /// At which priority the workers ran; of several, the one that fell furthest short of what was asked for.
@@ -45,11 +43,21 @@ pub struct Summary {
     pub kept_awake: Option<bool>,
 }
 
+/// What came of the attempts to connect to one origin.
+#[derive(Clone, Debug, Default)]
+pub struct OriginSummary {
+    /// By address.
+    pub by_address: BTreeMap<String, AddressCounts>,
+    /// How often its name could not be resolved again while the run went on.
+    pub resolving_failed: u64,
+}
+
 /// A run that is under way.
 pub struct Running {
-    directory: Arc<Directory>,
+    /// By origin.
+    directories: Vec<Arc<Directory>>,
     /// For as long as the run goes on.
-    _asking: Option<Asking>,
+    _asking: Vec<Asking>,
     clock: Clock,
     start: Instant,
     controls: Arc<Controls>,
@@ -73,9 +81,9 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     let layout = job.plan.layout();
     let controls = Arc::new(Controls::new(clock, threads).map_err(EngineError::Setup)?);
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = job.plan.spec().pool;
-    crate::limits::make_room(controls.wake_fd(0), u64::from(max));
+    crate::limits::make_room(controls.wake_fd(0), u64::from(max) * job.targets.len() as u64);
     let gate = Arc::new(Gate::closed());
-    let directory = Arc::new(Directory::default());
+    let directories: Vec<_> = job.targets.iter().map(|_| Arc::new(Directory::default())).collect();
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
     let mut empty = Vec::new();
     let mut workers = Vec::new();
@@ -86,15 +94,18 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
         }
         empty.push(spare_in);
         let channels = Channels { full: full_in.clone(), empty: spare };
-        workers.push(spawn(number, &job, clock, &controls, &directory, &gate, channels)?);
+        workers.push(spawn(number, &job, clock, &controls, &directories, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
     let lost = || workers.iter().position(JoinHandle::is_finished);
     let start = gate.open_when_ready(threads, &clock, lost).inspect_err(|_| controls.abort())?;
-    let asking = job.target.refresh.clone().map(|refresh| Asking::begin(directory.clone(), refresh));
+    let targets = job.targets.iter().zip(&directories);
+    let asking = targets
+        .filter_map(|(target, directory)| Some(Asking::begin(directory.clone(), target.refresh.clone()?)));
+    let asking = asking.collect();
     Ok(Running {
         _asking: asking,
-        directory,
+        directories,
         clock,
         start,
         controls,
@@ -113,20 +124,22 @@ fn spawn<P: Protocol + 'static>(
     job: &Arc<Job<P>>,
     clock: Clock,
     controls: &Arc<Controls>,
-    directory: &Arc<Directory>,
+    directories: &[Arc<Directory>],
     gate: &Arc<Gate>,
     channels: Channels,
 ) -> Result<JoinHandle<WorkerEnd>, EngineError> {
     let (job, controls, gate) = (job.clone(), controls.clone(), gate.clone());
-    let directory = directory.clone();
+    let directories = directories.to_vec();
     let builder = std::thread::Builder::new().name(format!("unblink-{number}"));
     let life = move || {
         let shard = number as u32;
         let plan = job.plan.clone();
         if plan.is_open() {
-            live(number, job, clock, (controls, directory), &gate, channels, |at| plan.open_load(at, shard))
+            live(number, job, clock, (controls, directories), &gate, channels, |at| plan.open_load(at, shard))
         } else {
-            live(number, job, clock, (controls, directory), &gate, channels, |at| plan.closed_load(at, shard))
+            live(number, job, clock, (controls, directories), &gate, channels, |at| {
+                plan.closed_load(at, shard)
+            })
         }
     };
     builder.spawn(life).map_err(EngineError::Thread)
@@ -136,13 +149,13 @@ fn live<L: Load, P: Protocol>(
     number: usize,
     job: Arc<Job<P>>,
     clock: Clock,
-    (controls, directory): (Arc<Controls>, Arc<Directory>),
+    (controls, directories): (Arc<Controls>, Vec<Arc<Directory>>),
     gate: &Gate,
     channels: Channels,
     load: impl FnOnce(Instant) -> Option<L>,
 ) -> WorkerEnd {
     let bank = Box::new(Bank::new(job.plan.layout()));
-    let worker = match Worker::new(number, job, clock, controls, directory, channels, bank) {
+    let worker = match Worker::new(number, job, clock, controls, &directories, channels, bank) {
         Ok(worker) => worker,
         Err(errno) => {
             gate.refuse(errno);
@@ -187,8 +200,12 @@ impl Running {
         let stopped_at = self.controls.stop_at().map(|at| at.since(self.start));
         let aborted = self.controls.is_aborted();
         let kept_awake = self.awake.as_ref().map(Option::is_some);
-        let resolving_failed = self.directory.failed();
-        let mut summary = Summary { stopped_at, aborted, kept_awake, resolving_failed, ..Summary::default() };
+        let origins = self.directories.iter().map(|directory| OriginSummary {
+            resolving_failed: directory.failed(),
+            ..OriginSummary::default()
+        });
+        let origins = origins.collect();
+        let mut summary = Summary { stopped_at, aborted, kept_awake, origins, ..Summary::default() };
         for (number, worker) in self.workers.into_iter().enumerate() {
             let end = worker.join().map_err(|_| EngineError::WorkerLost(number))?;
             summary.last_ok = summary.last_ok.max(end.last_ok);
@@ -196,8 +213,10 @@ impl Running {
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
             }
-            for (address, count) in end.by_address {
-                summary.by_address.entry(address.to_string()).or_default().add(&count);
+            for (origin, by_address) in summary.origins.iter_mut().zip(end.by_address) {
+                for (address, count) in by_address {
+                    origin.by_address.entry(address.to_string()).or_default().add(&count);
+                }
             }
         }
         Ok(summary)

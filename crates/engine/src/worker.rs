@@ -3,8 +3,10 @@
 mod acting;
 mod handover;
 mod opening;
+mod slots;
+mod ways;
 
-use crate::addresses::{AddressCounts, Addresses};
+use crate::addresses::AddressCounts;
 use crate::clock::Clock;
 use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
 use crate::controls::Controls;
@@ -18,6 +20,7 @@ use crate::target::Address;
 use acting::Deferred;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use slots::{Slots, id_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -29,6 +32,7 @@ use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 use unblink_wire::protocol::{Places, Protocol};
+use ways::Way;
 
 /// How often recorders are handed over.
 pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
@@ -48,8 +52,8 @@ const SILENT_FROM: Nanos = Nanos(SECOND_NS);
 /// What a worker says when it is done.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
-    /// What came of the attempts to connect, by address.
-    pub(crate) by_address: Vec<(Address, AddressCounts)>,
+    /// What came of the attempts to connect, by origin and address.
+    pub(crate) by_address: Vec<Vec<(Address, AddressCounts)>>,
     /// Last `ok` arrival after the schedule's zero.
     pub(crate) last_ok: Option<Nanos>,
     /// Involuntary context switches of the thread.
@@ -72,7 +76,7 @@ pub(crate) struct Worker<L, P: Protocol> {
     pacer: Pacer,
     dispatch: Dispatch<L>,
     recorder: Option<Recorder>,
-    conns: Vec<Option<Conn<P>>>,
+    conns: Slots<Conn<P>>,
     actions: Actions,
     /// Events that came of carrying out an action; they wait for the next turn, or a target that
     /// refuses at once would never let a turn end.
@@ -85,10 +89,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     /// Requests that have been taken on and not been written.
     unwritten: Vec<(ConnId, FlightId)>,
     starvation: Starvation,
-    addresses: Addresses,
-    directory: Arc<Directory>,
-    directory_seen: u64,
-    slots_per_source: Option<u32>,
+    /// By origin.
+    ways: Vec<Way>,
     start: Instant,
     /// Where the bank being filled begins, by the boundaries.
     bank_from: Instant,
@@ -106,7 +108,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         job: Arc<Job<P>>,
         clock: Clock,
         controls: Arc<Controls>,
-        directory: Arc<Directory>,
+        directories: &[Arc<Directory>],
         channels: Channels,
         bank: Box<Bank<u32>>,
     ) -> Result<Worker<L, P>, Errno> {
@@ -123,8 +125,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let flights = policy.flights_reserved();
-        let mut conns = Vec::new();
-        conns.reserve_exact(max as usize);
+        let origins = policy.origins.count();
+        let conns_max = max as usize * origins;
+        let ways = job.targets.iter().zip(directories);
+        let ways =
+            ways.map(|(target, directory)| Way::new(target, directory.clone(), number, job.plan.threads()));
         Ok(Worker {
             number,
             controls,
@@ -132,10 +137,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             pacer,
             dispatch: Dispatch::new(policy),
             recorder: Some(Recorder::new(bank, job.plan.spec().timeout)),
-            conns,
+            conns: Slots::new(origins, conns_max),
             actions: Actions::with_capacity(ACTIONS_MAX),
-            deferred: VecDeque::with_capacity(max as usize),
-            unread: VecDeque::with_capacity(max as usize),
+            deferred: VecDeque::with_capacity(conns_max),
+            unread: VecDeque::with_capacity(conns_max),
             is_serial: places == 1,
             unwritten: Vec::with_capacity(SENDS_PER_CALL_MAX),
             common: Common {
@@ -144,10 +149,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 of_protocol: P::shared(job.operations.len()),
             },
             starvation: Starvation::of_this_thread(),
-            addresses: Addresses::new(&job.target.addresses, number),
-            directory,
-            directory_seen: 0,
-            slots_per_source: job.target.per_source.map(|n| (n / job.plan.threads()).max(1)),
+            ways: ways.collect(),
             start: Instant(0),
             bank_from: Instant(0),
             handed_until: Instant(0),
@@ -228,8 +230,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             if token == CONTROL_TOKEN || token == TIMER_TOKEN {
                 continue;
             }
-            let id = ConnId { origin: 0, slot: token as u32, generation: (token >> 32) as u32 };
-            self.on_socket(id, flags, &mut handshakes);
+            self.on_socket(id_of(token), flags, &mut handshakes);
             due = self.keep_up(due);
         }
         self.pacer.watch().now()
@@ -308,10 +309,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn on_socket(&mut self, id: ConnId, flags: EventFlags, handshakes: &mut u32) {
-        let place = self.conns.get_mut(id.slot as usize);
-        let Some(conn) = place.and_then(Option::as_mut).filter(|c| c.generation == id.generation) else {
-            return;
-        };
+        let Some(conn) = self.conns.get_mut(id).filter(|c| c.generation == id.generation) else { return };
         if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
             conn.note_peer_closed();
         }
@@ -332,7 +330,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             Reading::More => self.read_later(id),
             Reading::Usable(times) => {
                 if let Some(address) = self.conn(id).map(|conn| conn.attempt().address) {
-                    self.addresses.count(address);
+                    self.ways[usize::from(id.origin)].addresses.count(address);
                 }
                 self.handle(now, Event::Connected(id, times));
             }
@@ -381,8 +379,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     fn finish(mut self, now: Instant) -> WorkerEnd {
         let silent = |conn: &&Conn<P>| conn.is_connecting() && now.since(conn.attempt().began) >= SILENT_FROM;
-        for conn in self.conns.iter().flatten().filter(silent) {
-            self.addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
+        for (origin, conn) in self.conns.iter().filter(|(_, conn)| silent(conn)) {
+            let addresses = &mut self.ways[origin].addresses;
+            addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
         }
         let last_ok = self.recorder.as_ref().and_then(Recorder::last_ok).map(|at| at.since(self.start));
         let empty = Box::new(Bank::new(0));
@@ -390,7 +389,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         // The control thread is waiting for this one.
         let _ = self.channels.full.send(full);
         WorkerEnd {
-            by_address: self.addresses.into_counts(),
+            by_address: self.ways.into_iter().map(Way::into_counts).collect(),
             last_ok,
             involuntary_switches: involuntary_switches(),
             priority: self.pacer.priority(),

@@ -70,12 +70,12 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
     });
     Job {
         plan: plan.expect("a plan"),
-        target: Target {
+        targets: vec![Target {
             addresses: addresses.iter().copied().map(Address::Tcp).collect(),
             tls: None,
             refresh: None,
             per_source: None,
-        },
+        }],
         operations: vec![Request {
             head: request.into(),
             body: Default::default(),
@@ -104,7 +104,7 @@ fn each_address_in_turn() {
     for threads in [1, 2, 3] {
         let (counters, summary) = run(job(&addresses, Pool::Fixed { n: 9 }, threads));
         assert_eq!(counters.measured.ok, 200);
-        let by_address = addresses.map(|a| summary.by_address[&a.to_string()].usable);
+        let by_address = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].usable);
         assert_eq!(by_address.iter().sum::<u64>(), 9);
         // Each worker goes round on its own.
         assert!(by_address.iter().all(|&n| n >= 2), "{threads}: {by_address:?}");
@@ -121,8 +121,11 @@ fn addresses_that_refuse_are_passed_over() {
             preflight(&job, 0, std::time::Duration::from_secs(5)).expect("one of them answers");
             let (counters, summary) = run(job);
             assert_eq!(counters.measured.ok, 200, "{counters:?}");
-            assert_eq!(counters.connections().opened, summary.by_address[&somebody.to_string()].usable);
-            let dead = summary.by_address[&nobody.to_string()];
+            assert_eq!(
+                counters.connections().opened,
+                summary.origins[0].by_address[&somebody.to_string()].usable
+            );
+            let dead = summary.origins[0].by_address[&nobody.to_string()];
             assert_eq!((dead.usable, dead.unanswered, dead.unreachable), (0, 0, 0));
             // One connection may do, and the first address that is tried may have it.
             let is_tried = addresses[0] == nobody || matches!(pool, Pool::Fixed { .. });
@@ -147,15 +150,17 @@ fn a_name_that_moves_is_followed() {
     let (before, after) = (listening(), listening());
     let mut job = job(&[before], Pool::Fixed { n: 2 }, 2);
     let ask: Ask = Arc::new(move || Ok(vec![Address::Tcp(after)]));
-    job.target.refresh =
-        Some(Refresh { every: Nanos::from_millis(20), places: vec![(ask, job.target.addresses.clone())] });
+    job.targets[0].refresh = Some(Refresh {
+        every: Nanos::from_millis(20),
+        places: vec![(ask, job.targets[0].addresses.clone())],
+    });
     job.connection_age = Some(Nanos::from_millis(100));
     let (counters, summary) = run(job);
     assert_eq!(counters.measured.ok, 200, "{counters:?}");
-    let usable = [before, after].map(|address| summary.by_address[&address.to_string()].usable);
+    let usable = [before, after].map(|address| summary.origins[0].by_address[&address.to_string()].usable);
     assert!(usable[0] >= 2 && usable[1] >= 2, "{usable:?}");
     assert_eq!(counters.connections().closed_by_age + 2, usable[0] + usable[1]);
-    assert_eq!(summary.resolving_failed, 0);
+    assert_eq!(summary.origins[0].resolving_failed, 0);
 }
 
 #[test]
@@ -163,12 +168,14 @@ fn a_name_that_is_gone_leaves_the_addresses_that_were_known() {
     let address = listening();
     let mut job = job(&[address], Pool::Fixed { n: 2 }, 1);
     let ask: Ask = Arc::new(|| Err(ResolveError::Empty("gone.test".to_string())));
-    job.target.refresh =
-        Some(Refresh { every: Nanos::from_millis(20), places: vec![(ask, job.target.addresses.clone())] });
+    job.targets[0].refresh = Some(Refresh {
+        every: Nanos::from_millis(20),
+        places: vec![(ask, job.targets[0].addresses.clone())],
+    });
     job.connection_age = Some(Nanos::from_millis(100));
     let (counters, summary) = run(job);
     assert_eq!(counters.measured.ok, 200, "{counters:?}");
-    assert!(summary.resolving_failed > 0 && counters.connections().closed_by_age > 0);
+    assert!(summary.origins[0].resolving_failed > 0 && counters.connections().closed_by_age > 0);
 }
 
 #[test]

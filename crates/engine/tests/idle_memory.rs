@@ -87,7 +87,12 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
     });
     let job: Job<Http1> = Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None, refresh: None, per_source: None },
+        targets: vec![Target {
+            addresses: vec![Address::Tcp(address)],
+            tls: None,
+            refresh: None,
+            per_source: None,
+        }],
         operations: vec![Request {
             head: request.render().expect("a request").into(),
             body: Default::default(),

@@ -98,7 +98,12 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
     });
     Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None, refresh: None, per_source: None },
+        targets: vec![Target {
+            addresses: vec![Address::Tcp(address)],
+            tls: None,
+            refresh: None,
+            per_source: None,
+        }],
         operations: vec![operation(request.render().expect("a request")); 2],
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
         settings: Limits::default(),

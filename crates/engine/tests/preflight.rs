@@ -49,11 +49,17 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
         pool: Pool::Fixed { n: 1 },
         threads: 1,
         idempotent: vec![true; 2],
+        origins: Default::default(),
         rate_cap: None,
     });
     let job: Job<Lines> = Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None, refresh: None, per_source: None },
+        targets: vec![Target {
+            addresses: vec![Address::Tcp(address)],
+            tls: None,
+            refresh: None,
+            per_source: None,
+        }],
         operations: vec!["first", "second"],
         expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
         settings: Settings { places: 4, cancels: false },

@@ -90,7 +90,12 @@ fn run(
     });
     let job: Job<Lines> = Job {
         plan: plan.expect("a plan"),
-        target: Target { addresses: vec![Address::Tcp(address)], tls: None, refresh: None, per_source: None },
+        targets: vec![Target {
+            addresses: vec![Address::Tcp(address)],
+            tls: None,
+            refresh: None,
+            per_source: None,
+        }],
         operations: requests.to_vec(),
         expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
         settings,

@@ -19,7 +19,6 @@ use crate::{clock, exit, output, precision, signals};
 use anyhow::Result;
 pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, WorkerPriority};
@@ -27,8 +26,8 @@ use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
-use unblink_engine::priority::Priority;
-use unblink_engine::run::Summary;
+use unblink_engine::run::OriginSummary;
+use unblink_engine::run::{OriginSummary, Summary};
 
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
@@ -125,11 +124,13 @@ pub(crate) fn execute_watched(
     let (tally, ended) = observed.finish();
     output::clear_live();
     let summary = running.finish()?;
-    if summary.resolving_failed > 0 {
+    for (origin, of) in
+        summary.origins.iter().zip(&tally.header().origins).filter(|(origin, _)| origin.resolving_failed > 0)
+    {
         output::note(format_args!(
-            "warning: the target's name could not be resolved again {} times; connections went to the addresses known \
-             before",
-            summary.resolving_failed
+            "warning: {:?} could not be resolved again {} times; connections went to the addresses known before",
+            of.name.host.as_deref().unwrap_or("the target's name"),
+            origin.resolving_failed
         ));
     }
     let steal_share = steal.and_then(StealMeter::share_since);
@@ -185,12 +186,13 @@ fn ending(
         involuntary_switches: summary.involuntary_switches,
         priority: priority(summary.priority),
         kept_awake: summary.kept_awake,
-        origins: vec![origin_ending(summary.by_address, summary.resolving_failed)],
+        origins: summary.origins.into_iter().map(origin_ending).collect(),
         aborted: None,
     }
 }
 
-fn origin_ending(by_address: BTreeMap<String, AddressCounts>, resolving_failed: u64) -> OriginEnding {
+fn origin_ending(summary: OriginSummary) -> OriginEnding {
+    let OriginSummary { by_address, resolving_failed } = summary;
     OriginEnding {
         by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
         failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),

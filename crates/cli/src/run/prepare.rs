@@ -57,7 +57,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let named = Named::of(&requests, &plan);
     let job = Job {
         plan,
-        target,
+        targets: vec![target],
         operations: requests.operations,
         expect: expect(&args.target.expect)?,
         settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },

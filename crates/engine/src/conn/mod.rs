@@ -66,19 +66,20 @@ pub(crate) struct Conn<P> {
 }
 
 impl<P: Protocol> Conn<P> {
-    /// Begins to connect.
+    /// Begins to connect to an address of `origin`.
     ///
     /// # Errors
     /// What the system says; [`kind_of_connect_error`] has what it counts as.
     pub(crate) fn begin(
         job: &Job<P>,
+        origin: usize,
         address: &Address,
         generation: u32,
         attempt: Attempt,
     ) -> io::Result<Conn<P>> {
         Ok(Conn {
             generation,
-            transport: Transport::begin(&job.target, address, attempt)?,
+            transport: Transport::begin(&job.targets[origin], address, attempt)?,
             protocol: P::new(&job.settings),
             waits_with: None,
             bytes_read: 0,

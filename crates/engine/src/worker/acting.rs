@@ -37,7 +37,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
-        let Some(conn) = self.conns.get_mut(id.slot as usize).and_then(Option::as_mut) else { return };
+        let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
             conn.submit(&self.job, &mut self.common, flight, operation);
             return self.unwritten.push((id, flight));
@@ -89,13 +89,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     pub(super) fn close(&mut self, id: ConnId, kind: CloseKind) {
-        let place = self.conns.get_mut(id.slot as usize);
-        if let Some(conn) = place.and_then(|p| p.take_if(|c| c.generation == id.generation)) {
+        if let Some(conn) = self.conns.take_if(id, |conn| conn.generation == id.generation) {
             // Given up by the dispatcher; an attempt that has failed closes gracefully.
             if conn.is_connecting() && kind == CloseKind::Abort {
                 let address = conn.attempt().address;
-                self.addresses.count_failed(address, FailureKind::CONNECT_TIMEOUT);
-                self.addresses.avoid_silent(address, self.pacer.watch().last());
+                let addresses = &mut self.ways[usize::from(id.origin)].addresses;
+                addresses.count_failed(address, FailureKind::CONNECT_TIMEOUT);
+                addresses.avoid_silent(address, self.pacer.watch().last());
             }
             conn.close(kind);
         }
@@ -124,7 +124,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// The connection, if `id` is still its name.
     pub(super) fn conn(&mut self, id: ConnId) -> Option<&mut Conn<P>> {
-        let place = self.conns.get_mut(id.slot as usize)?;
-        place.as_mut().filter(|conn| conn.generation == id.generation)
+        self.conns.get_mut(id).filter(|conn| conn.generation == id.generation)
     }
 }

@@ -1,7 +1,8 @@
-//! Opening connections, at one address of the target after the other.
+//! Opening connections, at one address of their origin after the other.
 
 use super::Worker;
 use super::acting::Deferred;
+use super::slots::token_of;
 use crate::conn::{Attempt, Conn, kind_of_connect_error};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use unblink_core::dispatch::ConnId;
@@ -12,34 +13,29 @@ use unblink_wire::protocol::Protocol;
 impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn open(&mut self, id: ConnId) {
         let began = self.pacer.watch().now();
-        if let Some(addresses) = self.directory.changed(&mut self.directory_seen) {
-            self.addresses.replace(&addresses);
-        }
-        // Slots are taken from the lowest on, so that no source has more connections than its share.
-        let source = self.slots_per_source.map_or(0, |n| id.slot / n);
-        let attempt = Attempt { address: self.addresses.next(began), source, tried: 0, began };
+        let way = &mut self.ways[usize::from(id.origin)];
+        way.look_up();
+        let (address, source) = (way.addresses.next(began), way.source(id.slot));
+        let attempt = Attempt { address, source, tried: 0, began };
         if let Err(kind) = self.connect(id, attempt) {
             self.deferred.push_back(Deferred::NotOpened(id, kind));
         }
     }
 
     fn connect(&mut self, id: ConnId, attempt: Attempt) -> Result<(), FailureKind> {
-        let conn = Conn::begin(&self.job, self.addresses.at(attempt.address), id.generation, attempt)
+        let origin = usize::from(id.origin);
+        let address = self.ways[origin].addresses.at(attempt.address);
+        let conn = Conn::begin(&self.job, origin, address, id.generation, attempt)
             .map_err(|error| kind_of_connect_error(&error))
             .and_then(|conn| {
-                let token = u64::from(id.generation) << 32 | u64::from(id.slot);
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-                epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token), flags)
+                epoll::add(self.pacer.epoll(), conn.fd(), EventData::new_u64(token_of(id)), flags)
                     .map_err(|_| FailureKind::NO_FILE_DESCRIPTOR)?;
                 Ok(conn)
             });
         match conn {
             Ok(conn) => {
-                let slot = id.slot as usize;
-                if self.conns.len() <= slot {
-                    self.conns.resize_with(slot + 1, || None);
-                }
-                self.conns[slot] = Some(conn);
+                self.conns.put(id, conn);
                 Ok(())
             }
             Err(kind) => self.connect_elsewhere(id, attempt, kind),
@@ -54,12 +50,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         failed: Attempt,
         kind: FailureKind,
     ) -> Result<(), FailureKind> {
-        self.addresses.count_failed(failed.address, kind);
-        if kind.is_local() || failed.tried + 1 >= self.addresses.len() {
+        let addresses = &mut self.ways[usize::from(id.origin)].addresses;
+        addresses.count_failed(failed.address, kind);
+        if kind.is_local() || failed.tried + 1 >= addresses.len() {
             return Err(kind);
         }
-        self.addresses.avoid(failed.address, self.pacer.watch().now());
-        let address = self.addresses.after(failed.address);
+        addresses.avoid(failed.address, self.pacer.watch().now());
+        let address = addresses.after(failed.address);
         self.connect(id, Attempt { address, tried: failed.tried + 1, ..failed })
     }
 }
