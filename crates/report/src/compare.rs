@@ -8,7 +8,7 @@ mod text;
 mod words;
 
 pub use knees::knees;
-pub(crate) use words::{change, interval, label, signed};
+pub(crate) use words::{change, interval, label, signed, signed_bound};
 
 use crate::svg::Picture;
 use crate::terminal::Style;

@@ -1,7 +1,7 @@
 //! What a comparison says, in sentences that terminal and page share.
 
 use crate::facts::{self, Title};
-use crate::format;
+use crate::format::{self, Bound};
 use unblink_artifact::compare::{
     CompareDocument, ComparedRun, Line, NoVerdictReason, Outcome, Quantity, Side,
 };
@@ -311,12 +311,12 @@ pub(super) fn value(line: &Line, candidate: bool) -> String {
         true => (line.candidate, line.candidate_censored),
     };
     let Some(value) = value else { return "–".into() };
-    let text = match line.quantity {
+    match line.quantity {
+        Quantity::Percentile if censored => format::above(value as u64),
         Quantity::Percentile => format::duration(value.round() as u64),
         Quantity::Throughput => format::rate(value),
         Quantity::Errors => format::percent(value),
-    };
-    if censored { format!(">\u{a0}{text}") } else { text }
+    }
 }
 
 /// The change with its sign.
@@ -327,7 +327,9 @@ pub(crate) fn change(line: &Line) -> String {
 /// The interval of the change.
 pub(crate) fn interval(line: &Line) -> String {
     match (line.low, line.high) {
-        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        (Some(low), Some(high)) => {
+            format!("{} to {}", signed_bound(low, Bound::Lower), signed_bound(high, Bound::Upper))
+        }
         _ => "–".into(),
     }
 }
@@ -354,6 +356,11 @@ pub(crate) fn signed(share: f64) -> String {
     };
     let sign = if share > 0.0 { '+' } else { '−' };
     format!("{sign}{:.decimals$}\u{a0}%", percent.abs())
+}
+
+/// The end of an interval of relative changes.
+pub(crate) fn signed_bound(share: f64, bound: Bound) -> String {
+    signed(bound.to_digits(share * 100.0, 2) / 100.0)
 }
 
 /// The picture's words.

@@ -205,8 +205,10 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
         let waited = slow
             .sent_ns
             .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
-        let took = format::duration(slow.response_ns);
-        let took = if slow.is_censored() { format!("&gt; {took}") } else { took };
+        let took = match slow.is_censored() {
+            true => escape(&format::above(slow.response_ns)),
+            false => format::duration(slow.response_ns),
+        };
         let outcome = match slow.outcome.as_str() {
             "ok" => "ok".to_string(),
             censored if slow.is_censored() => censored.replace('_', " "),
