@@ -118,8 +118,8 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
         escape(&crate::compare::label(doc))
     );
     for run in &side.runs {
-        let bound = if run.censored { ">\u{a0}" } else { "" };
-        let value = run.value_ns.map_or("–".into(), |ns| format!("{bound}{}", format::duration(ns)));
+        let shown = if run.censored { format::above } else { format::duration };
+        let value = run.value_ns.map_or("–".into(), shown);
         let out_class = if run.left_out.is_some() { " class=\"zero\"" } else { "" };
         let _ = write!(
             out,
