@@ -75,14 +75,12 @@ impl Rows {
 /// Sections that say the same elsewhere.
 fn write(out: &mut String, sections: impl IntoIterator<Item = Section>, level: u8) {
     for section in sections {
-        let note = if section.note.is_empty() { String::new() } else { format!(", {}", section.note) };
-        let _ = write!(
-            out,
-            "<div class=\"block {}\"><h{level}>{}{}</h{level}>",
-            section.class,
-            section.name,
-            escape(&note)
-        );
+        let note = match section.note.as_str() {
+            "" => String::new(),
+            note => format!(" <small>{}</small>", escape(note)),
+        };
+        let _ =
+            write!(out, "<div class=\"block {}\"><h{level}>{}{note}</h{level}>", section.class, section.name);
         section.blocks.iter().for_each(|block| write_block(out, block));
         out.push_str("</div>");
     }
