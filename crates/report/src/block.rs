@@ -1,5 +1,6 @@
 //! What a section says, whatever shows it: a terminal, a page, Markdown. Sections of a run stand in [`run`].
 
+pub(crate) mod markdown;
 pub(crate) mod run;
 
 /// What a stretch of text means; its colour follows.
@@ -57,6 +58,14 @@ pub(crate) struct Table {
     pub(crate) head: Vec<Span>,
     pub(crate) align: Vec<Align>,
     pub(crate) rows: Vec<Vec<Span>>,
+}
+
+impl Table {
+    /// The head, if there is one, and the rows below it.
+    pub(crate) fn lines(&self) -> Vec<Vec<Span>> {
+        let head = (!self.head.is_empty()).then(|| self.head.clone());
+        head.into_iter().chain(self.rows.iter().cloned()).collect()
+    }
 }
 
 /// How much stands beside each other.

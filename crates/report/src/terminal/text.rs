@@ -2,7 +2,7 @@
 
 use super::Style;
 pub(crate) use crate::block::{Align, Paint, Span};
-use crate::block::{Block, Room, Section, Table};
+use crate::block::{Block, Room, Section};
 use crate::format;
 use unblink_artifact::harmless;
 
@@ -75,24 +75,23 @@ impl Screen {
     /// A heading and what stands below it.
     pub(crate) fn section(&mut self, section: &Section) {
         self.heading(section.name, &section.note);
-        for block in &section.blocks {
-            match block {
-                Block::Line(paint, text) => self.paragraph(2, *paint, text),
-                Block::Pairs(pairs) => {
-                    let pairs: Vec<String> =
-                        pairs.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
-                    self.paragraph(2, Paint::Plain, &pairs.join(" · "));
-                }
-                Block::Counts(counts) => {
-                    let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
-                    self.paragraph(2, Paint::Plain, &counts.join(" · "));
-                }
-                Block::Table(Table { head, align, rows }) => {
-                    let head = (!head.is_empty()).then(|| head.clone());
-                    let all: Vec<Vec<Span>> = head.into_iter().chain(rows.iter().cloned()).collect();
-                    self.table(align, &all);
-                }
+        section.blocks.iter().for_each(|block| self.block(block));
+    }
+
+    /// One thing in a section.
+    pub(crate) fn block(&mut self, block: &Block) {
+        match block {
+            Block::Line(paint, text) => self.paragraph(2, *paint, text),
+            Block::Pairs(pairs) => {
+                let pairs: Vec<String> =
+                    pairs.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
+                self.paragraph(2, Paint::Plain, &pairs.join(" · "));
             }
+            Block::Counts(counts) => {
+                let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+                self.paragraph(2, Paint::Plain, &counts.join(" · "));
+            }
+            Block::Table(table) => self.table(&table.align, &table.lines()),
         }
     }
 
