@@ -14,6 +14,7 @@ pub mod hgrm;
 pub mod history;
 pub mod knee;
 pub mod lab;
+pub mod names;
 pub mod plan_check;
 pub mod schema;
 pub mod simulated;

@@ -3,6 +3,7 @@
 //! searches and the lab that are named after it are written, too.
 
 use std::{env, fs, io, path::Path};
+use unblink_artifact::compare::COMPARE_SCHEMA;
 use unblink_report::{compare, csv, demo, explain, fixture, html, knee, lab, svg, terminal};
 
 fn main() -> io::Result<()> {
@@ -15,7 +16,7 @@ fn main() -> io::Result<()> {
         let page = out.join(format!("{name}.html"));
         // Documents say themselves what they are.
         match serde_json::from_str::<serde_json::Value>(&json)?["schema"].as_str() {
-            Some("unblink.compare/1") => fs::write(page, compare::html(&serde_json::from_str(&json)?))?,
+            Some(COMPARE_SCHEMA) => fs::write(page, compare::html(&serde_json::from_str(&json)?))?,
             Some("unblink.knee/1") => fs::write(page, knee::html(&serde_json::from_str(&json)?))?,
             Some("unblink.lab/1") => {
                 let doc = serde_json::from_str(&json)?;

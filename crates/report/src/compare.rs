@@ -2,13 +2,15 @@
 
 mod bands;
 mod knees;
+mod lines;
 mod page;
 mod runs;
 mod text;
 mod words;
 
 pub use knees::knees;
-pub(crate) use words::{change, interval, label, signed};
+pub(crate) use lines::{change, interval, signed, signed_bound};
+pub(crate) use words::label;
 
 use crate::svg::Picture;
 use crate::terminal::Style;

@@ -55,7 +55,7 @@ fn finding(figures: &[Figures]) -> String {
         return "One server, and what each kind of load tool says about it".into();
     };
     let felt = match truth.is_bound {
-        true => format!("more than {}", format::duration(truth.ns)),
+        true => format!("more than {}", format::least(truth.ns)),
         false => format::duration(truth.ns),
     };
     let tools: Vec<&Figures> = rows.iter().filter(|row| !row.is_other_users).collect();

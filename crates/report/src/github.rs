@@ -1,9 +1,11 @@
 //! A run for GitHub Actions: a summary in Markdown, and annotations.
 
+use crate::block::markdown::{self, escape};
+use crate::block::{Align, Table, plain};
 use crate::{facts, format};
 use std::fmt::Write;
-use unblink_artifact::document::{RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
-use unblink_artifact::harmless::{self, is_harmful};
+use unblink_artifact::document::{Quantile, RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
+use unblink_artifact::harmless;
 
 /// A short summary: validity, verdict, the account and the percentiles.
 pub fn summary(doc: &RunDocument) -> String {
@@ -20,27 +22,30 @@ pub fn summary(doc: &RunDocument) -> String {
     if let Some(verdict) = &doc.verdict {
         let sentence = facts::verdict_sentence(doc, verdict);
         let _ = writeln!(out, "**{}** {}\n", facts::verdict_word(verdict), escape(&sentence));
-        out.push_str("| | objective | found |\n|---|---|---|\n");
-        for slo in &verdict.slos {
+        let row = |slo: &SloResult| {
             let (mark, word) = facts::slo_mark(slo);
-            let _ = writeln!(out, "| {mark} {word} | {} | {} |", escape(&slo.slo), escape(&slo.message));
-        }
+            vec![plain(format!("{mark} {word}")), plain(&slo.slo), plain(&slo.message)]
+        };
+        let head = ["", "objective", "found"].map(plain).to_vec();
+        let rows = verdict.slos.iter().map(row).collect();
+        out.push_str(&markdown::table(&Table { head, align: vec![Align::Left; 3], rows }));
         out.push('\n');
     }
-    out.push_str("| | response time | service time |\n|---|---:|---:|\n");
     let (shown, _) = facts::shown(&doc.response_time);
-    for quantile in &doc.response_time.quantiles[..shown] {
+    let row = |quantile: &Quantile| {
         let service = facts::quantile(&doc.service_time, quantile.q);
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} |",
-            format::quantile_label(quantile.q),
-            escape(&facts::marked(quantile, false)),
-            service.map_or("–".into(), |service| escape(&facts::marked(service, false)))
-        );
-    }
-    let maxima = (facts::max(&doc.response_time), facts::max(&doc.service_time));
-    let _ = writeln!(out, "| max | {} | {} |\n", escape(&maxima.0), escape(&maxima.1));
+        let service = service.map_or("–".into(), |service| facts::marked(service, false));
+        vec![plain(format::quantile_label(quantile.q)), plain(facts::marked(quantile, false)), plain(service)]
+    };
+    let max = vec![plain("max"), plain(facts::max(&doc.response_time)), plain(facts::max(&doc.service_time))];
+    let head = ["", "response time", "service time"].map(plain).to_vec();
+    let rows = doc.response_time.quantiles[..shown].iter().map(row).chain([max]).collect();
+    out.push_str(&markdown::table(&Table {
+        head,
+        align: vec![Align::Left, Align::Right, Align::Right],
+        rows,
+    }));
+    out.push('\n');
     let parts: Vec<String> = facts::account(doc)
         .into_iter()
         .filter(|(_, name, n)| *n > 0 || *name == "ok")
@@ -69,26 +74,6 @@ pub fn annotations(doc: &RunDocument) -> String {
             VerdictStatus::Pass => {}
             VerdictStatus::Inconclusive => add("warning", &told(slo), &slo.message),
             VerdictStatus::Fail => add("error", &told(slo), &slo.message),
-        }
-    }
-    out
-}
-
-/// What Markdown or HTML would take for its own.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' | '\t' => out.push(' '),
-            c if is_harmful(c) => out.push('\u{fffd}'),
-            c => out.push(c),
         }
     }
     out

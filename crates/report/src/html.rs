@@ -1,5 +1,6 @@
 //! A run as one self-contained page: no network, light and dark, readable without its script.
 
+mod block;
 mod page;
 mod sections;
 mod tables;
@@ -7,6 +8,7 @@ mod tables;
 use crate::facts;
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
+pub(crate) use block::{write as sections, write_table as table};
 pub(crate) use page::{Page, tool};
 use std::fmt::Write;
 use unblink_artifact::document::RunDocument;

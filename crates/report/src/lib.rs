@@ -13,6 +13,7 @@
 //! assert!(html::render(&run).starts_with("<!doctype html>"));
 //! ```
 
+mod block;
 pub mod compare;
 pub mod csv;
 pub mod demo;

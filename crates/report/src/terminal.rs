@@ -6,6 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
+use crate::block::{Section, run};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::{RunDocument, Severity, ValidityStatus, VerdictStatus};
@@ -41,18 +42,24 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     sections::shape(&mut screen, doc);
     sections::account(&mut screen, doc);
     sections::latency(&mut screen, doc);
-    sections::fanout(&mut screen, doc);
+    all(&mut screen, run::fanout(doc));
     strip::draw(&mut screen, doc);
     histogram::draw(&mut screen, doc);
     sections::send_lag(&mut screen, doc);
     sections::phases(&mut screen, doc);
-    sections::connections(&mut screen, doc);
-    sections::statuses(&mut screen, doc);
+    screen.section(&run::connections(doc));
+    let room = screen.room();
+    all(&mut screen, run::statuses(doc, room));
     sections::failures(&mut screen, doc);
-    sections::operations(&mut screen, doc);
-    sections::throughput(&mut screen, doc);
+    all(&mut screen, run::operation_accounts(doc, room));
+    all(&mut screen, run::operation_times(doc, room));
+    screen.section(&run::throughput(doc));
     bottom::draw(&mut screen, doc, places);
     screen.finish()
+}
+
+fn all(screen: &mut Screen, sections: impl IntoIterator<Item = Section>) {
+    sections.into_iter().for_each(|section| screen.section(&section));
 }
 
 /// A run that was not real says so before anything else.
@@ -153,6 +160,25 @@ mod tests {
             "intervals-40",
             render(&fixture::intervals(), &Style { width: 40, color: false })
         );
+    }
+
+    /// Every outcome of every operation, with counts of a long run.
+    #[test]
+    fn operations_are_read_in_any_width() {
+        let mut doc = fixture::failures();
+        for (i, operation) in doc.operations.iter_mut().enumerate() {
+            let arrivals = &mut operation.arrivals;
+            let n = i as u64 * 1_203;
+            (arrivals.ok, arrivals.failed) = (1_000_000 - 4 * n, n);
+            (arrivals.timed_out, arrivals.unfinished, arrivals.unsent) = (Some(n), Some(n), Some(n));
+            arrivals.scheduled = Some(1_000_000);
+        }
+        for width in [80, 60, 40] {
+            let text = render(&doc, &Style { width, color: false });
+            let (_, operations) = text.split_once("\nOutcomes by").expect("operations");
+            let (operations, _) = operations.split_once("\nThroughput").expect("throughput");
+            insta::assert_snapshot!(format!("operations-{width}"), format!("Outcomes by{operations}"));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whatever a document holds, even one that was damaged on disk, the output keeps its form.
 
 use unblink_artifact::document::{IntervalKind, Quantile, RunDocument};
+use unblink_report::format::Bound;
 use unblink_report::{csv, fixture, format, html, svg, terminal};
 
 const KINDS: [Option<IntervalKind>; 10] = [
@@ -58,6 +59,31 @@ fn every_duration_has_at_most_three_digits_below_an_hour() {
             assert!(value.chars().filter(char::is_ascii_digit).count() <= 4, "{text}");
         }
     }
+}
+
+/// A bound that is shown is never a stronger claim than the one that is known, and hardly a weaker one.
+#[test]
+fn no_bound_claims_more_than_is_known() {
+    let mut random = Random(11);
+    for _ in 0..20_000 {
+        let ns = random.next() >> (1 + random.next() % 63);
+        let (low, high) = (read(&Bound::Lower.duration(ns)), read(&Bound::Upper.duration(ns)));
+        let ns = u128::from(ns);
+        assert!(low <= ns && ns <= high, "{low} {ns} {high}");
+        assert!(high - low <= ns / 100, "{low} {ns} {high}");
+        let above = format::above(ns as u64);
+        assert_eq!(read(above.strip_prefix(">\u{a0}").expect("a sign")), low, "{above}");
+    }
+}
+
+/// A duration read back, in ns.
+fn read(text: &str) -> u128 {
+    let (number, unit) = text.split_once('\u{a0}').expect("a unit");
+    let units = [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
+    let (_, length) = units.iter().find(|(name, _)| *name == unit).expect("a known unit");
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{}{fraction}", whole.replace('\u{202f}', ""));
+    digits.parse::<u128>().expect("digits") * length / 10u128.pow(fraction.len() as u32)
 }
 
 /// A document with fields replaced by extremes and names by text of any length.

@@ -3,7 +3,7 @@
 use super::{Case, found, severity};
 use crate::arrivals::{ArrivalProcess, ClaimedProcess, TimesTest};
 use crate::finding::{Finding, FindingCode, Severity};
-use crate::text;
+use crate::text::{self, Round};
 use crate::thresholds::ARRIVAL_P_VALUE_MAX;
 
 /// Intended times that are not as claimed are a defect. Sent times may also be those of a pool that lets
@@ -64,10 +64,12 @@ fn deviation(test: &TimesTest) -> String {
         (Some(gaps), _) => format!(
             "the distribution of {} is off by up to {} (A² = {:.1})",
             text::plural(gaps.gaps, "gap", "gaps"),
-            text::percent(gaps.distance),
+            text::percent_to(Round::Up, gaps.distance),
             gaps.a2
         ),
-        (None, off) => format!("they are off by up to {}", text::duration(off.unwrap_or_default())),
+        (None, off) => {
+            format!("they are off by up to {}", text::duration_to(Round::Up, off.unwrap_or_default()))
+        }
     }
 }
 

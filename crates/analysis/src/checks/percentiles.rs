@@ -4,7 +4,7 @@ use super::{Case, exceeds_tail, found, severity, share};
 use crate::evidence::{End, Model};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::quantile::QUANTILES;
-use crate::text;
+use crate::text::{self, Round};
 use crate::thresholds::{
     CENSORED_QUANTILE_DEGRADES, FAILED_SHARE_DEGRADES, FAILED_SHARE_INVALIDATES, SAMPLES_ABOVE_MIN,
 };
@@ -49,10 +49,12 @@ pub(super) fn timeouts_shape(case: &Case<'_>) -> Option<Finding> {
         FindingCode::TimeoutsShapePercentile,
         severity(q <= CENSORED_QUANTILE_DEGRADES, Severity::Degrades, Severity::Note),
         format!(
-            "From {} on the response time is only known to be longer than {}: {} arrivals {}.",
+            "From {} on the response time is only known to be longer than {}: {} arrivals{} {}.",
             text::percentile(q),
-            text::duration(Nanos(bound.value_ns)),
+            text::duration_to(Round::Down, Nanos(bound.value_ns)),
             text::of(censored, all),
+            // Otherwise they are all that the account has.
+            if all < case.evidence.scheduled { " that did not fail" } else { "" },
             ending(case)
         ),
         censored_remedy(case),

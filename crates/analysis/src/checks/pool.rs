@@ -100,7 +100,7 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         FindingCode::PoolLimitReached,
         severity(is_worse, Severity::Degrades, Severity::Note),
         format!(
-            "{} arrivals waited because {} in use, {} on average; response time includes it.",
+            "{} sent arrivals waited because {} in use, {} on average; response time includes it.",
             text::of(lag.no_connection, sent),
             in_use(case),
             text::duration(mean)

@@ -1,7 +1,7 @@
 //! A judgement in one sentence.
 
 use super::{Figure, Judgement, Reason, Slo, Unit, WindowCounts};
-use crate::text;
+use crate::text::{self, Round};
 use unblink_core::time::Nanos;
 
 impl Judgement {
@@ -54,10 +54,10 @@ impl Judgement {
             return format!("It held in {held} {noun}{}", not_told(windows));
         }
         let figure = slo.objective.figure;
-        let show = |value: f64| match figure.unit() {
-            Unit::Time => text::duration(Nanos(value.round() as u64)),
-            Unit::Share => text::percent(value),
-            Unit::Rate => text::rate(value),
+        let show = |value: f64, round: Round| match figure.unit() {
+            Unit::Time => text::duration_to(round, Nanos(round.to(value, 0).round() as u64)),
+            Unit::Share => text::percent_to(round, value),
+            Unit::Rate => text::rate(round, value),
         };
         let Some(value) = self.value else {
             return match figure.unit() {
@@ -65,13 +65,16 @@ impl Judgement {
                 _ => "Nothing was recorded".to_string(),
             };
         };
-        let sign = if self.is_lower_bound { "> " } else { "" };
+        let (sign, round) = if self.is_lower_bound { ("> ", Round::Down) } else { ("", Round::Nearest) };
         let is = if figure == Figure::Errors { "are" } else { "is" };
-        let value = format!("{figure} {is} {sign}{}", show(value));
+        let value = format!("{figure} {is} {sign}{}", show(value, round));
         let percent = if figure.is_better_small() { ", with 95\u{a0}%" } else { "" };
         match (self.low, self.high) {
-            (Some(low), Some(high)) => format!("{value}{percent} between {} and {}", show(low), show(high)),
-            (Some(low), None) => format!("{value}{percent} above {}", show(low)),
+            (Some(low), Some(high)) => {
+                let (low, high) = (show(low, Round::Down), show(high, Round::Up));
+                format!("{value}{percent} between {low} and {high}")
+            }
+            (Some(low), None) => format!("{value}{percent} above {}", show(low, Round::Down)),
             _ => value,
         }
     }

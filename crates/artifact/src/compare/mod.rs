@@ -16,6 +16,7 @@ use self::load::difference;
 use crate::document::{Finding, RunDocument, RunStatus, Severity, Tool, ValidityStatus};
 use crate::folder::{FolderError, RUN_FILE, replay};
 use crate::header::RunHeader;
+use crate::names::few;
 use std::path::{Path, PathBuf};
 use unblink_analysis::compare::{self as analysis, NoVerdict, Verdict};
 use unblink_analysis::quantile::nearest_rank;
@@ -47,7 +48,7 @@ pub enum CompareError {
         what: String,
     },
     /// A run has no such request.
-    #[error("{folder} has no request that is called {name:?}, or keeps its times with others; there are {}", names.join(", "), folder = folder.display())]
+    #[error("{folder} has no request that is called {name:?}, or keeps its times with others; there are {}", few(names), folder = folder.display())]
     NoRequest {
         /// The run.
         folder: PathBuf,

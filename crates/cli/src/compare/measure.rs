@@ -166,7 +166,7 @@ fn say(document: &RunDocument, args: &CompareArgs) -> String {
     let response = document.response_time_of(args.request.as_deref());
     let value = response.quantiles.iter().find(|q| q.q == args.percentile);
     let value = value.map_or("–".to_string(), |value| {
-        format!("{}{}", if value.censored { "> " } else { "" }, format::duration(value.value))
+        if value.censored { format::above(value.value) } else { format::duration(value.value) }
     });
     format::plain(&format!("{} {value}", format::quantile_label(args.percentile)))
 }

@@ -8,6 +8,7 @@ use crate::secrets;
 use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Slo};
 use unblink_artifact::document::{OperationPlan, Target};
+use unblink_artifact::names::few;
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_report::format;
 
@@ -83,7 +84,7 @@ pub(crate) fn check(
             n => format!("{n} requests are called {name:?}: give each a name of its own in a plan"),
         };
         let names: Vec<&str> = operations.iter().map(|operation| operation.name.as_str()).collect();
-        let message = format!("--{field} {text:?}: {why}; there are {}", names.join(", "));
+        let message = format!("--{field} {text:?}: {why}; there are {}", few(&names));
         return Err(refused_value(field, number, message));
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Two sides of searches in a terminal.
 
-use crate::compare::signed;
-use crate::format;
+use crate::compare::{signed, signed_bound};
+use crate::format::{self, Bound};
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
 use unblink_artifact::compare::{ComparedKnee, KneesDocument, Outcome};
@@ -44,10 +44,12 @@ pub fn knees(doc: &KneesDocument, style: &Style) -> String {
 
 fn sentence(doc: &KneesDocument) -> String {
     let share = |ratio: f64| signed(ratio - 1.0);
+    let low_end = |ratio: f64| signed_bound(ratio - 1.0, Bound::Lower);
+    let high_end = |ratio: f64| signed_bound(ratio - 1.0, Bound::Upper);
     let interval = match (doc.ratio_low, doc.ratio_high) {
-        (Some(low), Some(high)) => format!("{} to {}", share(low), share(high)),
-        (Some(low), None) => format!("{} or more", share(low)),
-        (None, Some(high)) => format!("{} or less", share(high)),
+        (Some(low), Some(high)) => format!("{} to {}", low_end(low), high_end(high)),
+        (Some(low), None) => format!("{} or more", low_end(low)),
+        (None, Some(high)) => format!("{} or less", high_end(high)),
         (None, None) => return "Nothing is known of how the two borders lie to each other.".into(),
     };
     match doc.ratio {

@@ -1,5 +1,6 @@
 //! A comparison as a page: the answer, both spectra, the table, every run.
 
+use super::lines;
 use super::words::{self, Tone};
 use crate::format;
 use crate::html::{self, Page};
@@ -43,7 +44,7 @@ pub(super) fn render(doc: &CompareDocument) -> String {
     html::figure(out, &super::picture(doc), "compare", 2);
     super::runs::pictures(doc).iter().for_each(|picture| html::figure(out, picture, "compare", 2));
     out.push_str("</section><section class=\"tables\">");
-    lines(out, doc);
+    html::sections(out, lines::side_by_side(doc, words::about_intervals(doc)), 2);
     for (name, side) in [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)] {
         runs(out, doc, name, side);
     }
@@ -80,35 +81,6 @@ fn verdict(out: &mut String, doc: &CompareDocument) {
     out.push_str("</section>");
 }
 
-fn lines(out: &mut String, doc: &CompareDocument) {
-    if doc.lines.is_empty() {
-        return;
-    }
-    out.push_str(
-        "<section class=\"block wide-block\"><h2>Side by side</h2><div class=\"scroll\"><table class=\"sides\"><thead>\
-         <tr><th></th><th scope=\"col\" class=\"n\">baseline</th><th scope=\"col\" class=\"n\">candidate</th>\
-         <th scope=\"col\" class=\"n\">change</th><th scope=\"col\" class=\"n\">95\u{a0}% interval</th></tr></thead><tbody>",
-    );
-    for line in &doc.lines {
-        let key = if line.decides { " class=\"decides\"" } else { "" };
-        let _ = write!(
-            out,
-            "<tr{key}><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td></tr>",
-            words::name(line),
-            escape(&words::value(line, false)),
-            escape(&words::value(line, true)),
-            escape(&words::change(line)),
-            escape(&words::interval(line)),
-        );
-    }
-    let _ = write!(
-        out,
-        "</tbody></table></div><p class=\"foot\">{}.</p></section>",
-        escape(&words::about_intervals(doc))
-    );
-}
-
 fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
     let _ = write!(
         out,
@@ -118,8 +90,8 @@ fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
         escape(&crate::compare::label(doc))
     );
     for run in &side.runs {
-        let bound = if run.censored { ">\u{a0}" } else { "" };
-        let value = run.value_ns.map_or("–".into(), |ns| format!("{bound}{}", format::duration(ns)));
+        let shown = if run.censored { format::above } else { format::duration };
+        let value = run.value_ns.map_or("–".into(), shown);
         let out_class = if run.left_out.is_some() { " class=\"zero\"" } else { "" };
         let _ = write!(
             out,

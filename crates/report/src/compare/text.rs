@@ -1,8 +1,9 @@
 //! A comparison in a terminal.
 
+use super::lines;
 use super::words::{self, Tone};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::{Paint, Screen};
 use unblink_artifact::compare::CompareDocument;
 
 pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
@@ -29,7 +30,10 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     if let Some(name) = &doc.rule.request {
         screen.labelled(Paint::Bold, "request  ", &format!("{name}, its arrivals alone"));
     }
-    table(&mut screen, doc);
+    if let Some(section) = lines::side_by_side(doc, words::about_intervals(doc)) {
+        screen.blank();
+        section.blocks.iter().for_each(|block| screen.block(block));
+    }
     let notes = words::notes(doc);
     if !notes.is_empty() {
         screen.blank();
@@ -45,27 +49,4 @@ pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
         }
     }
     screen.finish()
-}
-
-fn table(screen: &mut Screen, doc: &CompareDocument) {
-    if doc.lines.is_empty() {
-        return;
-    }
-    screen.blank();
-    let header = ["", "baseline", "candidate", "change", "95 % interval"];
-    let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-    for line in &doc.lines {
-        let paint = if line.decides { Paint::Bold } else { Paint::Plain };
-        let mark = if line.decides { "▸ " } else { "  " };
-        rows.push(vec![
-            (paint, format!("{mark}{}", words::name(line))),
-            (paint, words::value(line, false)),
-            (paint, words::value(line, true)),
-            (paint, words::change(line)),
-            (paint, words::interval(line)),
-        ]);
-    }
-    let right = Align::Right;
-    screen.table(&[Align::Left, right, right, right, right], &rows);
-    screen.paragraph(2, Paint::Dim, &format!("{}.", words::about_intervals(doc)));
 }

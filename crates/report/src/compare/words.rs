@@ -1,5 +1,6 @@
 //! What a comparison says, in sentences that terminal and page share.
 
+use super::lines::value;
 use crate::facts::{self, Title};
 use crate::format;
 use unblink_artifact::compare::{
@@ -295,65 +296,10 @@ pub(super) fn left_out(doc: &CompareDocument) -> Vec<(&'static str, &ComparedRun
         .collect()
 }
 
-/// A line's name.
-pub(super) fn name(line: &Line) -> String {
-    match line.quantity {
-        Quantity::Percentile => format::quantile_label(line.quantile.unwrap_or_default()),
-        Quantity::Throughput => "throughput".into(),
-        Quantity::Errors => "errors".into(),
-    }
-}
-
-/// A line's figure on one side.
-pub(super) fn value(line: &Line, candidate: bool) -> String {
-    let (value, censored) = match candidate {
-        false => (line.baseline, line.baseline_censored),
-        true => (line.candidate, line.candidate_censored),
-    };
-    let Some(value) = value else { return "–".into() };
-    let text = match line.quantity {
-        Quantity::Percentile => format::duration(value.round() as u64),
-        Quantity::Throughput => format::rate(value),
-        Quantity::Errors => format::percent(value),
-    };
-    if censored { format!(">\u{a0}{text}") } else { text }
-}
-
-/// The change with its sign.
-pub(crate) fn change(line: &Line) -> String {
-    line.change.map_or("–".into(), signed)
-}
-
-/// The interval of the change.
-pub(crate) fn interval(line: &Line) -> String {
-    match (line.low, line.high) {
-        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
-        _ => "–".into(),
-    }
-}
-
 /// What decides: `p99`, or `p99 of GET /a`.
 pub(crate) fn label(doc: &CompareDocument) -> String {
     let label = format::quantile_label(doc.rule.quantile);
     doc.rule.request.as_ref().map_or(label.clone(), |name| format!("{label} of {name}"))
-}
-
-/// A relative change with its sign.
-pub(crate) fn signed(share: f64) -> String {
-    // Less than the histogram's resolution is nothing.
-    if share.abs() < 0.000_05 {
-        return format::percent(0.0);
-    }
-    let percent = share * 100.0;
-    let decimals = if percent.abs() >= 99.95 {
-        0
-    } else if percent.abs() >= 9.995 {
-        1
-    } else {
-        2
-    };
-    let sign = if share > 0.0 { '+' } else { '−' };
-    format!("{sign}{:.decimals$}\u{a0}%", percent.abs())
 }
 
 /// The picture's words.
@@ -386,14 +332,5 @@ mod tests {
     fn what_doubles_is_a_factor() {
         assert_eq!(format::plain(&slow_down(0.068)), "6.8 %");
         assert_eq!(slow_down(145.75), "a factor of 147");
-    }
-
-    #[test]
-    fn changes_have_their_sign() {
-        for (share, text) in
-            [(0.0, "0 %"), (0.000_04, "0 %"), (0.0123, "+1.23 %"), (-0.123, "−12.3 %"), (1.4, "+140 %")]
-        {
-            assert_eq!(format::plain(&signed(share)), text);
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! What stands in a row of the table, with its numbers.
 
 use super::{Explain, Row};
-use crate::{facts, format};
+use crate::facts;
+use crate::format::{self, Bound};
 
 /// Quantiles of the table; 1 is the maximum.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
@@ -26,7 +27,7 @@ pub struct Time {
 impl Time {
     /// `1.01 s`, `> 5 s`.
     pub(super) fn words(self) -> String {
-        format!("{}{}", if self.is_bound { ">\u{a0}" } else { "" }, format::duration(self.ns))
+        if self.is_bound { format::above(self.ns) } else { format::duration(self.ns) }
     }
 
     fn is_near(self, truth: Time) -> bool {
@@ -70,11 +71,11 @@ impl Ratio {
     fn words(self) -> String {
         let (sign, ratio) = match self {
             Ratio::Exact(ratio) => ("", ratio),
-            Ratio::Above(ratio) => (">\u{a0}", ratio),
-            Ratio::Below(ratio) => ("<\u{a0}", ratio),
+            Ratio::Above(ratio) => (">\u{a0}", Bound::Lower.to_digits(ratio, 2)),
+            Ratio::Below(ratio) => ("<\u{a0}", Bound::Upper.to_digits(ratio, 2)),
         };
         let decimals = match ratio {
-            _ if ratio >= 99.5 => return format!("{sign}{}×", format::count(ratio.round() as u64)),
+            _ if ratio >= 99.95 => return format!("{sign}{}×", format::count(ratio.round() as u64)),
             _ if ratio >= 9.95 => 1,
             _ => 2,
         };
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!(said(time(410), time(525)), some("0.78×"));
         assert_eq!(said(time(393), time(10)), some("39.3×"));
         assert_eq!(said(over(5_000), time(20)), some(">\u{a0}250×"));
-        assert_eq!(said(time(20), over(5_000)), some("<\u{a0}0.00×"));
+        assert_eq!(said(time(20), over(5_000)), some("<\u{a0}0.01×"));
         assert_eq!(said(over(5_000), over(5_000)), None);
         assert_eq!(said(time(5), time(0)), None);
         let above = |ratio: Option<Ratio>| ratio.is_some_and(|ratio| ratio.is_above(2.0));

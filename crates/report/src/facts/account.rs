@@ -52,10 +52,10 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         "failed" => "wrong answer, or none".into(),
         "timed out" if doc.arrivals.timed_out_never_sent > 0 => format!(
             "longer than {}; {} of them never sent",
-            format::duration(doc.plan.timeout_ns),
+            format::least(doc.plan.timeout_ns),
             format::count(doc.arrivals.timed_out_never_sent)
         ),
-        "timed out" => format!("longer than {}", format::duration(doc.plan.timeout_ns)),
+        "timed out" => format!("longer than {}", format::least(doc.plan.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
         _ => "waiting when the run ended".into(),
     }

@@ -1,6 +1,6 @@
 //! Whether the arrivals lay as they should, in a sentence.
 
-use crate::format;
+use crate::format::{self, Bound};
 use unblink_artifact::document::{ArrivalTimes, Process, RunDocument};
 
 /// What the sampled arrivals say; nothing of a closed load.
@@ -9,7 +9,9 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
     let (process, asked) = (load.arrival_process.as_ref()?, load.plan.process()?);
     let looked_at = format!("Of {} looked at", format::plural(process.arrivals, "arrival", "arrivals"));
     let late = match process.sent.deviation_ns_max {
-        Some(late) => format!("; none of these was sent more than {} after its time", format::duration(late)),
+        Some(late) => {
+            format!("; none of these was sent more than {} after its time", Bound::Upper.duration(late))
+        }
         None => String::new(),
     };
     let gaps = |times: &ArrivalTimes| {
@@ -25,7 +27,7 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
             let off = process.intended.deviation_ns_max.unwrap_or_default();
             format!(
                 "{looked_at} each was planned within {} of an even schedule{late}.",
-                format::duration(off)
+                Bound::Upper.duration(off)
             )
         }
         (_, Some(planned), Some(sent)) => {

@@ -4,7 +4,7 @@
 use super::drift::{Drift, How, drift};
 use super::{none_ok, outcome, percentiles, quantile};
 use crate::event::{self, Tail};
-use crate::format::{self, duration, plural};
+use crate::format::{self, duration, least, plural};
 use unblink_artifact::document::{Quantile, RunDocument, RunStatus};
 
 /// A tail that is this many times the median is worth a cause.
@@ -108,7 +108,7 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
         // What was under way when the record ends is not in the picture.
         let had = format!("{} had no answer yet when the record ends", plural(open, "arrival", "arrivals"));
         let finding = match quantile(&doc.response_time, 0.99).filter(|p99| p99.censored) {
-            Some(p99) => format!("p99 is above {}: {had}", duration(p99.value)),
+            Some(p99) => format!("p99 is above {}: {had}", least(p99.value)),
             None => had.clone(),
         };
         (finding, had)
@@ -117,7 +117,7 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
         (format!("{} {had}", how_many(users, a.scheduled)), format!("{} {had}", format::count(users)))
     } else {
         // Of those that were open at the end nobody knows for how long they would have gone on.
-        let had = format!("had no answer within {}", duration(doc.plan.timeout_ns));
+        let had = format!("had no answer within {}", least(doc.plan.timeout_ns));
         let left = match open {
             0 => String::new(),
             open => format!(", and {} none when the run ended", format::count(open)),
@@ -182,8 +182,10 @@ fn tail(doc: &RunDocument) -> Option<Harm> {
 /// `p99 is 410 ms`
 pub(super) fn is(doc: &RunDocument, quantile: &Quantile) -> String {
     let (label, whose) = (format::quantile_label(quantile.q), whose(doc, quantile.q));
-    let above = if quantile.censored { "above " } else { "" };
-    format!("{label}{whose} is {above}{}", duration(quantile.value))
+    match quantile.censored {
+        true => format!("{label}{whose} is above {}", least(quantile.value)),
+        false => format!("{label}{whose} is {}", duration(quantile.value)),
+    }
 }
 
 fn with_cause(doc: &RunDocument, is: &str, threshold_ns: u64) -> String {

@@ -4,7 +4,7 @@ use super::title::{Title, title};
 use super::waits::cause;
 use super::{Moment, generator, none_ok, not_sent, of_answered, quantile, simulated, usual_row_ns};
 use crate::event;
-use crate::format::{self, duration, plural};
+use crate::format::{self, Bound, duration, plural};
 use unblink_artifact::document::RunDocument;
 
 /// Of the rates.
@@ -168,8 +168,9 @@ pub(crate) fn phases(doc: &RunDocument) -> Title {
 pub(crate) fn lateness(doc: &RunDocument) -> Title {
     let finding = match (quantile(&doc.generator_late, 0.99), doc.generator_late.max) {
         (Some(late), Some(max)) => {
-            let (late, max) = (super::value(late), duration(max));
-            let p99 = if late == max { String::new() } else { format!(", {late} at p99") };
+            let (late, longest) = (super::value(late), duration(max));
+            let max = Bound::Upper.duration(max);
+            let p99 = if late == longest { String::new() } else { format!(", {late} at p99") };
             match quantile(&doc.send_lag, 0.99).filter(|lag| lag.value >= 1_000_000) {
                 Some(_) if doc.lag_causes.generator_ns < doc.lag_causes.no_connection_ns => {
                     format!("The generator was at most {max} late; {}", cause(doc))

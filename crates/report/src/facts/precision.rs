@@ -1,6 +1,6 @@
 //! Whether the percentile that a run went on for came to be known well enough.
 
-use crate::format;
+use crate::format::{self, Bound};
 use unblink_artifact::document::RunDocument;
 
 /// How long it took, or that it was not reached; nothing for a run of a fixed length.
@@ -9,7 +9,7 @@ pub(crate) fn precision(doc: &RunDocument) -> Option<String> {
     let (name, after) = (format::quantile_label(precision.quantile), format::moment(precision.after_ns));
     let asked = format::percent(precision.share);
     let found = match precision.share_found {
-        Some(share) => format!("its 95\u{a0}% interval lies within {}", format::percent(share)),
+        Some(share) => format!("its 95\u{a0}% interval lies within {}", Bound::Upper.percent(share)),
         None => "it has no interval".to_string(),
     };
     let is_narrow = precision.share_found.is_some_and(|found| found <= precision.share);

@@ -79,7 +79,7 @@ pub(crate) fn shape_figures(doc: &RunDocument) -> Option<(&'static str, Vec<(Str
     let level = |before: &LevelBefore| {
         let longest = match doc.response_time.censored {
             0 => doc.response_time.max.map(duration),
-            _ => Some(format!("> {}", duration(doc.plan.timeout_ns))),
+            _ => Some(format::above(doc.plan.timeout_ns)),
         }
         .map(|longest| (longest, "longest"));
         [(duration(before.p99_ns), "p99 before")].into_iter().chain(longest)

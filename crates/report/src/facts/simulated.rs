@@ -1,6 +1,7 @@
 //! What must be said of a run that was not real, and of pages that need several requests.
 
-use crate::{event, format};
+use crate::event;
+use crate::format::{self, duration, least};
 use unblink_artifact::document::{IntervalKind, RunDocument};
 
 /// That the run was simulated, and with what: a sentence for the top, then details.
@@ -76,8 +77,7 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let Some(fanout) = &doc.fanout else { return Vec::new() };
     let need = format!("need {}", format::plural(u64::from(fanout.requests), "request", "requests"));
     let time = |ns, censored| {
-        let time = format::duration(ns);
-        if censored { format!("more than {time}") } else { format!("{time} or longer") }
+        if censored { format!("more than {}", least(ns)) } else { format!("{} or longer", duration(ns)) }
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
     let half = format!("Half of the pages that {need} take {}", time(fanout.p50_ns, fanout.p50_censored));

@@ -5,7 +5,7 @@ use super::harm::{self, Kind, TAIL_RATIO};
 use super::title::{Title, title};
 use super::{none_ok, quantile};
 use crate::event::{self, Tail};
-use crate::format::{self, duration};
+use crate::format::{self, duration, least};
 use unblink_artifact::document::{LoadModel, Quantile, RunDocument, ShapeResult};
 
 /// Of the percentile spectrum.
@@ -31,11 +31,11 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
     } else if let Some(client) = super::wrong_client(doc).filter(|_| !p99.censored) {
         format!("The client {client:?} would report a p99 of {}", duration(p99.value))
     } else if doc.arrivals.ok == 0 {
-        format!("No arrival was answered in time; the median is above {}", duration(p50.value))
+        format!("No arrival was answered in time; the median is above {}", least(p50.value))
     } else if p50.censored {
-        format!("More than half of the users waited longer than {}", duration(p50.value))
+        format!("More than half of the users waited longer than {}", least(p50.value))
     } else if p99.censored {
-        format!("More than 1 in 100 users waited longer than {}", duration(p99.value))
+        format!("More than 1 in 100 users waited longer than {}", least(p99.value))
     } else if p99.few_samples {
         format!("The median is {}; there are too few samples for p99", duration(p50.value))
     } else if doc.model() == LoadModel::Closed {

@@ -1,7 +1,7 @@
 //! What arrivals waited for before they were sent, and why response and service time differ.
 
 use super::{none_ok, shown, wrong_client};
-use crate::format;
+use crate::format::{self, Bound};
 use unblink_artifact::document::RunDocument;
 
 /// Below this, response and service time are the same to a reader.
@@ -29,7 +29,7 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         return format!(
             "At {} users waited longer than {}; the service time shows {}: {}.",
             format::quantile_label(r.q),
-            format::duration(r.value),
+            format::least(r.value),
             format::duration(s.value),
             cause(doc)
         );
@@ -64,7 +64,7 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
         (_, Some(lag)) if lag < DIFFERENCE_NS_MIN => {
             format!(
                 "Response and service time agree: every request{of_part} was sent within {} of its time.",
-                format::duration(lag)
+                Bound::Upper.duration(lag)
             )
         }
         _ => "Response and service time are within 1 ms or 5 % of each other in every percentile that is shown.".into(),

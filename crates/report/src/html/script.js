@@ -16,6 +16,14 @@
       if (below === null || Number(text) < below) return thousands(text) + nb + unit;
     }
   };
+  // What is only known to be longer is rounded down, so that no more is claimed than is known.
+  const above = (ns) => {
+    const [, length] = units.find(([, length, below]) => below === null || Math.floor(ns / length) < below);
+    const whole = Math.floor(ns / length);
+    const step = Math.max(1, length / (whole < 10 ? 100 : whole < 100 ? 10 : 1));
+    const [number, unit] = duration(ns - (ns % step)).split(nb);
+    return ">" + nb + (number.includes(".") ? String(Number(number)) : number) + nb + unit;
+  };
   const moment = (ns) => {
     const s = ns / 1e9;
     const two = (v) => String(v).padStart(2, "0");
@@ -37,12 +45,12 @@
     const one = Math.round(1 / (1 - q));
     return [`p${Number((q * 100).toFixed(places + 1))}` + (one > 1 ? `: 1 in ${count(one)} takes longer` : ""), rows];
   };
-  const heat = (svg, run, x, y, above) => {
+  const heat = (svg, run, x, y, noCells) => {
     const { columns, column_ns: width, bin_edges_ns: edges } = run.heatmap;
     const column = columns.find((c) => c.start_ns <= x && x < c.start_ns + width);
     if (!column) return null;
     const rows = [];
-    if (!above) {
+    if (!noCells) {
       let bin = edges.findIndex((e) => e > y) - 1;
       if (bin < -1) bin = edges.length - 1;
       bin = Math.max(bin, 0);
@@ -51,7 +59,7 @@
       rows.push([`${duration(edges[bin])} – ${to ? duration(to) : "more"}`, count(cell ? cell[1] : 0)]);
     }
     const row = run.series.rows.find((r) => r.start_ns <= x && x < r.start_ns + r.length_ns);
-    const ended = (q, ns) => (q ? (q.censored ? "> " : "") + duration(q.ns) : known(row.timed_out ? null : ns, duration));
+    const ended = (q, ns) => (q ? (q.censored ? above : duration)(q.ns) : known(row.timed_out ? null : ns, duration));
     if (row) {
       const by = `, ended ${range(row.start_ns, row.length_ns)}`;
       rows.push(["p99" + by, ended(row.ended_p99, row.response_p99_ns)], ["p50" + by, ended(row.ended_p50, row.response_p50_ns)]);

@@ -1,13 +1,11 @@
 //! The tables below the pictures.
 
+use super::block::write;
+use crate::block::{Block, Paint, Room, Section, run};
 use crate::svg::canvas::escape;
 use crate::{facts, format};
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use unblink_artifact::document::{ConnectionMode, Distribution, RunDocument};
-
-/// Rows of operations and failures at the most; what is left is counted in a line.
-const ROWS_MAX: usize = 60;
+use unblink_artifact::document::{Distribution, RunDocument};
 
 const SLOWEST: &str = "The slowest arrivals, at most five of each second";
 const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slowest are kept: others of that \
@@ -18,27 +16,24 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
     percentiles(out, doc, level);
     super::sections::account_table(out, doc, level);
-    pages(out, doc, level);
+    write(out, run::fanout(doc), level);
     phases(out, doc, level);
     slowest(out, doc, level);
-    operations(out, doc, level);
-    counts(out, "Status codes", &doc.codes, level);
-    counts(out, "Failures by kind", &doc.failures, level);
-    let to = facts::addresses(doc).unwrap_or_default();
-    pairs(out, "Connections", level, &connections(doc), &to);
-    pairs(out, "Throughput", level, &throughput(doc), "");
-    let arrivals = facts::arrivals(doc).unwrap_or_default();
-    pairs(out, "Load generator", level, &generator(doc), &arrivals);
+    write(out, run::operation_accounts(doc, Room::Page), level);
+    write(out, run::operation_times(doc, Room::Page), level);
+    write(out, run::statuses(doc, Room::Page), level);
+    write(out, run::failures(doc, Room::Page), level);
+    write(out, [run::connections(doc), run::throughput(doc), generator(doc)], level);
     out.push_str("</section>");
 }
 
-struct Table {
+struct Rows {
     html: String,
 }
 
-impl Table {
+impl Rows {
     /// Opens a block; a leading `<` in a column's name marks text, which stands on the left.
-    fn new(class: &str, name: &str, columns: &[&str], level: u8) -> Table {
+    fn new(class: &str, name: &str, columns: &[&str], level: u8) -> Rows {
         let mut html =
             format!("<div class=\"block {class}\"><h{level}>{name}</h{level}><div class=\"scroll\"><table>");
         if !columns.is_empty() {
@@ -52,7 +47,7 @@ impl Table {
             html.push_str("</tr></thead>");
         }
         html.push_str("<tbody>");
-        Table { html }
+        Rows { html }
     }
 
     /// Cells are HTML; the first one is the row's name.
@@ -104,7 +99,7 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
         return;
     }
     let mut table =
-        Table::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
+        Rows::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
     let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());
     let (shown, more) = known.map_or((0, 0), |d| facts::shown(d));
     let quantiles = || known.into_iter().flat_map(|d| &d.quantiles[..shown]).map(|quantile| quantile.q);
@@ -147,22 +142,6 @@ fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
     table.finish(out, note.trim());
 }
 
-/// Pages of several requests.
-fn pages(out: &mut String, doc: &RunDocument, level: u8) {
-    let sentences = facts::fanout(doc);
-    if sentences.is_empty() {
-        return;
-    }
-    let _ = write!(
-        out,
-        "<div class=\"block fanout\"><h{level}>Pages of several requests: the slowest of them decides</h{level}>"
-    );
-    for sentence in sentences {
-        let _ = write!(out, "<p>{}</p>", escape(&sentence));
-    }
-    out.push_str("</div>");
-}
-
 fn phases(out: &mut String, doc: &RunDocument, level: u8) {
     let parts = facts::parts(doc);
     if parts.is_empty() {
@@ -172,7 +151,7 @@ fn phases(out: &mut String, doc: &RunDocument, level: u8) {
         Some(of) => format!("Parts of a request, {of}"),
         None => "Parts of a request".into(),
     };
-    let mut table = Table::new("phases", &name, &["<", "p50", "p99", "max", "count"], level);
+    let mut table = Rows::new("phases", &name, &["<", "p50", "p99", "max", "count"], level);
     let mut row = |name: &str, what: &str, d: &Distribution, part: bool| {
         let value = if part { part_value } else { value };
         table.row(&[
@@ -200,13 +179,15 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
     }
     let columns =
         ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
-    let mut table = Table::new("slowest wide-block", SLOWEST, &columns, level);
+    let mut table = Rows::new("slowest wide-block", SLOWEST, &columns, level);
     for slow in doc.slowest.iter().take(20) {
         let waited = slow
             .sent_ns
             .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
-        let took = format::duration(slow.response_ns);
-        let took = if slow.is_censored() { format!("&gt; {took}") } else { took };
+        let took = match slow.is_censored() {
+            true => escape(&format::above(slow.response_ns)),
+            false => format::duration(slow.response_ns),
+        };
         let outcome = match slow.outcome.as_str() {
             "ok" => "ok".to_string(),
             censored if slow.is_censored() => censored.replace('_', " "),
@@ -226,85 +207,7 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
     table.finish(out, SLOWEST_NOTE);
 }
 
-fn operations(out: &mut String, doc: &RunDocument, level: u8) {
-    if doc.operations.len() < 2 {
-        return;
-    }
-    let columns = ["<operation", "arrivals", "failed", "p50", "p99", "p99.9", "max", "service p99"];
-    let mut table = Table::new("operations wide-block", "Response time by operation", &columns, level);
-    let (shown, left_out) = facts::operations(doc, ROWS_MAX);
-    for (name, operation) in shown {
-        let d = &operation.response_time;
-        let failed = if operation.arrivals.failed > 0 { "n failure-text" } else { "n zero" };
-        table.row(&[
-            ("name", escape(&name)),
-            ("n", format::count(facts::arrivals_of(operation))),
-            (failed, format::count(operation.arrivals.failed)),
-            ("n", value(d, 0.5)),
-            ("n", value(d, 0.99)),
-            ("n", value(d, 0.999)),
-            ("n", escape(&facts::max(d))),
-            ("n", operation.service_time.as_ref().map_or("–".into(), |service| value(service, 0.99))),
-        ]);
-    }
-    table.finish(out, &more(ROWS_MAX + left_out));
-}
-
-fn counts(out: &mut String, name: &str, counts: &BTreeMap<String, u64>, level: u8) {
-    let total = counts.values().fold(0u64, |sum, n| sum.saturating_add(*n));
-    if total == 0 {
-        return;
-    }
-    let mut sorted: Vec<(&String, u64)> = counts.iter().map(|(name, n)| (name, *n)).collect();
-    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let mut table = Table::new("counts", name, &[], level);
-    for (name, n) in sorted.iter().take(ROWS_MAX) {
-        table.row(&[
-            ("name", escape(name)),
-            ("n", format::count(*n)),
-            ("n zero", escape(&format::share(*n, total))),
-        ]);
-    }
-    table.finish(out, &more(sorted.len()));
-}
-
-fn more(rows: usize) -> String {
-    if rows > ROWS_MAX { format!("And {} more.", rows - ROWS_MAX) } else { String::new() }
-}
-
-fn pairs(out: &mut String, name: &str, level: u8, rows: &[(String, String)], note: &str) {
-    let mut table = Table::new("pairs", name, &[], level);
-    for (name, value) in rows {
-        table.row(&[("", escape(name)), ("n", escape(value))]);
-    }
-    table.finish(out, note);
-}
-
-fn connections(doc: &RunDocument) -> Vec<(String, String)> {
-    let mode =
-        if doc.origin().connections.mode == ConnectionMode::Fixed { "a fixed pool" } else { "as needed" };
-    let mut rows = vec![("opened".to_string(), mode.to_string())];
-    rows.extend(facts::connections(doc).into_iter().map(|(name, n)| {
-        let name = if name == "opened" { "opened in all" } else { name };
-        (name.to_string(), format::count(n))
-    }));
-    rows
-}
-
-fn throughput(doc: &RunDocument) -> Vec<(String, String)> {
-    let r = &doc.rate;
-    let mut rows = vec![
-        ("offered".into(), r.offered.map_or("as fast as answers come".into(), format::rate)),
-        ("sent".into(), format::rate(r.sent)),
-        ("achieved".into(), format::rate(r.achieved)),
-    ];
-    if doc.simulated.is_none() {
-        rows.push(("received".into(), format::bytes(doc.bytes_received)));
-    }
-    rows
-}
-
-fn generator(doc: &RunDocument) -> Vec<(String, String)> {
+fn generator(doc: &RunDocument) -> Section {
     let g = &doc.generator;
     let mut rows = vec![
         ("busy".to_string(), format::percent(g.busy_share)),
@@ -320,5 +223,7 @@ fn generator(doc: &RunDocument) -> Vec<(String, String)> {
     if g.double_intervals > 0 {
         rows.push(("intervals handed over late".into(), format::count(g.double_intervals)));
     }
-    rows
+    let arrivals = facts::arrivals(doc).map(|arrivals| Block::Line(Paint::Dim, arrivals));
+    let blocks = std::iter::once(Block::Pairs(rows)).chain(arrivals).collect();
+    Section { class: "pairs", name: "Load generator", note: String::new(), blocks }
 }

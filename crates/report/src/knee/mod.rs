@@ -73,14 +73,14 @@ fn value(trial: &KneeTrial) -> String {
     match (trial.percentile_ns, trial.percentile_censored) {
         (None, _) => "–".into(),
         (Some(ns), false) => format::duration(ns),
-        (Some(ns), true) => format!("> {}", format::duration(ns)),
+        (Some(ns), true) => format::above(ns),
     }
 }
 
 fn interval(trial: &KneeTrial) -> Option<String> {
     match (trial.percentile_low_ns, trial.percentile_high_ns) {
         (Some(low), Some(high)) => Some(format::between(low, high)),
-        (Some(low), None) => Some(format!("> {}", format::duration(low))),
+        (Some(low), None) => Some(format::above(low)),
         _ => None,
     }
 }

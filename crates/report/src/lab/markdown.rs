@@ -1,7 +1,8 @@
 //! All scenarios as Markdown with the pictures beside it, for documentation.
 
-use super::words::{self, DECIDING, SHOWN};
-use super::{LabDocument, page};
+use super::table::table;
+use super::{LabDocument, page, words};
+use crate::block::{Room, markdown};
 use crate::format;
 use std::fmt::Write;
 use unblink_artifact::lab::LabRow;
@@ -34,7 +35,11 @@ pub(super) fn render(doc: &LabDocument) -> String {
         let what = cell.map_or(String::new(), |cell| cell.scenario.description.clone());
         let _ = write!(out, "## {name}\n\n{}. The server: {what}.\n\n", words::finding(&rows));
         picture(&mut out, &pictures, &format!("spectrum-{name}"), "What each tool reports");
-        table(&mut out, doc, &rows);
+        out.push_str(&markdown::table(&table(doc, &rows, Room::Page)));
+        out.push('\n');
+        for line in words::problems(&rows) {
+            let _ = write!(out, "{}\n\n", plain(&line));
+        }
         picture(&mut out, &pictures, &format!("latency-{name}"), "The slowest request of each moment");
         picture(&mut out, &pictures, &format!("completions-{name}"), "Answers per second");
     }
@@ -70,34 +75,6 @@ fn command(words: &[String]) -> String {
 fn picture(out: &mut String, all: &[String], stem: &str, says: &str) {
     if all.iter().any(|known| known == stem) {
         let _ = write!(out, "![{says}]({stem}.svg)\n\n");
-    }
-}
-
-fn table(out: &mut String, doc: &LabDocument, rows: &[&LabRow]) {
-    out.push_str("| tool | claims | p50 | p95 | p99 | p99.9 | p99 is | sent | in the event |\n");
-    out.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
-    if let Some(row) = rows.first() {
-        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::truth)).join(" | ");
-        let _ = writeln!(out, "| **truth** | | {cells} | | {} | |", format::count(row.planned));
-    }
-    for row in rows {
-        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::reported)).join(" | ");
-        let error = row.at(DECIDING).map_or("–".into(), words::error);
-        let cell = doc.cells.iter().find(|c| c.scenario.name == row.scenario && c.tool.name == row.tool);
-        let _ = writeln!(
-            out,
-            "| {} | {} | {cells} | {error} | {} | {} |",
-            plain(&row.tool),
-            words::model(row.model),
-            format::count(row.requests),
-            words::in_the_event(cell)
-        );
-    }
-    out.push('\n');
-    for row in rows {
-        if let Some(problem) = &row.problem {
-            let _ = write!(out, "{}: no figures, {}\n\n", plain(&row.tool), plain(problem));
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! All scenarios as one page: the matrix, then each scenario with its spectra and its table.
 
-use super::words::{self, DECIDING, SHOWN};
-use super::{matrix, over_time, percentiles};
+use super::words::{self, DECIDING};
+use super::{matrix, over_time, percentiles, table};
+use crate::block::Room;
 use crate::facts::Title;
 use crate::format;
 use crate::html::{self, Page};
@@ -166,36 +167,11 @@ pub(super) fn about(doc: &LabDocument) -> String {
 }
 
 fn table(out: &mut String, doc: &LabDocument, name: &str) {
-    out.push_str("<div class=\"lab-table scroll\"><table><thead><tr><th scope=\"col\">tool</th>");
-    for head in ["claims", "p50", "p95", "p99", "p99.9", "p99 is", "sent", "in the event"] {
-        let _ = write!(out, "<th scope=\"col\" class=\"n\">{head}</th>");
+    let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
+    out.push_str("<div class=\"lab-table\">");
+    html::table(out, &table::table(doc, &rows, Room::Page));
+    for line in words::problems(&rows) {
+        let _ = write!(out, "<p class=\"foot\">{}</p>", escape(&line));
     }
-    out.push_str("</tr></thead><tbody>");
-    let rows = || doc.rows.iter().filter(|row| row.scenario == name);
-    if let Some(row) = rows().next() {
-        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::truth));
-        line(out, "truth", "", &cells, "", &format::count(row.planned), "");
-    }
-    for row in rows() {
-        let cells = SHOWN.map(|q| row.at(q).map_or("–".into(), words::reported));
-        let error = row.at(DECIDING).map_or("–".into(), words::error);
-        let cell = doc.cells.iter().find(|c| c.scenario.name == name && c.tool.name == row.tool);
-        let event = words::in_the_event(cell);
-        line(out, &row.tool, words::model(row.model), &cells, &error, &format::count(row.requests), &event);
-        if let Some(problem) = &row.problem {
-            let _ =
-                write!(out, "<tr class=\"does\"><td colspan=\"9\">no figures: {}</td></tr>", escape(problem));
-        }
-    }
-    out.push_str("</tbody></table></div>");
-}
-
-fn line(out: &mut String, tool: &str, claims: &str, cells: &[String], error: &str, sent: &str, event: &str) {
-    let class = if tool == "truth" { " class=\"key-row\"" } else { "" };
-    let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th><td class=\"n\">{claims}</td>", escape(tool));
-    let all = cells.iter().map(String::as_str).chain([error, sent, event]);
-    all.for_each(|text| {
-        let _ = write!(out, "<td class=\"n\">{}</td>", escape(text));
-    });
-    out.push_str("</tr>");
+    out.push_str("</div>");
 }

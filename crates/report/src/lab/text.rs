@@ -1,14 +1,13 @@
 //! Tables for a terminal.
 
-use super::words::{DECIDING, error, finding, mechanism, model, reported, scenarios, truth};
+use super::table::table;
+use super::words::{finding, mechanism, model, problems, scenarios};
 use super::{AuditDocument, LabDocument, ToolLine};
+use crate::block::Room;
 use crate::format;
 use crate::terminal::Style;
 use crate::terminal::text::{Align, Paint, Screen, Span};
 use unblink_artifact::lab::{LabCell, LabRow, Passed};
-
-/// Fewer than on the page: ranges take room.
-const IN_TERMINAL: [f64; 3] = [0.5, 0.99, 0.999];
 
 pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -23,11 +22,10 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
             screen.paragraph(0, Paint::Dim, &about(cell));
         }
         screen.blank();
-        table(&mut screen, &rows);
-        for row in &rows {
-            if let Some(problem) = &row.problem {
-                screen.marked(2, Paint::Failure, "!", &format!("{}: no figures, {problem}", row.tool));
-            }
+        let table = table(doc, &rows, screen.room().max(Room::Terminal));
+        screen.table_of_names(&table.align, &table.lines());
+        for problem in problems(&rows) {
+            screen.marked(2, Paint::Failure, "!", &problem);
         }
     }
     if let Some(late) = super::words::lateness(doc) {
@@ -61,35 +59,6 @@ fn about(cell: &LabCell) -> String {
         scenario.users,
         format::duration(scenario.timeout_ns),
     )
-}
-
-fn table(screen: &mut Screen, rows: &[&LabRow]) {
-    let dim = |text: &str| (Paint::Dim, text.to_string());
-    let mut lines: Vec<Vec<Span>> =
-        vec![["tool", "claims", "p50", "p99", "p99.9", "p99 is", "sent"].map(dim).into()];
-    if let Some(row) = rows.first() {
-        let mut cells: Vec<Span> = vec![(Paint::Bold, "truth".into()), (Paint::Plain, String::new())];
-        let line = |q| row.at(q).map_or("–".into(), truth);
-        cells.extend(IN_TERMINAL.map(|q| (Paint::Bold, line(q))));
-        cells.extend([(Paint::Plain, String::new()), (Paint::Bold, format::count(row.planned))]);
-        lines.push(cells);
-    }
-    for row in rows {
-        let p99 = row.at(DECIDING);
-        let paint = match p99.and_then(|line| line.is_right) {
-            Some(true) => Paint::Good,
-            Some(false) => Paint::Bad,
-            None => Paint::Plain,
-        };
-        let mut cells: Vec<Span> =
-            vec![(Paint::Plain, row.tool.clone()), (Paint::Dim, model(row.model).into())];
-        cells.extend(IN_TERMINAL.map(|q| (Paint::Plain, row.at(q).map_or("–".into(), reported))));
-        cells.push((paint, p99.map_or("–".into(), error)));
-        cells.push((Paint::Plain, format::count(row.requests)));
-        lines.push(cells);
-    }
-    use Align::{Left, Right};
-    screen.table_of_names(&[Left, Left, Right, Right, Right, Right, Right], &lines);
 }
 
 pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {

@@ -65,8 +65,11 @@ pub(super) fn in_the_event(cell: Option<&LabCell>) -> String {
     })
 }
 
-/// Percentiles of the tables.
-pub(super) const SHOWN: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+/// Tools without figures, a sentence each.
+pub(super) fn problems(rows: &[&LabRow]) -> Vec<String> {
+    let problem = |row: &&LabRow| Some(format!("{}: no figures, {}", row.tool, row.problem.as_ref()?));
+    rows.iter().filter_map(problem).collect()
+}
 
 pub(super) fn model(model: LoadModel) -> &'static str {
     match model {

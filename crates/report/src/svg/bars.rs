@@ -7,7 +7,7 @@ use unblink_artifact::document::{Distribution, RunDocument};
 
 /// Draws one bar for each part that was measured, in the order in which a request meets them.
 pub(crate) fn phases(canvas: &mut Canvas, doc: &RunDocument) {
-    let mut plot = Plot::of(canvas, 104.0);
+    let mut plot = Plot::of(canvas, 110.0);
     plot.top = 12.0;
     let mut rows: Vec<(&str, &str, &Distribution)> = vec![("send lag", "lag", &doc.send_lag)];
     // What came in one read has no length that an axis could show.

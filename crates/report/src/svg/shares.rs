@@ -33,7 +33,7 @@ pub(super) fn draw(canvas: &mut Canvas, doc: &RunDocument, lines: &[Line<'_>]) {
     let Some(bound) = bound_ns(distribution) else {
         return whole.message(canvas, "No response time is known.");
     };
-    let longer = format!("longer than {}", format::duration(bound));
+    let longer = format!("longer than {}", format::least(bound));
     // On a phone a share of the picture would be too narrow for its words.
     let beyond = (whole.width() * BEYOND).max(longer.chars().count() as f64 * LETTER + 10.0);
     let known = Plot { right: whole.right - beyond, ..whole };

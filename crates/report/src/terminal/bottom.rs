@@ -70,7 +70,8 @@ fn figures(doc: &RunDocument) -> String {
         RunStatus::Running => parts.push("not ended".into()),
     }
     for q in [0.5, 0.99] {
-        let value = facts::quantile(&doc.response_time, q).map_or("–".into(), facts::value);
+        let value = facts::quantile(&doc.response_time, q)
+            .map_or("–".into(), |quantile| facts::marked(quantile, false));
         parts.push(format!("{}\u{a0}{value}", format::quantile_label(q)));
     }
     let a = &doc.arrivals;

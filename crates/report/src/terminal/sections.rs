@@ -1,23 +1,9 @@
 //! The sections of the report below validity, in the order in which they are printed.
 
 use super::text::{Align, Paint, Screen, Span};
+use crate::block::{Room, dim, plain, run};
 use crate::{facts, format};
-use std::collections::BTreeMap;
-use unblink_artifact::document::{ConnectionMode, Distribution, Quantile, RunDocument};
-
-/// Operations and failures beyond this many are summed up in a line.
-const ROWS_MAX: usize = 20;
-
-/// Columns from which on both response and service time have their intervals beside them.
-const BOTH_INTERVALS_WIDTH_MIN: usize = 78;
-
-fn plain(text: impl Into<String>) -> Span {
-    (Paint::Plain, text.into())
-}
-
-fn dim(text: impl Into<String>) -> Span {
-    (Paint::Dim, text.into())
-}
+use unblink_artifact::document::{Distribution, Quantile, RunDocument};
 
 /// What a load of a named shape was run for.
 pub(super) fn shape(screen: &mut Screen, doc: &RunDocument) {
@@ -104,7 +90,7 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
             let mark = if is_few(quantile) { "~" } else { "" };
             dim(format!("{mark}{interval}"))
         };
-        let narrow = screen.width() < BOTH_INTERVALS_WIDTH_MIN;
+        let narrow = screen.room() == Room::Narrow;
         let paint = |few, paint| if few { Paint::Dim } else { paint };
         rows.push(vec![
             plain(format::quantile_label(r.q)),
@@ -160,18 +146,6 @@ pub(super) fn latency(screen: &mut Screen, doc: &RunDocument) {
     screen.paragraph(2, Paint::Bold, &note);
 }
 
-/// Pages of several requests.
-pub(super) fn fanout(screen: &mut Screen, doc: &RunDocument) {
-    let sentences = facts::fanout(doc);
-    if sentences.is_empty() {
-        return;
-    }
-    screen.heading("Pages", "the slowest of their requests decides");
-    for sentence in sentences {
-        screen.paragraph(2, Paint::Plain, &sentence);
-    }
-}
-
 /// Waiting in the client and what caused it.
 pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     if doc.send_lag.count == 0 {
@@ -207,97 +181,17 @@ pub(super) fn phases(screen: &mut Screen, doc: &RunDocument) {
     screen.table(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left], &rows);
 }
 
-/// The pool: asked for, reached, broken.
-pub(super) fn connections(screen: &mut Screen, doc: &RunDocument) {
-    let note = match doc.origin().connections.mode {
-        ConnectionMode::Fixed => "a fixed pool",
-        ConnectionMode::Auto => "opened as needed",
-    };
-    screen.heading("Connections", note);
-    let parts: Vec<String> =
-        facts::connections(doc).into_iter().map(|(name, n)| format!("{} {name}", number(n))).collect();
-    screen.paragraph(2, Paint::Plain, &parts.join(" · "));
-    if let Some(to) = facts::addresses(doc) {
-        screen.paragraph(2, Paint::Plain, &to);
-    }
-}
-
-/// Answers by status.
-pub(super) fn statuses(screen: &mut Screen, doc: &RunDocument) {
-    counted(screen, "Status codes", Paint::Plain, &doc.codes);
-}
-
-/// Failed arrivals by kind.
+/// Failed arrivals by kind, and how long they took to fail.
 pub(super) fn failures(screen: &mut Screen, doc: &RunDocument) {
-    counted(screen, "Failures", Paint::Failure, &doc.failures);
-    if !doc.failures.is_empty() && doc.failed_response_time.count > 0 {
+    let Some(section) = run::failures(doc, screen.room()) else { return };
+    screen.section(&section);
+    if doc.failed_response_time.count > 0 {
         let mut row = figures("until the failure", &doc.failed_response_time);
         for (cell, name) in row.iter_mut().skip(1).zip(["p50", "p99", "max"]) {
             cell.1 = format!("{name} {}", cell.1);
         }
         screen.table(&[Align::Left; 4], &[row]);
     }
-}
-
-fn counted(screen: &mut Screen, name: &str, paint: Paint, counts: &BTreeMap<String, u64>) {
-    let total = counts.values().fold(0u64, |sum, n| sum.saturating_add(*n));
-    if total == 0 {
-        return;
-    }
-    screen.heading(name, "");
-    let mut sorted: Vec<(&String, u64)> = counts.iter().map(|(name, n)| (name, *n)).collect();
-    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let rows: Vec<Vec<Span>> = sorted
-        .iter()
-        .take(ROWS_MAX)
-        .map(|(name, n)| {
-            vec![(paint, name.to_string()), plain(format::count(*n)), dim(format::share(*n, total))]
-        })
-        .collect();
-    screen.table(&[Align::Left, Align::Right, Align::Right], &rows);
-    more(screen, sorted.len());
-}
-
-/// Response time by operation.
-pub(super) fn operations(screen: &mut Screen, doc: &RunDocument) {
-    if doc.operations.len() < 2 {
-        return;
-    }
-    screen.heading("Operations", "response time");
-    let mut rows = vec![header(&["", "arrivals", "failed", "p50", "p99", "max"])];
-    let (shown, left_out) = facts::operations(doc, ROWS_MAX);
-    for (name, operation) in shown {
-        let d = &operation.response_time;
-        let [name, p50, p99, max] = figures(&name, d).try_into().expect("four figures");
-        let failed = if operation.arrivals.failed > 0 { Paint::Failure } else { Paint::Dim };
-        rows.push(vec![
-            name,
-            plain(format::count(facts::arrivals_of(operation))),
-            (failed, format::count(operation.arrivals.failed)),
-            p50,
-            p99,
-            max,
-        ]);
-    }
-    let right = Align::Right;
-    screen.table(&[Align::Left, right, right, right, right, right], &rows);
-    more(screen, ROWS_MAX + left_out);
-}
-
-/// Offered, sent, achieved.
-pub(super) fn throughput(screen: &mut Screen, doc: &RunDocument) {
-    screen.heading("Throughput", "");
-    let r = &doc.rate;
-    let mut parts = Vec::new();
-    if let Some(offered) = r.offered {
-        parts.push(format!("offered {}", format::rate(offered)));
-    }
-    parts.push(format!("sent {}", format::rate(r.sent)));
-    parts.push(format!("achieved {}", format::rate(r.achieved)));
-    if doc.simulated.is_none() {
-        parts.push(format!("received {}", format::bytes(doc.bytes_received).replace(' ', "\u{a0}")));
-    }
-    screen.paragraph(2, Paint::Plain, &parts.join(" · "));
 }
 
 fn header(names: &[&str]) -> Vec<Span> {
@@ -319,14 +213,4 @@ fn values(name: &str, d: &Distribution, part: bool) -> Vec<Span> {
     };
     let max = if part { facts::part_max(d) } else { facts::max(d) };
     vec![plain(name), value(0.5), value(0.99), plain(max)]
-}
-
-fn more(screen: &mut Screen, rows: usize) {
-    if rows > ROWS_MAX {
-        screen.paragraph(2, Paint::Dim, &format!("and {} more", rows - ROWS_MAX));
-    }
-}
-
-fn number(n: u64) -> String {
-    format::count(n)
 }

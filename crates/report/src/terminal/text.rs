@@ -1,59 +1,38 @@
 //! Lines of spans, wrapping, and tables, all within a width.
 
 use super::Style;
+pub(crate) use crate::block::{Align, Paint, Span};
+use crate::block::{Block, Room, Section};
 use crate::format;
 use unblink_artifact::harmless;
 
 /// A table's first column is cut where the terminal is narrow, but not below this.
 const NAME_MIN: usize = 12;
 
-/// What a stretch of text means; its colour follows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Paint {
-    Plain,
-    Bold,
-    Dim,
-    Response,
-    Service,
-    Finding,
-    Failure,
-    Good,
-    Bad,
-}
+/// Columns from which on there is room for both response and service time with all that belongs to them.
+const WIDE_MIN: usize = 78;
 
-impl Paint {
-    /// SGR parameters; from the 256 colours, chosen to be told apart by the colour-blind and to be readable
-    /// on black and on white.
-    fn sgr(self) -> Option<&'static str> {
-        match self {
-            Paint::Plain => None,
-            Paint::Bold => Some("1"),
-            Paint::Dim => Some("2"),
-            Paint::Response => Some("38;5;166"),
-            Paint::Service => Some("38;5;32"),
-            Paint::Finding => Some("38;5;172"),
-            Paint::Failure => Some("38;5;169"),
-            Paint::Good => Some("1;38;5;29"),
-            Paint::Bad => Some("1;38;5;160"),
-        }
+/// SGR parameters; from the 256 colours, chosen to be told apart by the colour-blind and to be readable
+/// on black and on white.
+fn sgr(paint: Paint) -> Option<&'static str> {
+    match paint {
+        Paint::Plain => None,
+        Paint::Bold => Some("1"),
+        Paint::Dim => Some("2"),
+        Paint::Response => Some("38;5;166"),
+        Paint::Service => Some("38;5;32"),
+        Paint::Finding => Some("38;5;172"),
+        Paint::Failure => Some("38;5;169"),
+        Paint::Good => Some("1;38;5;29"),
+        Paint::Bad => Some("1;38;5;160"),
     }
 }
-
-/// A cell or a piece of a line.
-pub(crate) type Span = (Paint, String);
 
 /// Text under construction.
 pub(crate) struct Screen {
     out: String,
     width: usize,
     color: bool,
-}
-
-/// Where a column's text stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    Left,
-    Right,
 }
 
 impl Screen {
@@ -86,6 +65,34 @@ impl Screen {
             return self.paragraph(2, Paint::Dim, note);
         }
         self.line(&[(Paint::Bold, name.into()), (Paint::Dim, format!("  {note}"))]);
+    }
+
+    /// How much stands beside each other.
+    pub(crate) fn room(&self) -> Room {
+        if self.width < WIDE_MIN { Room::Narrow } else { Room::Terminal }
+    }
+
+    /// A heading and what stands below it.
+    pub(crate) fn section(&mut self, section: &Section) {
+        self.heading(section.name, &section.note);
+        section.blocks.iter().for_each(|block| self.block(block));
+    }
+
+    /// One thing in a section.
+    pub(crate) fn block(&mut self, block: &Block) {
+        match block {
+            Block::Line(paint, text) => self.paragraph(2, *paint, text),
+            Block::Pairs(pairs) => {
+                let pairs: Vec<String> =
+                    pairs.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
+                self.paragraph(2, Paint::Plain, &pairs.join(" · "));
+            }
+            Block::Counts(counts) => {
+                let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+                self.paragraph(2, Paint::Plain, &counts.join(" · "));
+            }
+            Block::Table(table) => self.table(&table.align, &table.lines()),
+        }
     }
 
     /// One line, cut with `…` where it is too long.
@@ -213,7 +220,7 @@ impl Screen {
     }
 
     fn paint(&self, line: &mut String, paint: Paint, text: &str) {
-        match paint.sgr().filter(|_| self.color && !text.trim().is_empty()) {
+        match sgr(paint).filter(|_| self.color && !text.trim().is_empty()) {
             Some(sgr) => {
                 line.push_str("\u{1b}[");
                 line.push_str(sgr);
