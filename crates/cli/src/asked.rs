@@ -5,6 +5,7 @@ use crate::args::sim::WorldArgs;
 use crate::args::target::TargetArgs;
 use crate::args::value::Connections;
 use crate::request::Request;
+use crate::request::fields::RequestArgs;
 use crate::run::Prepared;
 use crate::secrets::mask_header;
 use serde_json::{Value, json};
@@ -23,9 +24,12 @@ pub(crate) fn of_target(
     let utf8 = |path: &Option<PathBuf>| Some(PathBuf::from(path.as_ref()?.to_string_lossy().into_owned()));
     // What says how, and not what, is left as it is; what may hold a secret is not.
     let flags = TargetArgs {
-        headers: args.headers.iter().map(|line| mask_header(line)).collect(),
-        body: args.body.as_ref().map(|body| length(body.len())),
-        body_file: utf8(&args.body_file),
+        request: RequestArgs {
+            method: args.request.method.clone(),
+            headers: args.request.headers.iter().map(|line| mask_header(line)).collect(),
+            body: args.request.body.as_ref().map(|body| length(body.len())),
+            body_file: utf8(&args.request.body_file),
+        },
         unix_socket: utf8(&args.unix_socket),
         cacert: utf8(&args.cacert),
         cert: utf8(&args.cert),
@@ -36,9 +40,9 @@ pub(crate) fn of_target(
         let line = |(name, value): &(String, String)| mask_header(&format!("{name}: {value}"));
         json!({
             "name": request.name,
-            "method": request.method,
-            "headers": request.headers.iter().map(line).collect::<Vec<_>>(),
-            "body": request.body.as_ref().map(|body| length(body.len())),
+            "method": request.parts.method,
+            "headers": request.parts.headers.iter().map(line).collect::<Vec<_>>(),
+            "body": request.parts.body.as_ref().map(|body| length(body.len())),
         })
     };
     let addresses = &prepared.job.target.addresses;

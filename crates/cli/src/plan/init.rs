@@ -36,7 +36,7 @@ pub(crate) fn text() -> String {
     let mut out = HEAD.to_string();
     for section in fields::sections() {
         let _ = writeln!(out, "\n[{section}]");
-        for field in fields::all().iter().filter(|field| field.section == section) {
+        for field in fields::of(section) {
             for line in folded(&field.help) {
                 let _ = writeln!(out, "# {line}");
             }

@@ -3,6 +3,7 @@
 mod export;
 mod fields;
 mod file;
+mod holds;
 mod init;
 mod overlay;
 mod picture;
@@ -14,6 +15,7 @@ mod source;
 mod tests;
 mod tree;
 mod user;
+mod value;
 mod write;
 mod yaml;
 
@@ -147,7 +149,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
 /// The plan in another form. What is not to be shown has become a variable, and whoever runs it is told which.
 fn written(plan: &PlanFile, form: Form) -> Result<String> {
     let mut variables = export::Variables::default();
-    let fields = write::json(plan, &mut |name, text| variables.written(plan, name, text));
+    let fields = write::json(plan, &mut |field, text| variables.written(plan, field, text));
     for note in &variables.notes {
         output::note(format_args!("note: {note}: set it in the environment before a run"));
     }
@@ -191,7 +193,7 @@ struct Checked {
 fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
-    let is_for_compare = plan.candidate.is_some() || plan.has_section("comparison");
+    let is_for_compare = plan.candidate().is_some() || plan.has_section("comparison");
     let has_load = ["rate", "closed"].iter().any(|field| !plan.values(field).is_empty());
     let is_for_run = has_load || !is_for_knee;
     let is_real = plan.has_target() || !has_world;
@@ -282,22 +284,11 @@ fn resolved(plan: &PlanFile) -> String {
     let mut out = String::new();
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let commands: Vec<For> = meant_for(plan).into_iter().map(|(command, _)| command).collect();
-    if plan.target.is_some() || plan.candidate.is_some() {
-        out.push('\n');
-    }
-    for (name, url) in [(fields::TARGET, &plan.target), (fields::CANDIDATE, &plan.candidate)] {
-        if let Some(url) = url {
-            out += &format!("{name} = {}\n", quoted(&write::shown(name, url)));
-        }
-    }
-    for section in fields::sections() {
+    for section in [fields::TOP].into_iter().chain(fields::sections()) {
         let mut lines = String::new();
-        for field in fields::all().iter().filter(|field| field.section == section) {
-            let values: Vec<String> = plan
-                .values(&field.name)
-                .iter()
-                .map(|text| quoted(&write::shown(&field.name, text)))
-                .collect();
+        for field in fields::of(section) {
+            let values: Vec<String> =
+                plan.values(&field.name).iter().map(|text| quoted(&write::shown(field, text))).collect();
             lines += &match (values.as_slice(), field.kind, field.default_for(&commands)) {
                 ([], _, Some(default)) => format!("# {} = {}\n", field.name, quoted(default)),
                 ([], ..) => continue,
@@ -306,9 +297,11 @@ fn resolved(plan: &PlanFile) -> String {
                 ([one, ..], Kind::One, _) => format!("{} = {one}\n", field.name),
             };
         }
-        if !lines.is_empty() {
-            out += &format!("\n[{section}]\n{lines}");
-        }
+        out += &match (section, lines.is_empty()) {
+            (_, true) => continue,
+            (fields::TOP, _) => format!("\n{lines}"),
+            _ => format!("\n[{section}]\n{lines}"),
+        };
     }
     let json = write::json(plan, &mut write::shown);
     if let Some(requests) = json.get(fields::REQUESTS) {

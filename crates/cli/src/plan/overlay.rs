@@ -2,17 +2,15 @@
 //! parser reads both, and a flag on the command line wins. A field in whose place the user said something else is left
 //! out.
 
-use super::fields::{self, FILES, Field, For, Kind};
-use super::file::{PlanFile, Text};
-use super::source::{Pointed, Wrong};
+use super::fields::{self, Field, For};
+use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{requests, search};
+use super::{requests, search, value};
 use crate::args::{Cli, Command as Of};
-use crate::errors::{Refused, each, several};
+use crate::errors::Refused;
 use crate::request::Request;
 use anyhow::{Error, Result};
 use clap::Command;
-use std::ffi::OsString;
 use unblink_analysis::slo::Slo;
 
 /// Sections of which whoever wrote them expects that they are heeded.
@@ -23,14 +21,9 @@ pub(super) struct Overlay<'a> {
     plan: &'a PlanFile,
     user: User,
     command: For,
-    heeded: Vec<Heeded<'a>>,
+    /// What of the plan's fields it heeds.
+    heeded: Vec<Given>,
     requests: Requests,
-}
-
-/// A field that the command heeds.
-struct Heeded<'a> {
-    field: &'static Field,
-    texts: Vec<&'a Text>,
 }
 
 /// What a plan requests.
@@ -64,18 +57,17 @@ impl<'a> Overlay<'a> {
             if is_not_asked || user.has(&field.name) || user.has_instead_of(&field.name) {
                 continue;
             }
-            let texts = match (command, field.name.as_str()) {
-                (For::Knee, "slo") => vec![search::objective(plan)?],
-                (For::Sim, "slo") => {
-                    given.values.iter().filter(|text| !is_of_one_request(plan, text)).collect()
-                }
-                _ => given.values.iter().collect(),
-            };
-            heeded.push(Heeded { field, texts });
+            let mut values = given.values.clone();
+            match (command, field.name.as_str()) {
+                (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
+                (For::Sim, "slo") => values.retain(|text| !is_of_one_request(plan, text)),
+                _ => {}
+            }
+            heeded.push(Given { field, values });
         }
         if let (For::Knee, Some(max)) = (command, fields::named("max")) {
             let cap = search::cap(plan, user.value("max"))?;
-            heeded.extend(cap.map(|cap| Heeded { field: max, texts: vec![cap] }));
+            heeded.extend(cap.map(|cap| Given { field: max, values: vec![cap.clone()] }));
         }
         check_conflicts(plan, command, &heeded)?;
         let urls = user.urls();
@@ -104,9 +96,9 @@ impl<'a> Overlay<'a> {
     /// them, secrets and all.
     pub(super) fn below(&self, cli: Command) -> Result<Command> {
         let mut defaults = Vec::new();
-        for Heeded { field, texts } in &self.heeded {
+        for Given { field, values } in &self.heeded {
             let values =
-                texts.iter().map(|text| value(self.plan, field, text)).collect::<Result<Vec<_>>>()?;
+                values.iter().map(|text| value::of(self.plan, field, text)).collect::<Result<Vec<_>>>()?;
             defaults.push((field.arg(self.command.of(&cli)).get_id().clone(), values));
         }
         Ok(cli.mut_subcommand(self.command.name(), |command| {
@@ -138,23 +130,8 @@ impl<'a> Overlay<'a> {
 
     /// The error, pointed at the field that it is about; as it is where that is a flag of the user's own.
     pub(super) fn pointed(&self, error: Error) -> Error {
-        several(each(error).into_iter().map(|error| self.one_pointed(error)).collect())
-    }
-
-    fn one_pointed(&self, error: Error) -> Error {
-        let Some(refused) = error.downcast_ref::<Refused>().filter(|_| !error.is::<Pointed>()) else {
-            return error;
-        };
-        let is_users = refused.fields.iter().any(|field| self.user.has(field));
-        let heeded = refused
-            .fields
-            .iter()
-            .find_map(|name| self.heeded.iter().find(|heeded| heeded.field.name == *name))
-            .filter(|_| !is_users);
-        match heeded.and_then(|heeded| heeded.texts.get(refused.number).or(heeded.texts.first())) {
-            Some(text) => self.plan.error(&Wrong::new(text.at.clone(), crate::explain_error(&error))),
-            None => error,
-        }
+        let is_users = |refused: &Refused| refused.fields.iter().any(|field| self.user.has(field));
+        self.plan.pointed(error, &self.heeded, is_users)
     }
 }
 
@@ -170,16 +147,16 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     if let Some(targets) = plan.values("targets").first() {
         let message = match is_experiment {
             true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
-            false if plan.target.is_some() || !plan.requests.is_empty() => {
+            false if plan.target().is_some() || !plan.requests.is_empty() => {
                 "targets stands beside target or requests: a plan has one or the other".into()
             }
             false => return Ok(()),
         };
-        return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
+        return Err(plan.error(targets, message));
     }
     if let (For::Compare, [_, _, ..], [a_a, ..]) = (command, user.urls().as_slice(), plan.values("a-a")) {
         let message = "a-a compares a target with itself, and two are given: leave one of them out";
-        return Err(plan.error(&Wrong::new(a_a.at.clone(), message)));
+        return Err(plan.error(a_a, message));
     }
     if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
         return Err(plan.error_of_all(
@@ -190,24 +167,10 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
 }
 
 /// Of fields that exclude each other, a plan has one. What clap knows of flags holds for them, too.
-fn check_conflicts(plan: &PlanFile, command: For, heeded: &[Heeded<'_>]) -> Result<()> {
-    let cli = fields::built();
-    let command = command.of(&cli);
-    // Of two flags, one names the other.
-    let names = |one: &Field, other: &Field| {
-        let others = command.get_arg_conflicts_with(one.arg(command));
-        others.iter().any(|arg| arg.get_long() == Some(&other.name))
-    };
-    for (i, Heeded { field, texts }) in heeded.iter().enumerate() {
-        let mut before = heeded[..i].iter();
-        let before = before.find(|before| names(before.field, field) || names(field, before.field));
-        if let (Some(before), Some(text)) = (before, texts.first()) {
-            let message =
-                format!("{} and {} exclude each other: leave one of them out", before.field.name, field.name);
-            return Err(plan.error(&Wrong::new(text.at.clone(), message)));
-        }
-    }
-    Ok(())
+fn check_conflicts(plan: &PlanFile, command: For, heeded: &[Given]) -> Result<()> {
+    let fields: Vec<&Field> = heeded.iter().map(|heeded| heeded.field).collect();
+    let Some([one, other]) = fields::conflict(command.of(fields::built()), &fields) else { return Ok(()) };
+    Err(plan.error(&file::values_of(heeded, &other.name)[0], file::exclusive(one, other)))
 }
 
 /// An objective of one request by its name, which a simulation does not have.
@@ -218,14 +181,4 @@ fn is_of_one_request(plan: &PlanFile, text: &Text) -> bool {
         plan.say(format_args!("a simulation has no request by name, so {raw:?} is left out"));
     }
     is_one
-}
-
-/// The value as the flag is to see it.
-fn value(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString> {
-    Ok(match field.name.as_str() {
-        name if FILES.contains(&name) && text.raw != "-" => plan.beside(&text.raw).into_os_string(),
-        "header" | "body" => requests::filled_in(plan, text)?.into(),
-        _ if field.kind == Kind::Switch => "true".into(),
-        _ => text.raw.clone().into(),
-    })
 }

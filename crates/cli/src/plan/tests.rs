@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn any_plan_that_is_written_is_read_back(plan in any_plan()) {
-        let mut raw = |_: &str, text: &super::file::Text| text.raw.clone();
+        let mut raw = |_: &Field, text: &super::file::Text| text.raw.clone();
         for (name, text) in [
             ("p.toml", write::toml(&plan)),
             ("p.yaml", write::yaml(&plan)),
