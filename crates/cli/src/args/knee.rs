@@ -46,9 +46,9 @@ pub(crate) struct KneeArgs {
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
-    /// What a plan requests.
+    /// What `urls` ask for, or a plan.
     #[arg(skip)]
-    pub planned: Vec<Request>,
+    pub requests: Vec<Request>,
 
     /// What a rate must meet: a percentile of response time and its limit, such as 'p99 < 200ms'; of one request alone by
     /// its name, as in 'GET /cart: p99 < 200ms'

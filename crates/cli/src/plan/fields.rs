@@ -118,7 +118,7 @@ pub(super) fn request() -> Command {
 }
 
 /// The fields of a section, of `TOP` or of `REQUESTS`.
-pub(crate) fn of(section: &str) -> impl Iterator<Item = &'static Field> {
+pub(crate) fn of(section: &str) -> impl Iterator<Item = &'static Field> + Clone {
     all().iter().filter(move |field| field.section == section)
 }
 
@@ -138,17 +138,11 @@ pub(crate) fn sections() -> Vec<&'static str> {
     sections
 }
 
-/// The first two of these fields of which `command` takes only one.
-pub(super) fn conflict<'a>(command: &Command, fields: &[&'a Field]) -> Option<[&'a Field; 2]> {
+/// Does `command` take only one of the two?
+pub(super) fn exclude(command: &Command, one: &Arg, other: &Arg) -> bool {
     // Of two flags, one names the other.
-    let names = |one: &Field, other: &Field| {
-        let others = command.get_arg_conflicts_with(one.arg(command));
-        others.iter().any(|arg| arg.get_long() == Some(&other.name))
-    };
-    fields.iter().enumerate().find_map(|(i, field)| {
-        let before = fields[..i].iter().find(|before| names(before, field) || names(field, before))?;
-        Some([*before, *field])
-    })
+    let names = |one, other| command.get_arg_conflicts_with(one).contains(&other);
+    names(one, other) || names(other, one)
 }
 
 /// The command line with everything that clap works out by itself.
@@ -208,13 +202,8 @@ impl Field {
     /// What is wrong with `value`, in the words of the flag.
     pub(crate) fn check(&self, value: &str) -> Result<(), String> {
         let Some((command, _)) = self.commands.first() else { return Ok(()) };
-        let Err(error) = command
-            .of(built())
-            .clone()
-            .try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
-        else {
-            return Ok(());
-        };
+        let argv = [command.name(), &format!("--{}={value}", self.name)];
+        let Err(error) = command.of(built()).clone().try_get_matches_from(argv) else { return Ok(()) };
         match error.kind() {
             ErrorKind::ValueValidation => {
                 Err(error.source().map_or_else(|| error.to_string(), ToString::to_string))

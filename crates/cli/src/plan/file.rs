@@ -6,6 +6,7 @@ use super::tree::{self, Key, Node, Value};
 use super::yaml;
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
+use clap::Command;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use unblink_analysis::slo::{AbortRule, Slo};
@@ -115,22 +116,17 @@ impl PlanFile {
 
     /// It says whom to ask for what.
     pub(crate) fn has_target(&self) -> bool {
-        self.target().is_some() || !self.requests.is_empty() || !self.values("targets").is_empty()
-    }
-
-    /// The address of what is tested.
-    pub(crate) fn target(&self) -> Option<&Text> {
-        self.values(TARGET).first()
-    }
-
-    /// The address that is held against it.
-    pub(crate) fn candidate(&self) -> Option<&Text> {
-        self.values(CANDIDATE).first()
+        self.value(TARGET).is_some() || self.value("targets").is_some() || !self.requests.is_empty()
     }
 
     /// The values of a field.
     pub(crate) fn values(&self, name: &str) -> &[Text] {
         values_of(&self.given, name)
+    }
+
+    /// The value of a field that has one.
+    pub(crate) fn value(&self, name: &str) -> Option<&Text> {
+        self.values(name).first()
     }
 
     /// An error that points at a value of the plan.
@@ -179,13 +175,6 @@ impl PlanFile {
     }
 }
 
-impl Table {
-    /// The values of a field.
-    pub(crate) fn values(&self, name: &str) -> &[Text] {
-        values_of(&self.given, name)
-    }
-}
-
 /// The values of the field of this name; empty where it is not given.
 pub(super) fn values_of<'a>(given: &'a [Given], name: &str) -> &'a [Text] {
     given.iter().find(|given| given.field.name == name).map_or(&[], |given| &given.values)
@@ -210,22 +199,27 @@ impl Reader<'_> {
                 REQUESTS => requests = self.requests(node),
                 name if fields::sections().contains(&name) => {
                     let entries = self.kept(table(node, "a section is a table of fields"));
-                    given.extend(self.fields(name, entries.unwrap_or_default()));
+                    given.extend(self.fields(name, &format!("[{name}]"), entries.unwrap_or_default()));
                 }
                 name if fields::of(TOP).any(|field| field.name == name) => {
-                    given.extend(self.fields(TOP, vec![(key, node)]));
+                    given.extend(self.fields(TOP, "a plan", vec![(key, node)]));
                 }
-                _ => self.wrong.push(unknown_section(&key)),
+                _ => {
+                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
+                    self.wrong.push(unknown("a plan", &key, all));
+                }
             }
         }
         (given, requests)
     }
 
-    fn fields(&mut self, section: &str, entries: Vec<(Key, Node)>) -> Vec<Given> {
+    /// The fields of a section, which is called `whole` where one is unknown.
+    fn fields(&mut self, section: &str, whole: &str, entries: Vec<(Key, Node)>) -> Vec<Given> {
         let mut given = Vec::new();
         for (key, node) in entries {
             let Some(field) = fields::of(section).find(|field| field.name == key.name) else {
-                self.wrong.push(unknown_field(section, &key));
+                let own = fields::of(section).map(|field| field.name.as_str());
+                self.wrong.push(unknown(whole, &key, own));
                 continue;
             };
             let values = self.kept(values(field, node)).unwrap_or_default();
@@ -242,9 +236,6 @@ impl Reader<'_> {
 
     /// The value in the eyes of its flag.
     fn check(&self, field: &Field, value: &Text) -> Result<(), Wrong> {
-        if field.kind == Kind::Switch {
-            return Ok(());
-        }
         let objective = match field.name.as_str() {
             "slo" => Slo::parse(&value.raw).err(),
             "abort-on" => AbortRule::parse(&value.raw).err(),
@@ -266,13 +257,11 @@ impl Reader<'_> {
     }
 
     fn requests(&mut self, node: Node) -> Vec<Table> {
-        match node.value {
-            Value::List(items) => items.into_iter().filter_map(|item| self.request(item)).collect(),
-            _ => {
-                self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
-                Vec::new()
-            }
-        }
+        let Value::List(items) = node.value else {
+            self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
+            return Vec::new();
+        };
+        items.into_iter().filter_map(|item| self.request(item)).collect()
     }
 
     fn request(&mut self, node: Node) -> Option<Table> {
@@ -282,19 +271,20 @@ impl Reader<'_> {
             let message = "this request has no url: give a path, such as \"/cart\"";
             self.wrong.push(Wrong::new(at.clone(), message));
         }
-        let given = self.fields(REQUESTS, entries);
-        let fields: Vec<&Field> = given.iter().map(|given| given.field).collect();
-        if let Some([one, other]) = fields::conflict(&fields::request(), &fields) {
-            let at = values_of(&given, &other.name)[0].at.clone();
-            self.wrong.push(Wrong::new(at, exclusive(one, other)));
-        }
+        let given = self.fields(REQUESTS, "a request", entries);
+        self.wrong.extend(conflict(&fields::request(), &given));
         Some(Table { at, given })
     }
 }
 
-/// What is said of two fields of which there may be one.
-pub(super) fn exclusive(one: &Field, other: &Field) -> String {
-    format!("{} and {} exclude each other: leave one of them out", one.name, other.name)
+/// What is wrong with fields of which `command` takes only one. What clap knows of flags holds for them, too.
+pub(super) fn conflict(command: &Command, given: &[Given]) -> Option<Wrong> {
+    given.iter().enumerate().find_map(|(i, Given { field, values })| {
+        let excludes = |one: &&Given| fields::exclude(command, one.field.arg(command), field.arg(command));
+        let one = &given[..i].iter().find(excludes)?.field.name;
+        let message = format!("{one} and {} exclude each other: leave one of them out", field.name);
+        Some(Wrong::new(values.first()?.at.clone(), message))
+    })
 }
 
 fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
@@ -329,31 +319,15 @@ fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
     }
 }
 
-fn unknown_section(key: &Key) -> Wrong {
+/// There is no field of this name among `own`, but maybe elsewhere.
+fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clone) -> Wrong {
     let name = key.name.as_str();
-    if let Some(field) = fields::named(name) {
-        return Wrong {
-            help: belongs(field),
-            ..Wrong::new(key.at.clone(), format!("{name:?} stands outside of its section"))
-        };
-    }
-    let all = || fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
-    let message = format!("a plan has no {name:?}; there are {}", all().collect::<Vec<_>>().join(", "));
-    Wrong::new(key.at.clone(), message).or_rather(name, all())
-}
-
-fn unknown_field(section: &str, key: &Key) -> Wrong {
-    let name = key.name.as_str();
-    let own = || fields::of(section).map(|field| field.name.as_str());
-    let whole = if section == REQUESTS { "a request".to_string() } else { format!("[{section}]") };
+    let message = format!("{whole} has no {name:?}");
     match fields::named(name) {
-        Some(other) => {
-            Wrong { help: belongs(other), ..Wrong::new(key.at.clone(), format!("{whole} has no {name:?}")) }
-        }
+        Some(other) => Wrong { help: belongs(other), ..Wrong::new(key.at.clone(), message) },
         None => {
-            let list = own().collect::<Vec<_>>().join(", ");
-            Wrong::new(key.at.clone(), format!("{whole} has no {name:?}; there are {list}"))
-                .or_rather(name, own())
+            let list = own.clone().collect::<Vec<_>>().join(", ");
+            Wrong::new(key.at.clone(), format!("{message}; there are {list}")).or_rather(name, own)
         }
     }
 }

@@ -21,7 +21,8 @@ mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
-use crate::errors::{each, several, without_secrets};
+use crate::errors::{self, each, several, without_secrets};
+use crate::request::Request;
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{CommandFactory, FromArgMatches};
@@ -39,7 +40,7 @@ use user::User;
 pub(crate) fn command_line() -> Result<Cli> {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        return Ok(crate::parse(short::command(), argv));
+        return with_requests(crate::parse(short::command(), argv));
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
@@ -52,9 +53,22 @@ pub(crate) fn command_line() -> Result<Cli> {
     let is_stdin = |text: &file::Text| text.raw == "-";
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
-    let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
+    let cli = with_requests(overlay.requested(crate::parse(overlay.below(short::command())?, argv)))?;
     if !reads_stdin {
         planned(&cli).map_err(|error| overlay.pointed(error))?;
+    }
+    Ok(cli)
+}
+
+/// The URLs of a command line as requests, where no plan says what is asked.
+fn with_requests(mut cli: Cli) -> Result<Cli> {
+    let (urls, requests) = match &mut cli.command {
+        Command::Run(args) => (&args.urls, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &mut args.requests),
+        _ => return Ok(cli),
+    };
+    if requests.is_empty() {
+        *requests = errors::all(urls.iter().map(|url| Request::new(None, url)))?;
     }
     Ok(cli)
 }
@@ -139,7 +153,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
             let arrivals =
                 checked.arrivals.map(|n| format!(": {}", format::plural(n, "arrival", "arrivals")));
             let summary = format!("{}{}", checked.summary, arrivals.unwrap_or_default());
-            let summary = wrapped(&format::plain(&summary), width);
+            let summary = picture::wrapped(&format::plain(&summary), width);
             output::print(&format!("{summary}{}{}", checked.picture, resolved(&plan)))?;
         }
     }
@@ -193,8 +207,8 @@ struct Checked {
 fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
-    let is_for_compare = plan.candidate().is_some() || plan.has_section("comparison");
-    let has_load = ["rate", "closed"].iter().any(|field| !plan.values(field).is_empty());
+    let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
+    let has_load = ["rate", "closed"].iter().any(|field| plan.value(field).is_some());
     let is_for_run = has_load || !is_for_knee;
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [
@@ -261,24 +275,6 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     Ok(Checked { summary, arrivals, picture })
 }
 
-/// In lines of at most `width` columns, where words permit.
-fn wrapped(text: &str, width: usize) -> String {
-    let (mut out, mut column) = (String::new(), 0);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
-            out.push('\n');
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out += word;
-        column += length;
-    }
-    out + "\n"
-}
-
 /// Every field, those that the plan leaves out as comments with what they are then.
 fn resolved(plan: &PlanFile) -> String {
     let mut out = String::new();
@@ -305,9 +301,7 @@ fn resolved(plan: &PlanFile) -> String {
     }
     let json = write::json(plan, &mut write::shown);
     if let Some(requests) = json.get(fields::REQUESTS) {
-        let mut only = serde_json::Map::new();
-        only.insert(fields::REQUESTS.into(), requests.clone());
-        out += &format!("\n{}", write::toml(&only.into()));
+        out += &format!("\n{}", write::toml(&serde_json::json!({ fields::REQUESTS: requests })));
     }
     out
 }

@@ -2,7 +2,7 @@
 //! parser reads both, and a flag on the command line wins. A field in whose place the user said something else is left
 //! out.
 
-use super::fields::{self, Field, For};
+use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
 use super::{requests, search, value};
@@ -54,7 +54,7 @@ impl<'a> Overlay<'a> {
                 continue;
             }
             let is_not_asked = field.section == "world" && !is_simulated;
-            if is_not_asked || user.has(&field.name) || user.has_instead_of(&field.name) {
+            if is_not_asked || user.has(&field.name) || user.has_instead_of(field) {
                 continue;
             }
             let mut values = given.values.clone();
@@ -69,12 +69,14 @@ impl<'a> Overlay<'a> {
             let cap = search::cap(plan, user.value("max"))?;
             heeded.extend(cap.map(|cap| Given { field: max, values: vec![cap.clone()] }));
         }
-        check_conflicts(plan, command, &heeded)?;
+        if let Some(wrong) = file::conflict(command.of(fields::built()), &heeded) {
+            return Err(plan.source.error_hiding(&wrong, &plan.hidden));
+        }
         let urls = user.urls();
         let requests = match command {
             For::Run if user.has("targets") => Requests::None,
             For::Compare if !is_simulated => {
-                let a_a = user.has("a-a") || !plan.values("a-a").is_empty();
+                let a_a = user.has("a-a") || plan.value("a-a").is_some();
                 Requests::OfBoth(match a_a {
                     true => [requests::of(plan, &urls)?, Vec::new()],
                     false => requests::of_both(plan, &urls)?,
@@ -111,14 +113,8 @@ impl<'a> Overlay<'a> {
     /// The command line with what the plan requests.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
         match (&mut cli.command, &self.requests) {
-            (Of::Run(args), Requests::Of(planned)) if !planned.is_empty() => {
-                args.urls.clear();
-                args.planned.clone_from(planned);
-            }
-            (Of::Knee(args), Requests::Of(planned)) if !planned.is_empty() => {
-                args.urls.clear();
-                args.planned.clone_from(planned);
-            }
+            (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
+            (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {
                 (args.baseline, args.candidate) = (None, None);
                 args.planned = Some(planned.clone());
@@ -139,15 +135,15 @@ impl<'a> Overlay<'a> {
 fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     let is_experiment = matches!(command, For::Knee | For::Compare);
     if is_experiment && user.has("simulate") {
-        let is_there = |flag: &str| user.has(flag) || !plan.values(flag).is_empty();
+        let is_there = |flag: &str| user.has(flag) || plan.value(flag).is_some();
         if !is_there("server") && !is_there("scenario") {
             return Err(plan.error_of_all("there is nothing to simulate: [world] has no server"));
         }
     }
-    if let Some(targets) = plan.values("targets").first() {
+    if let Some(targets) = plan.value("targets") {
         let message = match is_experiment {
             true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
-            false if plan.target().is_some() || !plan.requests.is_empty() => {
+            false if plan.value(fields::TARGET).is_some() || !plan.requests.is_empty() => {
                 "targets stands beside target or requests: a plan has one or the other".into()
             }
             false => return Ok(()),
@@ -158,19 +154,12 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
         let message = "a-a compares a target with itself, and two are given: leave one of them out";
         return Err(plan.error(a_a, message));
     }
-    if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
+    if command == For::Knee && !user.has("slo") && plan.value("slo").is_none() {
         return Err(plan.error_of_all(
             "a search needs a percentile to go by: add slo = \"p99 < 200ms\" to [objectives], or give --slo",
         ));
     }
     Ok(())
-}
-
-/// Of fields that exclude each other, a plan has one. What clap knows of flags holds for them, too.
-fn check_conflicts(plan: &PlanFile, command: For, heeded: &[Given]) -> Result<()> {
-    let fields: Vec<&Field> = heeded.iter().map(|heeded| heeded.field).collect();
-    let Some([one, other]) = fields::conflict(command.of(fields::built()), &fields) else { return Ok(()) };
-    Err(plan.error(&file::values_of(heeded, &other.name)[0], file::exclusive(one, other)))
 }
 
 /// An objective of one request by its name, which a simulation does not have.

@@ -1,8 +1,9 @@
 //! What a plan requests, with `${NAME}` filled in from the environment. What was written is kept beside what is sent:
 //! only the former is ever shown.
 
-use super::file::{PlanFile, Table, Text};
-use super::{fields, value};
+use super::fields::{self, CANDIDATE, TARGET};
+use super::file::{PlanFile, Table, Text, values_of};
+use super::value;
 use crate::request::body::BodyFiles;
 use crate::request::fields::PlannedRequest;
 use crate::request::url::Url;
@@ -13,7 +14,7 @@ use anyhow::{Result, anyhow};
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
 pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
     match urls {
-        [] => at_target(plan, written(plan, plan.target())?, None),
+        [] => at_target(plan, written(plan, plan.value(TARGET))?, None),
         [url] => at_target(plan, given(url), Some("the URL on the command line")),
         // Several are what is asked for, in turn.
         _ => urls.iter().map(|url| Request::new(None, url)).collect(),
@@ -23,11 +24,11 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
 pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Request>; 2]> {
     let (base, candidate) = match urls {
-        [] => (written(plan, plan.target())?, written(plan, plan.candidate())?),
-        [candidate] => (written(plan, plan.target())?, given(candidate)),
+        [] => (written(plan, plan.value(TARGET))?, written(plan, plan.value(CANDIDATE))?),
+        [candidate] => (written(plan, plan.value(TARGET))?, given(candidate)),
         [base, candidate, ..] => (given(base), given(candidate)),
     };
-    for (own, asked) in [(plan.target(), &base), (plan.candidate(), &candidate)] {
+    for (own, asked) in [(plan.value(TARGET), &base), (plan.value(CANDIDATE), &candidate)] {
         let (Some(own), Some(asked)) = (own, asked) else { continue };
         if own.raw == asked.shown && !plan.requests.is_empty() && has_path(&asked.shown) {
             let message =
@@ -109,7 +110,7 @@ fn of_one(
     files: &mut BodyFiles,
 ) -> Result<Request> {
     let PlannedRequest { name, url, own } = value::read(plan, table, fields::request())?;
-    let address = address(plan, &table.values("url")[0], url, target, instead)?;
+    let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
     let (url, parts) = errors::both(address.parsed(plan), parts)?;

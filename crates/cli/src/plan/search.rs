@@ -40,7 +40,7 @@ pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
 
 /// The plan's `max-rate` holds for a search, too; `max` is the user's flag.
 pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>> {
-    let Some(cap) = plan.values("max-rate").first() else { return Ok(None) };
+    let Some(cap) = plan.value("max-rate") else { return Ok(None) };
     let rate = |text: &Text| value::rate(&text.raw).map_err(|error| anyhow!(error));
     if let Some(max) = max {
         return match value::rate(&max) {
@@ -51,7 +51,7 @@ pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>>
             _ => Ok(None),
         };
     }
-    match plan.values("max").first() {
+    match plan.value("max") {
         None => Ok(Some(cap)),
         Some(max) if rate(max)? <= rate(cap)? => Ok(None),
         Some(max) => Err(plan.error(max, format!("max is above max-rate, {}", cap.raw))),

@@ -1,6 +1,6 @@
 //! Texts of a plan as flags take them: files beside the plan, `${NAME}` filled in from the environment.
 
-use super::fields::{Field, Kind};
+use super::fields::Field;
 use super::file::{PlanFile, Table, Text};
 use super::holds::Holds;
 use crate::errors::{self, without_secrets};
@@ -27,7 +27,6 @@ pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString
     Ok(match field.holds {
         Holds::File if text.raw != "-" => plan.beside(&text.raw).into_os_string(),
         holds if holds.takes_variables() => filled_in(plan, text)?.into(),
-        _ if field.kind == Kind::Switch => "true".into(),
         _ => text.raw.clone().into(),
     })
 }

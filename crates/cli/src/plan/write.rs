@@ -40,40 +40,34 @@ fn table(
     .collect()
 }
 
-/// As TOML: the target, the sections, the requests. What could act on a terminal is escaped, as TOML's basic strings
-/// have it in common with JSON.
+/// As TOML: the target, the sections, the requests. TOML's basic strings have their escapes in common with JSON.
 pub(crate) fn toml(json: &Value) -> String {
-    let text = toml::to_string(json).unwrap_or_default();
-    if !text.contains(|c| harmless::is_harmful(c) && c != '\n') {
-        return text;
-    }
     let (mut own, mut tables) = (String::new(), String::new());
     for (name, value) in json.as_object().into_iter().flatten() {
-        let entries: Vec<(String, &Value)> = match value {
-            Value::Object(table) => {
-                vec![(format!("[{name}]"), value)].into_iter().filter(|_| !table.is_empty()).collect()
-            }
-            Value::Array(requests) => {
-                requests.iter().map(|request| (format!("[[{name}]]"), request)).collect()
-            }
+        let (head, of_name) = match value {
+            Value::Object(_) => (format!("[{name}]"), std::slice::from_ref(value)),
+            Value::Array(requests) => (format!("[[{name}]]"), requests.as_slice()),
             value => {
                 own += &format!("{name} = {}\n", quoted(value));
-                Vec::new()
+                continue;
             }
         };
-        for (head, table) in entries {
+        for table in of_name {
             tables += &format!("\n{head}\n");
             for (name, value) in table.as_object().into_iter().flatten() {
                 tables += &format!("{name} = {}\n", quoted(value));
             }
         }
     }
-    own + &tables
+    (own + &tables).trim_start().to_string()
 }
 
 /// A value as JSON, which no character of it can leave.
 fn quoted(value: &Value) -> String {
-    harmless::json(value).unwrap_or_default()
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(quoted).collect::<Vec<_>>().join(", ")),
+        value => harmless::json(value).unwrap_or_default(),
+    }
 }
 
 /// As YAML in its block style. Every value stands between quotes, which JSON and YAML share, and so do their escapes.

@@ -119,10 +119,7 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let mut gathering = Gathering { of_all, found: None, names: Names::default() };
     match &args.targets {
         Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
-        None if !args.planned.is_empty() => {
-            args.planned.iter().try_for_each(|request| gathering.add(request.clone()))?;
-        }
-        None => args.urls.iter().try_for_each(|url| gathering.add(Request::new(None, url)?))?,
+        None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
     }
     gathering.found.context("nothing to request: give a URL, a plan, or --targets FILE")
 }
