@@ -8,7 +8,6 @@ use crate::request::Request;
 use crate::run::Prepared;
 use crate::secrets::mask_header;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use unblink_artifact::fingerprint::fingerprint;
 
 /// Of a real target.
@@ -16,29 +15,24 @@ pub(crate) fn of_target(
     prepared: &Prepared,
     args: &TargetArgs,
     connections: Connections,
-    planned: &[Request],
+    requests: &[Request],
 ) -> String {
     let length = |bytes: usize| format!("{bytes} bytes");
-    // JSON has no path that is not UTF-8.
-    let utf8 = |path: &Option<PathBuf>| Some(PathBuf::from(path.as_ref()?.to_string_lossy().into_owned()));
     // What says how, and not what, is left as it is; what may hold a secret is not.
-    let flags = TargetArgs {
-        headers: args.headers.iter().map(|line| mask_header(line)).collect(),
-        body: args.body.as_ref().map(|body| length(body.len())),
-        body_file: utf8(&args.body_file),
-        unix_socket: utf8(&args.unix_socket),
-        cacert: utf8(&args.cacert),
-        cert: utf8(&args.cert),
-        key: utf8(&args.key),
-        ..args.clone()
-    };
+    let mut flags = args.clone();
+    flags.request.headers.iter_mut().for_each(|line| *line = mask_header(line));
+    flags.request.body = flags.request.body.map(|body| length(body.len()));
+    let socket = &mut flags.unix_socket;
+    let files = [&mut flags.request.body_file, socket, &mut flags.cacert, &mut flags.cert, &mut flags.key];
+    // JSON has no path that is not UTF-8.
+    files.into_iter().flatten().for_each(|path| *path = path.to_string_lossy().into_owned().into());
     let of_request = |request: &Request| {
         let line = |(name, value): &(String, String)| mask_header(&format!("{name}: {value}"));
         json!({
             "name": request.name,
-            "method": request.method,
-            "headers": request.headers.iter().map(line).collect::<Vec<_>>(),
-            "body": request.body.as_ref().map(|body| length(body.len())),
+            "method": request.parts.method,
+            "headers": request.parts.headers.iter().map(line).collect::<Vec<_>>(),
+            "body": request.parts.body.as_ref().map(|body| length(body.len())),
         })
     };
     let addresses = prepared.job.targets.iter().flat_map(|target| &target.addresses);
@@ -47,7 +41,7 @@ pub(crate) fn of_target(
         "addresses": addresses.map(ToString::to_string).collect::<Vec<_>>(),
         "flags": flags,
         "connections": connections,
-        "requests": planned.iter().map(of_request).collect::<Vec<_>>(),
+        "requests": requests.iter().map(of_request).collect::<Vec<_>>(),
     }))
 }
 

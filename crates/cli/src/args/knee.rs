@@ -47,9 +47,9 @@ pub(crate) struct KneeArgs {
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
-    /// What a plan requests.
+    /// What `urls` ask for, or a plan.
     #[arg(skip)]
-    pub planned: Vec<Request>,
+    pub requests: Vec<Request>,
 
     /// The objective: a percentile of response time and its limit, such as 'p99 < 200ms', or of a single request by
     /// name, such as 'GET /cart: p99 < 200ms'

@@ -47,9 +47,9 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "URL|PLAN")]
     pub urls: Vec<String>,
 
-    /// The requests of a plan, which has been read before
+    /// What `urls` ask for, or a plan
     #[arg(skip)]
-    pub planned: Vec<Request>,
+    pub requests: Vec<Request>,
 
     /// Request the targets in this file in turn; the format is vegeta's (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "urls", help_heading = "Request")]
@@ -97,19 +97,19 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// A run within an experiment: the experiment keeps it, judges it, and says how long it lasts.
     pub(crate) fn of_experiment(
-        urls: Vec<String>,
+        requests: Vec<Request>,
         load: LoadArgs,
         target: TargetArgs,
         quiet: bool,
     ) -> RunArgs {
         RunArgs {
-            urls,
-            planned: Vec::new(),
+            urls: Vec::new(),
+            requests,
             targets: None,
             load,
             watch_pid: None,
             watch_path: None,
-            precision: PrecisionArgs::none(),
+            precision: PrecisionArgs::default(),
             target,
             objectives: SloArgs::default(),
             abort_on: Vec::new(),

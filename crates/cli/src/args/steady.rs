@@ -32,8 +32,8 @@ pub(crate) fn warmup(text: &str) -> Result<Warmup, String> {
     }
 }
 
-/// How well a percentile is to be known.
-#[derive(Args, Debug)]
+/// How well a percentile is to be known; by default the run lasts as long as it is told to.
+#[derive(Args, Debug, Default)]
 pub(crate) struct PrecisionArgs {
     /// Run until a percentile is known this precisely: its 95 % interval lies within this percentage of it
     #[arg(long, value_name = "PERCENT", help_heading = "Load", allow_hyphen_values = true, value_parser = share,
@@ -59,11 +59,6 @@ impl PrecisionArgs {
     /// The load ends then in any case.
     pub(crate) fn max_duration(&self) -> Nanos {
         self.max_duration.unwrap_or(Nanos::from_secs(600))
-    }
-
-    /// The run lasts as long as it is told to.
-    pub(crate) fn none() -> PrecisionArgs {
-        PrecisionArgs { precision: None, precision_of: None, max_duration: None }
     }
 }
 

@@ -2,6 +2,7 @@
 //! common.
 
 use super::{expect, value};
+use crate::request::fields::RequestArgs;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;
@@ -38,21 +39,9 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
 
-    /// Method of the requests [default: GET, or POST with a body]
-    #[arg(short = 'X', long, short_alias = 'm', value_name = "METHOD", help_heading = "Request")]
-    pub method: Option<String>,
-
-    /// Add a header; may be given several times
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
-    pub headers: Vec<String>,
-
-    /// Send this body
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
-    pub body: Option<String>,
-
-    /// Send the contents of this file as the body
-    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
-    pub body_file: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub request: RequestArgs,
 
     /// What an answer must look like to count as ok; may be given several times
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::expectation)]

@@ -88,8 +88,7 @@ fn places(args: &CompareArgs) -> Result<Places> {
                 if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
             );
         }
-        let source = |planned: &Vec<Request>| Source::Real { urls: Vec::new(), planned: planned.clone() };
-        return Ok(Places::Measured([source(base), source(candidate)]));
+        return Ok(Places::Measured([base, candidate].map(|requests| Source::Real(requests.clone()))));
     }
     let Some(base) = &args.baseline else {
         bail!(
@@ -101,9 +100,9 @@ fn places(args: &CompareArgs) -> Result<Places> {
     let candidate = args.candidate.as_deref().map(|text| Place::of(text, store)).transpose()?;
     match (base, candidate) {
         (_, None) if !args.a_a => bail!("which candidate? Give a second URL or folder, or --a-a"),
-        (Place::Url(base), None) => Ok(Places::Measured([base, base].map(Source::url))),
+        (Place::Url(base), None) => Ok(Places::Measured([Source::url(base)?, Source::url(base)?])),
         (Place::Url(base), Some(Place::Url(candidate))) => {
-            Ok(Places::Measured([base, candidate].map(Source::url)))
+            Ok(Places::Measured([Source::url(base)?, Source::url(candidate)?]))
         }
         (Place::Runs(base), None) => {
             let (first, second) = measure::dealt_out(&base);

@@ -18,8 +18,8 @@ use unblink_core::plan::Plan;
 
 /// Where the runs of one side come from.
 pub(crate) enum Source {
-    /// A URL, or what a plan requests.
-    Real { urls: Vec<String>, planned: Vec<Request> },
+    /// What a URL or a plan asks for.
+    Real(Vec<Request>),
     /// In virtual time.
     World { world: Box<Described>, words: WorldArgs },
 }
@@ -37,8 +37,8 @@ enum Run {
 }
 
 impl Source {
-    pub(super) fn url(url: &str) -> Source {
-        Source::Real { urls: vec![url.to_string()], planned: Vec::new() }
+    pub(super) fn url(url: &str) -> Result<Source> {
+        Ok(Source::Real(vec![Request::new(None, url)?]))
     }
 
     /// Both sides in virtual time.
@@ -71,9 +71,9 @@ impl Source {
         let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
         let connections = load.connections;
         match self {
-            Source::Real { urls, planned } => {
-                let prepared = run::prepare(&run_args(args, urls, planned, load))?;
-                let asked = asked::of_target(&prepared, &args.target, connections, planned);
+            Source::Real(requests) => {
+                let prepared = run::prepare(&run_args(args, requests, load))?;
+                let asked = asked::of_target(&prepared, &args.target, connections, requests);
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
@@ -87,7 +87,7 @@ impl Source {
     /// The plan of a run and its load in a line, without the network.
     pub(super) fn planned(&self, args: &CompareArgs) -> Result<(Plan, String)> {
         match self {
-            Source::Real { urls, planned } => run::planned(&run_args(args, urls, planned, args.load.clone())),
+            Source::Real(requests) => run::planned(&run_args(args, requests, args.load.clone())),
             Source::World { world, .. } => {
                 world.simulation(&world.load(&args.load), "ideal").map(Simulation::planned)
             }
@@ -131,7 +131,6 @@ impl Ready {
     }
 }
 
-fn run_args(args: &CompareArgs, urls: &[String], planned: &[Request], load: LoadArgs) -> RunArgs {
-    let run = RunArgs::of_experiment(urls.to_vec(), load, args.target.clone(), args.quiet);
-    RunArgs { planned: planned.to_vec(), ..run }
+fn run_args(args: &CompareArgs, requests: &[Request], load: LoadArgs) -> RunArgs {
+    RunArgs::of_experiment(requests.to_vec(), load, args.target.clone(), args.quiet)
 }

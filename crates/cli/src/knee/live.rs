@@ -53,7 +53,7 @@ pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
     let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
     objectives::check(&[slo], &[], &header.targets, &header.operations)?;
-    let asked = asked::of_target(&prepared, &args.target, args.connections, &args.planned);
+    let asked = asked::of_target(&prepared, &args.target, args.connections, &args.requests);
     Ok((prepared.target_line, asked))
 }
 
@@ -219,6 +219,5 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         timeout: args.timeout,
         drain: None,
     };
-    let run = RunArgs::of_experiment(args.urls.clone(), load, args.target.clone(), args.quiet);
-    RunArgs { planned: args.planned.clone(), ..run }
+    RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet)
 }

@@ -31,7 +31,7 @@ const START_PER_S: u64 = 100;
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
     let settings = settings(args)?;
-    let has_target = !args.urls.is_empty() || !args.planned.is_empty();
+    let has_target = !args.requests.is_empty();
     if args.simulate && !is_simulated(args) {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
     }

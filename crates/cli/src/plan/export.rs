@@ -1,9 +1,9 @@
 //! What stands in a plan that is written down again: a plan that reads as the first one, with a variable in the place of
 //! each value that is not to be shown.
 
-use super::fields::{CANDIDATE, TARGET};
+use super::fields::Field;
 use super::file::{PlanFile, Text};
-use super::write::{self, is_seen_header};
+use super::holds::{Holds, is_seen_header};
 use crate::secrets;
 
 /// The variables so far.
@@ -16,20 +16,20 @@ pub(super) struct Variables {
 
 impl Variables {
     /// A text as it is written down.
-    pub(super) fn written(&mut self, plan: &PlanFile, name: &str, text: &Text) -> String {
+    pub(super) fn written(&mut self, plan: &PlanFile, field: &Field, text: &Text) -> String {
         let line = plan.source.line(text.at.start);
-        match name {
-            "header" if is_seen_header(&text.raw) => text.raw.clone(),
-            "header" => match text.raw.split_once(':') {
+        match field.holds {
+            Holds::Header if is_seen_header(&text.raw) => text.raw.clone(),
+            Holds::Header => match text.raw.split_once(':') {
                 Some((header, _)) => {
                     let what = format!("the value of the header {} in line {line}", header.trim());
                     format!("{header}: {}", self.variable(header, &what))
                 }
                 None => self.variable("header", &format!("the header in line {line}")),
             },
-            "body" if secrets::is_one_variable(&text.raw) => text.raw.clone(),
-            "body" => self.variable("body", &format!("the body in line {line}")),
-            TARGET | CANDIDATE | "url" => secrets::mask_url_by(&text.raw, &mut |part, _| {
+            Holds::Body if secrets::is_one_variable(&text.raw) => text.raw.clone(),
+            Holds::Body => self.variable("body", &format!("the body in line {line}")),
+            Holds::Url => secrets::mask_url_by(&text.raw, &mut |part, _| {
                 let what = match part {
                     "userinfo" => format!("user and password of the URL in line {line}"),
                     part => format!("{part} in the URL in line {line}"),
@@ -37,8 +37,8 @@ impl Variables {
                 self.variable(part, &what)
             }),
             // Whoever asks for the plan in another form wants to run it, and an expectation takes no variable.
-            "expect" => text.raw.clone(),
-            _ => write::shown(name, text),
+            Holds::Expectation => text.raw.clone(),
+            holds => holds.shown(&text.raw),
         }
     }
 

@@ -1,10 +1,12 @@
 //! The fields of a plan: every flag of the commands that take a plan is one, if it takes a value, in the section that
 //! its help names. So a plan can say what the command line can, in the same words, and a flag always has the field's
-//! meaning.
+//! meaning. A table of which a plan has several has its fields from a struct of flags in the same way.
 
+use super::holds::Holds;
 use crate::args::Cli;
+use crate::request::fields::PlannedRequest;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use std::error::Error;
 use std::sync::OnceLock;
 
@@ -12,25 +14,26 @@ use std::sync::OnceLock;
 pub(super) const NO_FIELDS: [&str; 8] =
     ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
-/// The table of requests.
+/// What is above all sections.
+pub(crate) const TOP: &str = "";
+/// The tables of requests.
 pub(crate) const REQUESTS: &str = "requests";
 /// The address of what is tested.
 pub(crate) const TARGET: &str = "target";
 /// The address that `unblink compare` holds against the target.
 pub(crate) const CANDIDATE: &str = "candidate";
-/// What a request may have.
-pub(crate) const OF_REQUEST: [&str; 6] = ["name", "url", "method", "header", "body", "body-file"];
-/// Files that are read; their names count from the plan's folder.
-pub(crate) const FILES: [&str; 5] = ["targets", "body-file", "cacert", "cert", "key"];
 
 /// One field.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// As in the help, in small letters.
+    /// As in the help, in small letters; or `TOP`, or `REQUESTS`.
     pub section: String,
     /// Of the flag, without the dashes.
     pub name: String,
     pub kind: Kind,
+    pub holds: Holds,
+    /// A table of its section has it.
+    pub is_required: bool,
     pub help: String,
     /// What stands for the value in the help.
     pub value_name: String,
@@ -76,59 +79,84 @@ impl For {
     }
 }
 
-/// Every field, in the order of the help.
+/// Every field, in the order of the help; those of no command at the end.
 pub(crate) fn all() -> &'static [Field] {
     static ALL: OnceLock<Vec<Field>> = OnceLock::new();
     ALL.get_or_init(|| {
         let mut fields: Vec<Field> = Vec::new();
         for command in For::ALL {
-            let cli = built();
-            for arg in command.of(&cli).get_arguments() {
+            for arg in command.of(built()).get_arguments() {
                 let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else { continue };
                 let place = fields.iter().position(|field| field.name == name);
                 let place = place.unwrap_or_else(|| {
-                    fields.push(Field::of(arg, name));
+                    let section = arg.get_help_heading().unwrap_or("Request").to_lowercase();
+                    fields.push(Field::of(arg, name, section));
                     fields.len() - 1
                 });
                 let default = default(arg, fields[place].kind);
                 fields[place].commands.push((command, default));
             }
         }
+        for (section, table) in [(TOP, top()), (REQUESTS, request())] {
+            let args = table.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));
+            fields.extend(args.map(|(arg, name)| Field::of(arg, name, section.into())));
+        }
         fields
     })
 }
 
-/// The field of this name.
-pub(crate) fn named(name: &str) -> Option<&'static Field> {
-    all().iter().find(|field| field.name == name)
+fn top() -> Command {
+    let target = "URL of what is tested; ${NAME} is taken from the environment";
+    let candidate = "URL that `unblink compare` holds against target";
+    let arg = |name: &'static str, help: &'static str| Arg::new(name).long(name).help(help);
+    Command::new(TOP).args([arg(TARGET, target), arg(CANDIDATE, candidate)])
 }
 
-/// The value of this field can be no secret: it is for whoever reads the report, or a file's name.
-pub(crate) fn is_public(name: &str) -> bool {
-    let of_requests = ["name", "method", "body-file"].contains(&name);
-    of_requests || (named(name).is_some() && !["header", "body", "expect"].contains(&name))
+/// What reads a request of a plan.
+pub(super) fn request() -> Command {
+    PlannedRequest::augment_args(Command::new(REQUESTS))
+}
+
+/// The fields of a section, of `TOP` or of `REQUESTS`.
+pub(crate) fn of(section: &str) -> impl Iterator<Item = &'static Field> + Clone {
+    all().iter().filter(move |field| field.section == section)
+}
+
+/// The field of this name, before all others that of a section.
+pub(crate) fn named(name: &str) -> Option<&'static Field> {
+    all().iter().find(|field| field.name == name)
 }
 
 /// Every section, in the order of the help.
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections: Vec<&str> = Vec::new();
     for field in all() {
-        if !sections.contains(&field.section.as_str()) {
+        if !sections.contains(&field.section.as_str()) && ![TOP, REQUESTS].contains(&&*field.section) {
             sections.push(&field.section);
         }
     }
     sections
 }
 
+/// Does `command` take only one of the two?
+pub(super) fn exclude(command: &Command, one: &Arg, other: &Arg) -> bool {
+    // Of two flags, one names the other.
+    let names = |one, other| command.get_arg_conflicts_with(one).contains(&other);
+    names(one, other) || names(other, one)
+}
+
 /// The command line with everything that clap works out by itself.
-pub(super) fn built() -> Command {
-    let mut cli = Cli::command();
-    cli.build();
-    cli
+pub(super) fn built() -> &'static Command {
+    static BUILT: OnceLock<Command> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut cli = Cli::command();
+        cli.build();
+        cli
+    })
 }
 
 impl Field {
-    fn of(arg: &Arg, name: &str) -> Field {
+    fn of(arg: &Arg, name: &str, section: String) -> Field {
         let kind = match arg.get_action() {
             ArgAction::SetTrue => Kind::Switch,
             // A flag alone means true; `--flag=false` is for whoever has a plan that says so.
@@ -138,9 +166,11 @@ impl Field {
         };
         let value_names = arg.get_value_names().unwrap_or_default();
         Field {
-            section: arg.get_help_heading().unwrap_or("Request").to_lowercase(),
+            section,
             name: name.to_string(),
             kind,
+            holds: Holds::of(name),
+            is_required: arg.is_required_set(),
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
             value_name: value_names.first().map(ToString::to_string).unwrap_or_default(),
             possible: match kind {
@@ -172,14 +202,8 @@ impl Field {
     /// What is wrong with `value`, in the words of the flag.
     pub(crate) fn check(&self, value: &str) -> Result<(), String> {
         let Some((command, _)) = self.commands.first() else { return Ok(()) };
-        let cli = built();
-        let Err(error) = command
-            .of(&cli)
-            .clone()
-            .try_get_matches_from([command.name(), &format!("--{}={value}", self.name)])
-        else {
-            return Ok(());
-        };
+        let argv = [command.name(), &format!("--{}={value}", self.name)];
+        let Err(error) = command.of(built()).clone().try_get_matches_from(argv) else { return Ok(()) };
         match error.kind() {
             ErrorKind::ValueValidation => {
                 Err(error.source().map_or_else(|| error.to_string(), ToString::to_string))

@@ -1,11 +1,12 @@
 //! A plan as it was written: checked field by field, with the place of each.
 
-use super::fields::{self, CANDIDATE, Field, Kind, OF_REQUEST, REQUESTS, TARGET};
+use super::fields::{self, CANDIDATE, Field, Kind, REQUESTS, TARGET, TOP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::yaml;
-use crate::errors::several;
+use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
+use clap::Command;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use unblink_analysis::slo::{AbortRule, Slo};
@@ -19,11 +20,10 @@ const BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct PlanFile {
     pub path: PathBuf,
     pub source: Source,
-    pub target: Option<Text>,
-    pub candidate: Option<Text>,
-    pub requests: Vec<Request>,
-    /// In the order of the text.
+    /// Above all sections and in them, in the order of the text.
     pub given: Vec<Given>,
+    /// What is asked in turn.
+    pub requests: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
@@ -44,17 +44,11 @@ pub(crate) struct Given {
     pub values: Vec<Text>,
 }
 
-/// One of several requests that are sent in turn.
+/// One of several tables with the same fields.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct Table {
     pub at: Range<usize>,
-    pub name: Option<Text>,
-    /// Absolute, or a path at the target.
-    pub url: Text,
-    pub method: Option<Text>,
-    pub headers: Vec<Text>,
-    pub body: Option<Text>,
-    pub body_file: Option<Text>,
+    pub given: Vec<Given>,
 }
 
 /// Is this the name of a plan's file?
@@ -105,13 +99,13 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     let mut hidden = Vec::new();
     root.secrets("", &mut hidden);
     let mut reader = Reader { text: &source.text, wrong: Vec::new() };
-    let Parts { target, candidate, requests, given } = reader.plan(root);
+    let (given, requests) = reader.plan(root);
     if !reader.wrong.is_empty() {
         reader.wrong.sort_by_key(|wrong| wrong.at.start);
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    Ok(PlanFile { path, source, target, candidate, requests, given, hidden, to_look_at: false })
+    Ok(PlanFile { path, source, given, requests, hidden, to_look_at: false })
 }
 
 impl PlanFile {
@@ -122,17 +116,45 @@ impl PlanFile {
 
     /// It says whom to ask for what.
     pub(crate) fn has_target(&self) -> bool {
-        self.target.is_some() || !self.requests.is_empty() || !self.values("targets").is_empty()
+        self.value(TARGET).is_some() || self.value("targets").is_some() || !self.requests.is_empty()
     }
 
-    /// The values of a field; empty when the plan does not have it.
+    /// The values of a field.
     pub(crate) fn values(&self, name: &str) -> &[Text] {
-        self.given.iter().find(|given| given.field.name == name).map_or(&[], |given| &given.values)
+        values_of(&self.given, name)
     }
 
-    /// An error that points into the plan.
-    pub(crate) fn error(&self, wrong: &Wrong) -> anyhow::Error {
-        self.source.error_hiding(wrong, &self.hidden)
+    /// The value of a field that has one.
+    pub(crate) fn value(&self, name: &str) -> Option<&Text> {
+        self.values(name).first()
+    }
+
+    /// An error that points at a value of the plan.
+    pub(crate) fn error(&self, text: &Text, message: impl Into<String>) -> anyhow::Error {
+        self.source.error_hiding(&Wrong::new(text.at.clone(), message), &self.hidden)
+    }
+
+    /// The error, or each of several, at the one of these fields that it is about; as it is where there is none, or where
+    /// `is_other` says that it is about something else.
+    pub(crate) fn pointed(
+        &self,
+        error: anyhow::Error,
+        given: &[Given],
+        is_other: impl Fn(&Refused) -> bool,
+    ) -> anyhow::Error {
+        let text_of = |refused: &Refused| {
+            let mut texts = refused.fields.iter().map(|field| values_of(given, field));
+            let texts = texts.find(|texts| !texts.is_empty())?;
+            texts.get(refused.number).or(texts.first())
+        };
+        let one = |error: anyhow::Error| {
+            let refused = error.downcast_ref::<Refused>().filter(|refused| !is_other(refused));
+            match refused.and_then(text_of) {
+                Some(text) => self.error(text, crate::explain_error(&error)),
+                None => error,
+            }
+        };
+        several(each(error).into_iter().map(one).collect())
     }
 
     /// An error of the plan that has no place in it, such as that of a field that it lacks.
@@ -153,18 +175,15 @@ impl PlanFile {
     }
 }
 
+/// The values of the field of this name; empty where it is not given.
+pub(super) fn values_of<'a>(given: &'a [Given], name: &str) -> &'a [Text] {
+    given.iter().find(|given| given.field.name == name).map_or(&[], |given| &given.values)
+}
+
 /// Reads the tree, and goes on behind what is wrong in it.
 struct Reader<'a> {
     text: &'a str,
     wrong: Vec<Wrong>,
-}
-
-#[derive(Default)]
-struct Parts {
-    target: Option<Text>,
-    candidate: Option<Text>,
-    requests: Vec<Request>,
-    given: Vec<Given>,
 }
 
 impl Reader<'_> {
@@ -173,29 +192,37 @@ impl Reader<'_> {
         read.map_err(|wrong| self.wrong.push(wrong)).ok()
     }
 
-    fn plan(&mut self, root: Node) -> Parts {
-        let mut parts = Parts::default();
+    fn plan(&mut self, root: Node) -> (Vec<Given>, Vec<Table>) {
+        let (mut given, mut requests) = (Vec::new(), Vec::new());
         for (key, node) in self.kept(table(root, "a plan is a table of fields")).unwrap_or_default() {
             match key.name.as_str() {
-                TARGET => parts.target = self.kept(text_of(node)),
-                CANDIDATE => parts.candidate = self.kept(text_of(node)),
-                REQUESTS => parts.requests = self.requests(node),
-                name if fields::sections().contains(&name) => parts.given.extend(self.section(name, node)),
-                _ => self.wrong.push(unknown_section(&key)),
+                REQUESTS => requests = self.requests(node),
+                name if fields::sections().contains(&name) => {
+                    let entries = self.kept(table(node, "a section is a table of fields"));
+                    given.extend(self.fields(name, &format!("[{name}]"), entries.unwrap_or_default()));
+                }
+                name if fields::of(TOP).any(|field| field.name == name) => {
+                    given.extend(self.fields(TOP, "a plan", vec![(key, node)]));
+                }
+                _ => {
+                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
+                    self.wrong.push(unknown("a plan", &key, all));
+                }
             }
         }
-        parts
+        (given, requests)
     }
 
-    fn section(&mut self, section: &str, node: Node) -> Vec<Given> {
-        let own = || fields::all().iter().filter(|field| field.section == section);
+    /// The fields of a section, which is called `whole` where one is unknown.
+    fn fields(&mut self, section: &str, whole: &str, entries: Vec<(Key, Node)>) -> Vec<Given> {
         let mut given = Vec::new();
-        for (key, node) in self.kept(table(node, "a section is a table of fields")).unwrap_or_default() {
-            let Some(field) = own().find(|field| field.name == key.name) else {
-                self.wrong.push(unknown_field(section, &key));
+        for (key, node) in entries {
+            let Some(field) = fields::of(section).find(|field| field.name == key.name) else {
+                let own = fields::of(section).map(|field| field.name.as_str());
+                self.wrong.push(unknown(whole, &key, own));
                 continue;
             };
-            let Some(values) = self.kept(values(field, node)) else { continue };
+            let values = self.kept(values(field, node)).unwrap_or_default();
             for value in &values {
                 let checked = self.check(field, value);
                 self.kept(checked);
@@ -209,9 +236,6 @@ impl Reader<'_> {
 
     /// The value in the eyes of its flag.
     fn check(&self, field: &Field, value: &Text) -> Result<(), Wrong> {
-        if field.kind == Kind::Switch {
-            return Ok(());
-        }
         let objective = match field.name.as_str() {
             "slo" => Slo::parse(&value.raw).err(),
             "abort-on" => AbortRule::parse(&value.raw).err(),
@@ -232,50 +256,35 @@ impl Reader<'_> {
         })
     }
 
-    fn requests(&mut self, node: Node) -> Vec<Request> {
-        match node.value {
-            Value::List(items) => items.into_iter().filter_map(|item| self.request(item)).collect(),
-            _ => {
-                self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
-                Vec::new()
-            }
-        }
+    fn requests(&mut self, node: Node) -> Vec<Table> {
+        let Value::List(items) = node.value else {
+            self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
+            return Vec::new();
+        };
+        items.into_iter().filter_map(|item| self.request(item)).collect()
     }
 
-    fn request(&mut self, node: Node) -> Option<Request> {
+    fn request(&mut self, node: Node) -> Option<Table> {
         let at = node.at.clone();
         let entries = self.kept(table(node, "a request is a table with its url"))?;
-        let has_url = entries.iter().any(|(key, _)| key.name == "url");
-        let (mut one, mut headers) = (Vec::new(), Vec::new());
-        for (key, node) in entries {
-            match (key.name.as_str(), node.value) {
-                ("header", Value::List(items)) => {
-                    headers.extend(items.into_iter().filter_map(|item| self.kept(text_of(item))));
-                }
-                ("header", value) => headers.extend(self.kept(text_of(Node { at: node.at, value }))),
-                (name, value) if OF_REQUEST.contains(&name) => {
-                    one.extend(self.kept(text_of(Node { at: node.at, value })).map(|text| (key, text)));
-                }
-                (name, _) => {
-                    let message = format!("a request has no {name:?}; there are {}", OF_REQUEST.join(", "));
-                    self.wrong.push(Wrong::new(key.at, message).or_rather(name, OF_REQUEST));
-                }
-            }
-        }
-        let mut take = |name: &str| {
-            let place = one.iter().position(|(key, _)| key.name == name)?;
-            Some(one.swap_remove(place).1)
-        };
-        let (url, body, body_file) = (take("url"), take("body"), take("body-file"));
-        if !has_url {
+        if entries.iter().all(|(key, _)| key.name != "url") {
             let message = "this request has no url: give a path, such as \"/cart\"";
             self.wrong.push(Wrong::new(at.clone(), message));
         }
-        if let (Some(_), Some(file)) = (&body, &body_file) {
-            self.wrong.push(Wrong::new(file.at.clone(), "this request has a body already"));
-        }
-        Some(Request { name: take("name"), method: take("method"), body, body_file, url: url?, headers, at })
+        let given = self.fields(REQUESTS, "a request", entries);
+        self.wrong.extend(conflict(&fields::request(), &given));
+        Some(Table { at, given })
     }
+}
+
+/// What is wrong with fields of which `command` takes only one. What clap knows of flags holds for them, too.
+pub(super) fn conflict(command: &Command, given: &[Given]) -> Option<Wrong> {
+    given.iter().enumerate().find_map(|(i, Given { field, values })| {
+        let excludes = |one: &&Given| fields::exclude(command, one.field.arg(command), field.arg(command));
+        let one = &given[..i].iter().find(excludes)?.field.name;
+        let message = format!("{one} and {} exclude each other: leave one of them out", field.name);
+        Some(Wrong::new(values.first()?.at.clone(), message))
+    })
 }
 
 fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
@@ -310,32 +319,24 @@ fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
     }
 }
 
-fn unknown_section(key: &Key) -> Wrong {
+/// There is no field of this name among `own`, but maybe elsewhere.
+fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clone) -> Wrong {
     let name = key.name.as_str();
-    if let Some(field) = fields::named(name) {
-        return Wrong {
-            help: Some(format!("it belongs into [{}]", field.section)),
-            ..Wrong::new(key.at.clone(), format!("{name:?} stands outside of its section"))
-        };
-    }
-    let all = || fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
-    let message = format!("a plan has no {name:?}; there are {}", all().collect::<Vec<_>>().join(", "));
-    Wrong::new(key.at.clone(), message).or_rather(name, all())
-}
-
-fn unknown_field(section: &str, key: &Key) -> Wrong {
-    let name = key.name.as_str();
-    let own =
-        || fields::all().iter().filter(|field| field.section == section).map(|field| field.name.as_str());
+    let message = format!("{whole} has no {name:?}");
     match fields::named(name) {
-        Some(other) => Wrong {
-            help: Some(format!("it belongs into [{}]", other.section)),
-            ..Wrong::new(key.at.clone(), format!("[{section}] has no {name:?}"))
-        },
+        Some(other) => Wrong { help: belongs(other), ..Wrong::new(key.at.clone(), message) },
         None => {
-            let list = own().collect::<Vec<_>>().join(", ");
-            Wrong::new(key.at.clone(), format!("[{section}] has no {name:?}; there are {list}"))
-                .or_rather(name, own())
+            let list = own.clone().collect::<Vec<_>>().join(", ");
+            Wrong::new(key.at.clone(), format!("{message}; there are {list}")).or_rather(name, own)
         }
     }
+}
+
+/// Where a field stands.
+fn belongs(field: &Field) -> Option<String> {
+    Some(match field.section.as_str() {
+        TOP => "it belongs above all sections".to_string(),
+        REQUESTS => format!("it belongs into [[{REQUESTS}]]"),
+        section => format!("it belongs into [{section}]"),
+    })
 }

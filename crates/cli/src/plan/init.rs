@@ -1,12 +1,16 @@
 //! A plan to begin with: every field with its help, most of them as comments.
 
 use super::fields::{self, For, Kind};
+use super::picture::wrapped;
 use std::fmt::Write;
 
 /// What stands in the plan without a comment sign. The length is enough for its objectives: errors < 0.1% takes 3,838
 /// arrivals without an error.
 const GIVEN: [(&str, &str); 4] =
     [("rate", "100"), ("duration", "60s"), ("warmup", "5s"), ("slo", "[\"p99 < 200ms\", \"errors < 0.1%\"]")];
+
+/// Characters of a line that an editor shows whole.
+const LINE_MAX: usize = 101;
 
 const HEAD: &str = "\
 # A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
@@ -36,8 +40,8 @@ pub(crate) fn text() -> String {
     let mut out = HEAD.to_string();
     for section in fields::sections() {
         let _ = writeln!(out, "\n[{section}]");
-        for field in fields::all().iter().filter(|field| field.section == section) {
-            for line in folded(&field.help) {
+        for field in fields::of(section) {
+            for line in wrapped(&field.help, LINE_MAX).lines() {
                 let _ = writeln!(out, "# {line}");
             }
             let example = match (field.default_for(&For::ALL), field.kind) {
@@ -54,18 +58,4 @@ pub(crate) fn text() -> String {
         }
     }
     out + TAIL
-}
-
-/// In lines that an editor shows whole.
-fn folded(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("one line at least");
-        if last.len() + word.len() > 100 {
-            lines.push(word.to_string());
-        } else {
-            *last = if last.is_empty() { word.to_string() } else { format!("{last} {word}") };
-        }
-    }
-    lines
 }

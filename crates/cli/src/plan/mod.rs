@@ -3,6 +3,7 @@
 mod export;
 mod fields;
 mod file;
+mod holds;
 mod init;
 mod overlay;
 mod picture;
@@ -14,12 +15,14 @@ mod source;
 mod tests;
 mod tree;
 mod user;
+mod value;
 mod write;
 mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
-use crate::errors::{each, several, without_secrets};
+use crate::errors::{self, each, several, without_secrets};
+use crate::request::Request;
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{CommandFactory, FromArgMatches};
@@ -37,7 +40,7 @@ use user::User;
 pub(crate) fn command_line() -> Result<Cli> {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        return Ok(crate::parse(short::command(), argv));
+        return with_requests(crate::parse(short::command(), argv));
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
@@ -50,9 +53,22 @@ pub(crate) fn command_line() -> Result<Cli> {
     let is_stdin = |text: &file::Text| text.raw == "-";
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
-    let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
+    let cli = with_requests(overlay.requested(crate::parse(overlay.below(short::command())?, argv)))?;
     if !reads_stdin {
         planned(&cli).map_err(|error| overlay.pointed(error))?;
+    }
+    Ok(cli)
+}
+
+/// The URLs of a command line as requests, where no plan says what is asked.
+fn with_requests(mut cli: Cli) -> Result<Cli> {
+    let (urls, requests) = match &mut cli.command {
+        Command::Run(args) => (&args.urls, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &mut args.requests),
+        _ => return Ok(cli),
+    };
+    if requests.is_empty() {
+        *requests = errors::all(urls.iter().map(|url| Request::new(None, url)))?;
     }
     Ok(cli)
 }
@@ -137,7 +153,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
             let arrivals =
                 checked.arrivals.map(|n| format!(": {}", format::plural(n, "arrival", "arrivals")));
             let summary = format!("{}{}", checked.summary, arrivals.unwrap_or_default());
-            let summary = wrapped(&format::plain(&summary), width);
+            let summary = picture::wrapped(&format::plain(&summary), width);
             output::print(&format!("{summary}{}{}", checked.picture, resolved(&plan)))?;
         }
     }
@@ -147,7 +163,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
 /// The plan in another form. What is not to be shown has become a variable, and whoever runs it is told which.
 fn written(plan: &PlanFile, form: Form) -> Result<String> {
     let mut variables = export::Variables::default();
-    let fields = write::json(plan, &mut |name, text| variables.written(plan, name, text));
+    let fields = write::json(plan, &mut |field, text| variables.written(plan, field, text));
     for note in &variables.notes {
         output::note(format_args!("note: {note}: set it in the environment before a run"));
     }
@@ -191,8 +207,8 @@ struct Checked {
 fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
-    let is_for_compare = plan.candidate.is_some() || plan.has_section("comparison");
-    let has_load = ["rate", "closed"].iter().any(|field| !plan.values(field).is_empty());
+    let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
+    let has_load = ["rate", "closed"].iter().any(|field| plan.value(field).is_some());
     let is_for_run = has_load || !is_for_knee;
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [
@@ -259,45 +275,16 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     Ok(Checked { summary, arrivals, picture })
 }
 
-/// In lines of at most `width` columns, where words permit.
-fn wrapped(text: &str, width: usize) -> String {
-    let (mut out, mut column) = (String::new(), 0);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
-            out.push('\n');
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out += word;
-        column += length;
-    }
-    out + "\n"
-}
-
 /// Every field, those that the plan leaves out as comments with what they are then.
 fn resolved(plan: &PlanFile) -> String {
     let mut out = String::new();
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let commands: Vec<For> = meant_for(plan).into_iter().map(|(command, _)| command).collect();
-    if plan.target.is_some() || plan.candidate.is_some() {
-        out.push('\n');
-    }
-    for (name, url) in [(fields::TARGET, &plan.target), (fields::CANDIDATE, &plan.candidate)] {
-        if let Some(url) = url {
-            out += &format!("{name} = {}\n", quoted(&write::shown(name, url)));
-        }
-    }
-    for section in fields::sections() {
+    for section in [fields::TOP].into_iter().chain(fields::sections()) {
         let mut lines = String::new();
-        for field in fields::all().iter().filter(|field| field.section == section) {
-            let values: Vec<String> = plan
-                .values(&field.name)
-                .iter()
-                .map(|text| quoted(&write::shown(&field.name, text)))
-                .collect();
+        for field in fields::of(section) {
+            let values: Vec<String> =
+                plan.values(&field.name).iter().map(|text| quoted(&write::shown(field, text))).collect();
             lines += &match (values.as_slice(), field.kind, field.default_for(&commands)) {
                 ([], _, Some(default)) => format!("# {} = {}\n", field.name, quoted(default)),
                 ([], ..) => continue,
@@ -306,15 +293,15 @@ fn resolved(plan: &PlanFile) -> String {
                 ([one, ..], Kind::One, _) => format!("{} = {one}\n", field.name),
             };
         }
-        if !lines.is_empty() {
-            out += &format!("\n[{section}]\n{lines}");
-        }
+        out += &match (section, lines.is_empty()) {
+            (_, true) => continue,
+            (fields::TOP, _) => format!("\n{lines}"),
+            _ => format!("\n[{section}]\n{lines}"),
+        };
     }
     let json = write::json(plan, &mut write::shown);
     if let Some(requests) = json.get(fields::REQUESTS) {
-        let mut only = serde_json::Map::new();
-        only.insert(fields::REQUESTS.into(), requests.clone());
-        out += &format!("\n{}", write::toml(&only.into()));
+        out += &format!("\n{}", write::toml(&serde_json::json!({ fields::REQUESTS: requests })));
     }
     out
 }

@@ -2,17 +2,15 @@
 //! parser reads both, and a flag on the command line wins. A field in whose place the user said something else is left
 //! out.
 
-use super::fields::{self, FILES, Field, For, Kind};
-use super::file::{PlanFile, Text};
-use super::source::{Pointed, Wrong};
+use super::fields::{self, For};
+use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{requests, search};
+use super::{requests, search, value};
 use crate::args::{Cli, Command as Of};
-use crate::errors::{Refused, each, several};
+use crate::errors::Refused;
 use crate::request::Request;
 use anyhow::{Error, Result};
 use clap::Command;
-use std::ffi::OsString;
 use unblink_analysis::slo::Slo;
 
 /// Sections of which whoever wrote them expects that they are heeded.
@@ -23,14 +21,9 @@ pub(super) struct Overlay<'a> {
     plan: &'a PlanFile,
     user: User,
     command: For,
-    heeded: Vec<Heeded<'a>>,
+    /// What of the plan's fields it heeds.
+    heeded: Vec<Given>,
     requests: Requests,
-}
-
-/// A field that the command heeds.
-struct Heeded<'a> {
-    field: &'static Field,
-    texts: Vec<&'a Text>,
 }
 
 /// What a plan requests.
@@ -61,28 +54,29 @@ impl<'a> Overlay<'a> {
                 continue;
             }
             let is_not_asked = field.section == "world" && !is_simulated;
-            if is_not_asked || user.has(&field.name) || user.has_instead_of(&field.name) {
+            if is_not_asked || user.has(&field.name) || user.has_instead_of(field) {
                 continue;
             }
-            let texts = match (command, field.name.as_str()) {
-                (For::Knee, "slo") => vec![search::objective(plan)?],
-                (For::Sim, "slo") => {
-                    given.values.iter().filter(|text| !is_of_one_request(plan, text)).collect()
-                }
-                _ => given.values.iter().collect(),
-            };
-            heeded.push(Heeded { field, texts });
+            let mut values = given.values.clone();
+            match (command, field.name.as_str()) {
+                (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
+                (For::Sim, "slo") => values.retain(|text| !is_of_one_request(plan, text)),
+                _ => {}
+            }
+            heeded.push(Given { field, values });
         }
         if let (For::Knee, Some(max)) = (command, fields::named("max")) {
             let cap = search::cap(plan, user.value("max"))?;
-            heeded.extend(cap.map(|cap| Heeded { field: max, texts: vec![cap] }));
+            heeded.extend(cap.map(|cap| Given { field: max, values: vec![cap.clone()] }));
         }
-        check_conflicts(plan, command, &heeded)?;
+        if let Some(wrong) = file::conflict(command.of(fields::built()), &heeded) {
+            return Err(plan.source.error_hiding(&wrong, &plan.hidden));
+        }
         let urls = user.urls();
         let requests = match command {
             For::Run if user.has("targets") => Requests::None,
             For::Compare if !is_simulated => {
-                let a_a = user.has("a-a") || !plan.values("a-a").is_empty();
+                let a_a = user.has("a-a") || plan.value("a-a").is_some();
                 Requests::OfBoth(match a_a {
                     true => [requests::of(plan, &urls)?, Vec::new()],
                     false => requests::of_both(plan, &urls)?,
@@ -104,9 +98,9 @@ impl<'a> Overlay<'a> {
     /// them, secrets and all.
     pub(super) fn below(&self, cli: Command) -> Result<Command> {
         let mut defaults = Vec::new();
-        for Heeded { field, texts } in &self.heeded {
+        for Given { field, values } in &self.heeded {
             let values =
-                texts.iter().map(|text| value(self.plan, field, text)).collect::<Result<Vec<_>>>()?;
+                values.iter().map(|text| value::of(self.plan, field, text)).collect::<Result<Vec<_>>>()?;
             defaults.push((field.arg(self.command.of(&cli)).get_id().clone(), values));
         }
         Ok(cli.mut_subcommand(self.command.name(), |command| {
@@ -119,14 +113,8 @@ impl<'a> Overlay<'a> {
     /// The command line with what the plan requests.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
         match (&mut cli.command, &self.requests) {
-            (Of::Run(args), Requests::Of(planned)) if !planned.is_empty() => {
-                args.urls.clear();
-                args.planned.clone_from(planned);
-            }
-            (Of::Knee(args), Requests::Of(planned)) if !planned.is_empty() => {
-                args.urls.clear();
-                args.planned.clone_from(planned);
-            }
+            (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
+            (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {
                 (args.baseline, args.candidate) = (None, None);
                 args.planned = Some(planned.clone());
@@ -138,23 +126,8 @@ impl<'a> Overlay<'a> {
 
     /// The error, pointed at the field that it is about; as it is where that is a flag of the user's own.
     pub(super) fn pointed(&self, error: Error) -> Error {
-        several(each(error).into_iter().map(|error| self.one_pointed(error)).collect())
-    }
-
-    fn one_pointed(&self, error: Error) -> Error {
-        let Some(refused) = error.downcast_ref::<Refused>().filter(|_| !error.is::<Pointed>()) else {
-            return error;
-        };
-        let is_users = refused.fields.iter().any(|field| self.user.has(field));
-        let heeded = refused
-            .fields
-            .iter()
-            .find_map(|name| self.heeded.iter().find(|heeded| heeded.field.name == *name))
-            .filter(|_| !is_users);
-        match heeded.and_then(|heeded| heeded.texts.get(refused.number).or(heeded.texts.first())) {
-            Some(text) => self.plan.error(&Wrong::new(text.at.clone(), crate::explain_error(&error))),
-            None => error,
-        }
+        let is_users = |refused: &Refused| refused.fields.iter().any(|field| self.user.has(field));
+        self.plan.pointed(error, &self.heeded, is_users)
     }
 }
 
@@ -162,50 +135,29 @@ impl<'a> Overlay<'a> {
 fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     let is_experiment = matches!(command, For::Knee | For::Compare);
     if is_experiment && user.has("simulate") {
-        let is_there = |flag: &str| user.has(flag) || !plan.values(flag).is_empty();
+        let is_there = |flag: &str| user.has(flag) || plan.value(flag).is_some();
         if !is_there("server") && !is_there("scenario") {
             return Err(plan.error_of_all("there is nothing to simulate: [world] has no server"));
         }
     }
-    if let Some(targets) = plan.values("targets").first() {
+    if let Some(targets) = plan.value("targets") {
         let message = match is_experiment {
             true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
-            false if plan.target.is_some() || !plan.requests.is_empty() => {
+            false if plan.value(fields::TARGET).is_some() || !plan.requests.is_empty() => {
                 "targets stands beside target or requests: a plan has one or the other".into()
             }
             false => return Ok(()),
         };
-        return Err(plan.error(&Wrong::new(targets.at.clone(), message)));
+        return Err(plan.error(targets, message));
     }
     if let (For::Compare, [_, _, ..], [a_a, ..]) = (command, user.urls().as_slice(), plan.values("a-a")) {
         let message = "a-a compares a target with itself, and two are given: leave one of them out";
-        return Err(plan.error(&Wrong::new(a_a.at.clone(), message)));
+        return Err(plan.error(a_a, message));
     }
-    if command == For::Knee && !user.has("slo") && plan.values("slo").is_empty() {
+    if command == For::Knee && !user.has("slo") && plan.value("slo").is_none() {
         return Err(plan.error_of_all(
             "a search needs a percentile to go by: add slo = \"p99 < 200ms\" to [objectives], or give --slo",
         ));
-    }
-    Ok(())
-}
-
-/// Of fields that exclude each other, a plan has one. What clap knows of flags holds for them, too.
-fn check_conflicts(plan: &PlanFile, command: For, heeded: &[Heeded<'_>]) -> Result<()> {
-    let cli = fields::built();
-    let command = command.of(&cli);
-    // Of two flags, one names the other.
-    let names = |one: &Field, other: &Field| {
-        let others = command.get_arg_conflicts_with(one.arg(command));
-        others.iter().any(|arg| arg.get_long() == Some(&other.name))
-    };
-    for (i, Heeded { field, texts }) in heeded.iter().enumerate() {
-        let mut before = heeded[..i].iter();
-        let before = before.find(|before| names(before.field, field) || names(field, before.field));
-        if let (Some(before), Some(text)) = (before, texts.first()) {
-            let message =
-                format!("{} and {} exclude each other: leave one of them out", before.field.name, field.name);
-            return Err(plan.error(&Wrong::new(text.at.clone(), message)));
-        }
     }
     Ok(())
 }
@@ -218,14 +170,4 @@ fn is_of_one_request(plan: &PlanFile, text: &Text) -> bool {
         plan.say(format_args!("a simulation has no request by name, so {raw:?} is left out"));
     }
     is_one
-}
-
-/// The value as the flag is to see it.
-fn value(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString> {
-    Ok(match field.name.as_str() {
-        name if FILES.contains(&name) && text.raw != "-" => plan.beside(&text.raw).into_os_string(),
-        "header" | "body" => requests::filled_in(plan, text)?.into(),
-        _ if field.kind == Kind::Switch => "true".into(),
-        _ => text.raw.clone().into(),
-    })
 }

@@ -1,4 +1,4 @@
-//! The rate that a plan offers over time, drawn with characters.
+//! What a plan comes to, on a screen: the rate that it offers over time, drawn with characters, and words in lines.
 
 use unblink_core::schedule::Schedule;
 use unblink_core::time::Nanos;
@@ -54,6 +54,24 @@ pub(crate) fn draw(schedule: &Schedule, warmup: Nanos, columns: usize) -> String
         out += &format!("  {:>gutter$}  {mark}\n  {:>gutter$}  ~ warm-up, which enters no figure\n", "", "");
     }
     out
+}
+
+/// In lines of at most `width` columns, where words permit.
+pub(super) fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out + "\n"
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! What a plan requests, with `${NAME}` filled in from the environment. What was written is kept beside what is sent:
 //! only the former is ever shown.
 
-use super::file::{self, PlanFile, Text};
-use super::source::Wrong;
+use super::fields::{self, CANDIDATE, TARGET};
+use super::file::{PlanFile, Table, Text, values_of};
+use super::value;
 use crate::request::body::BodyFiles;
+use crate::request::fields::PlannedRequest;
 use crate::request::url::Url;
-use crate::request::{Request, header};
+use crate::request::{Parts, Request};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
 
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
 pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
     match urls {
-        [] => at_target(plan, written(plan, &plan.target)?, None),
+        [] => at_target(plan, written(plan, plan.value(TARGET))?, None),
         [url] => at_target(plan, given(url), Some("the URL on the command line")),
         // Several are what is asked for, in turn.
         _ => urls.iter().map(|url| Request::new(None, url)).collect(),
@@ -22,16 +24,16 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
 pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Request>; 2]> {
     let (base, candidate) = match urls {
-        [] => (written(plan, &plan.target)?, written(plan, &plan.candidate)?),
-        [candidate] => (written(plan, &plan.target)?, given(candidate)),
+        [] => (written(plan, plan.value(TARGET))?, written(plan, plan.value(CANDIDATE))?),
+        [candidate] => (written(plan, plan.value(TARGET))?, given(candidate)),
         [base, candidate, ..] => (given(base), given(candidate)),
     };
-    for (own, asked) in [(&plan.target, &base), (&plan.candidate, &candidate)] {
+    for (own, asked) in [(plan.value(TARGET), &base), (plan.value(CANDIDATE), &candidate)] {
         let (Some(own), Some(asked)) = (own, asked) else { continue };
         if own.raw == asked.shown && !plan.requests.is_empty() && has_path(&asked.shown) {
             let message =
                 "its path is not used, since each request has one: write the path with the requests";
-            return Err(plan.error(&Wrong::new(own.at.clone(), message)));
+            return Err(plan.error(own, message));
         }
     }
     let candidate = match candidate {
@@ -56,10 +58,11 @@ struct Address<'a> {
     at: Option<&'a Text>,
 }
 
-fn written<'a>(plan: &PlanFile, url: &'a Option<Text>) -> Result<Option<Address<'a>>> {
-    let address =
-        |url: &'a Text| Ok(Address { url: filled_in(plan, url)?, shown: url.raw.clone(), at: Some(url) });
-    url.as_ref().map(address).transpose()
+fn written<'a>(plan: &PlanFile, url: Option<&'a Text>) -> Result<Option<Address<'a>>> {
+    let address = |url: &'a Text| {
+        Ok(Address { url: value::filled_in(plan, url)?, shown: url.raw.clone(), at: Some(url) })
+    };
+    url.map(address).transpose()
 }
 
 fn given(url: &str) -> Option<Address<'static>> {
@@ -78,91 +81,70 @@ impl Address<'_> {
                 }
             };
             match self.at {
-                Some(at) => plan.error(&Wrong::new(at.at.clone(), said)),
+                Some(at) => plan.error(at, said),
                 None => anyhow!("{said}"),
             }
         })
-    }
-
-    /// A request of nothing more.
-    fn plain(self, plan: &PlanFile) -> Result<Request> {
-        let (url, place) = (self.parsed(plan)?, Some(plan.source.name.clone()));
-        let (method, headers, body, name) = (None, Vec::new(), None, None);
-        Ok(Request { method, url, url_text: self.shown, headers, body, place, name })
     }
 }
 
 /// Every request of `plan` at `target`. `instead` says what it is that takes the place of the plan's own target.
 fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>) -> Result<Vec<Request>> {
     if plan.requests.is_empty() {
-        return target.map(|target| target.plain(plan)).into_iter().collect();
+        let plain = |target: Address<'_>| {
+            let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
+            Ok(Request { url, url_text: target.shown, parts: Parts::default(), place, name: None })
+        };
+        return target.map(plain).into_iter().collect();
     }
     let mut files = BodyFiles::default();
-    errors::all(plan.requests.iter().map(|request| {
-        let address = address(plan, request, target.as_ref(), instead)?;
-        of_one(plan, request, &address, &mut files)
-    }))
-}
-
-/// Where a request of the plan goes: a path to the target.
-fn address<'a>(
-    plan: &PlanFile,
-    request: &'a file::Request,
-    target: Option<&Address<'a>>,
-    instead: Option<&str>,
-) -> Result<Address<'a>> {
-    let raw = &request.url.raw;
-    let path = filled_in(plan, &request.url)?;
-    let wrong = |message: String| Err(plan.error(&Wrong::new(request.url.at.clone(), message)));
-    match (raw.starts_with('/'), target, instead) {
-        (true, Some(base), _) => {
-            // A path is as good as the target that it stands at.
-            let at_fault = if Url::parse(&base.url).is_err() { base.at } else { Some(&request.url) };
-            Ok(Address { url: at(&base.url, &path), shown: at(&base.shown, raw), at: at_fault })
-        }
-        (true, None, _) => wrong("this is a path, and the plan has no target".into()),
-        (false, _, Some(instead)) => wrong(format!(
-            "this request has an address of its own, which {instead} can't replace: write its path alone"
-        )),
-        (false, _, None) => Ok(Address { url: path, shown: raw.clone(), at: Some(&request.url) }),
-    }
+    errors::all(plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)))
 }
 
 /// A request of the plan, once it can be sent. What is wrong is pointed at.
 fn of_one(
     plan: &PlanFile,
-    request: &file::Request,
-    address: &Address<'_>,
+    table: &Table,
+    target: Option<&Address<'_>>,
+    instead: Option<&str>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let wrong = |at: &Text, error: &anyhow::Error| {
-        plan.error(&Wrong::new(at.at.clone(), crate::explain_error(error)))
-    };
-    let body = match (&request.body, &request.body_file) {
-        (Some(text), _) => Some(filled_in(plan, text)?.into_bytes().into()),
-        (None, Some(text)) => Some(files.read(&plan.beside(&text.raw)).map_err(|error| wrong(text, &error))?),
-        (None, None) => None,
-    };
-    let headers = errors::all(
-        request
-            .headers
-            .iter()
-            .map(|text| header(&filled_in(plan, text)?).map_err(|error| wrong(text, &error))),
-    );
-    let (url, headers) = errors::both(address.parsed(plan), headers)?;
-    let place = format!("{}, line {}", plan.source.name, plan.source.line(request.at.start));
-    let made = Request {
-        method: request.method.as_ref().map(|method| method.raw.clone()),
-        url,
-        url_text: address.shown.clone(),
-        headers,
-        body,
-        place: Some(place),
-        name: request.name.as_ref().map(|name| name.raw.clone()),
-    };
-    let at = request.method.as_ref().unwrap_or(&request.url);
-    made.render().map_err(|error| wrong(at, &error))?;
-    Ok(made)
+    let PlannedRequest { name, url, own } = value::read(plan, table, fields::request())?;
+    let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
+    let pointed = |error| plan.pointed(error, &table.given, |_| false);
+    let parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
+    let (url, parts) = errors::both(address.parsed(plan), parts)?;
+    let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
+    let request = Request { url, url_text: address.shown, parts, place, name };
+    match request.render() {
+        Ok(_) => Ok(request),
+        Err(error) => Err(pointed(errors::refused(&["method", "url"], crate::explain_error(&error)))),
+    }
+}
+
+/// Where a request of the plan goes: a path to the target. `url` is `text` with its variables filled in.
+fn address<'a>(
+    plan: &PlanFile,
+    text: &'a Text,
+    url: String,
+    target: Option<&Address<'a>>,
+    instead: Option<&str>,
+) -> Result<Address<'a>> {
+    match (text.raw.starts_with('/'), target, instead) {
+        (true, Some(base), _) => {
+            // A path is as good as the target that it stands at.
+            let at_fault = if Url::parse(&base.url).is_err() { base.at } else { Some(text) };
+            Ok(Address { url: at(&base.url, &url), shown: at(&base.shown, &text.raw), at: at_fault })
+        }
+        (true, None, _) => Err(plan.error(text, "this is a path, and the plan has no target")),
+        (false, _, Some(instead)) => Err(plan.error(
+            text,
+            format!(
+                "this request has an address of its own, which {instead} can't replace: write its path alone"
+            ),
+        )),
+        (false, _, None) => Ok(Address { url, shown: text.raw.clone(), at: Some(text) }),
+    }
 }
 
 /// `path` at the scheme, host and port of `base`.
@@ -172,57 +154,9 @@ fn at(base: &str, path: &str) -> String {
     format!("{}{path}", &base[..end])
 }
 
-/// The text with each `${NAME}` replaced by what the environment says; `$${` stands for `${`.
-pub(crate) fn filled_in(plan: &PlanFile, text: &Text) -> Result<String> {
-    if text.raw.contains(secrets::MASK) && !plan.to_look_at {
-        let message =
-            "*** stands in the place of a value that was not to be shown: write the value, or ${NAME}";
-        return Err(plan.error(&Wrong::new(text.at.clone(), message)));
-    }
-    // An address that is a variable altogether is still to look like one.
-    let stand_in = if text.raw.starts_with("${") { "http://variable.test" } else { "variable" };
-    let value =
-        |name: &str| std::env::var(name).ok().or_else(|| plan.to_look_at.then(|| stand_in.to_string()));
-    fill(&text.raw, value).map_err(|why| plan.error(&Wrong::new(text.at.clone(), why)))
-}
-
-fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("${") {
-        let (before, behind) = (&rest[..start], &rest[start + 2..]);
-        if let Some(literal) = before.strip_suffix('$') {
-            out += literal;
-            out += "${";
-            rest = behind;
-            continue;
-        }
-        let end = behind.find('}').ok_or("${ has no } behind it")?;
-        let name = &behind[..end];
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err("what stands between ${ and } is no name of a variable".into());
-        }
-        out += before;
-        out += &value(name)
-            .ok_or_else(|| format!("the environment has no variable {name}: set it before the run"))?;
-        rest = &behind[end + 1..];
-    }
-    out += rest;
-    Ok(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variables_are_filled_in_or_named() {
-        let value = |name: &str| (name == "TOKEN").then(|| "s3cret".to_string());
-        assert_eq!(fill("Authorization: Bearer ${TOKEN}", value).unwrap(), "Authorization: Bearer s3cret");
-        assert_eq!(fill("$${TOKEN} ${TOKEN}$ $5", value).unwrap(), "${TOKEN} s3cret$ $5");
-        assert!(fill("${NONE}", value).unwrap_err().contains("NONE"));
-        assert!(fill("${", value).is_err() && fill("${a b}", value).is_err());
-    }
 
     #[test]
     fn a_path_stands_at_the_origin_of_the_target() {

@@ -1,36 +1,33 @@
 //! The JSON Schema of plans, from the flags.
 
-use super::fields::{self, CANDIDATE, Field, For, Kind, REQUESTS, TARGET};
+use super::fields::{self, Field, For, Kind, REQUESTS, TOP};
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.
 pub(crate) fn schema() -> Value {
-    let mut properties = Map::new();
-    properties.insert(
-        TARGET.into(),
-        json!({"type": "string", "description": "URL of what is tested; ${NAME} is taken from the environment"}),
-    );
-    properties.insert(
-        CANDIDATE.into(),
-        json!({"type": "string", "description": "URL that `unblink compare` holds against target"}),
-    );
-    properties.insert(REQUESTS.into(), requests());
+    let mut root = table(TOP);
     for section in fields::sections() {
-        let own = fields::all().iter().filter(|field| field.section == section);
-        let fields: Map<String, Value> = own.map(|field| (field.name.clone(), of(field))).collect();
-        properties.insert(
-            section.into(),
-            json!({"type": "object", "additionalProperties": false, "properties": fields}),
-        );
+        root["properties"][section] = table(section);
     }
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "unblink.plan.schema.json",
-        "title": "A plan of unblink",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": properties,
-    })
+    root["properties"][REQUESTS] =
+        json!({"type": "array", "description": "Requests that are sent in turn", "items": table(REQUESTS)});
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["$id"] = "unblink.plan.schema.json".into();
+    root["title"] = "A plan of unblink".into();
+    root
+}
+
+/// A table of the fields of this section.
+fn table(section: &str) -> Value {
+    let properties: Map<String, Value> =
+        fields::of(section).map(|field| (field.name.clone(), of(field))).collect();
+    let mut table = json!({"type": "object", "additionalProperties": false, "properties": properties});
+    let required: Vec<&str> =
+        fields::of(section).filter(|field| field.is_required).map(|field| field.name.as_str()).collect();
+    if !required.is_empty() {
+        table["required"] = required.into();
+    }
+    table
 }
 
 fn of(field: &Field) -> Value {
@@ -50,27 +47,4 @@ fn of(field: &Field) -> Value {
             one
         }
     }
-}
-
-fn requests() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    json!({
-        "type": "array",
-        "description": "Requests that are sent in turn",
-        "items": {
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["url"],
-            "properties": {
-                "name": text("How the report and the objectives call it"),
-                "url": text("A path at the target, or a whole URL"),
-                "method": text("GET, or POST with a body"),
-                "header": {"description": "Headers of this request", "anyOf": [
-                    {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-                ]},
-                "body": text("Its body"),
-                "body-file": text("A file with its body, beside the plan"),
-            },
-        },
-    })
 }

@@ -2,7 +2,6 @@
 //! cap on the rate.
 
 use super::file::{PlanFile, Text};
-use super::source::Wrong;
 use crate::args::value;
 use anyhow::{Result, anyhow, bail};
 use unblink_analysis::slo::{Figure, Slo};
@@ -27,12 +26,12 @@ pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
         }
         (Some(_), Some(second)) => {
             let message = "a search asks for one percentile, and this is a second one: say which by --slo";
-            Err(plan.error(&Wrong::new(second.at.clone(), message)))
+            Err(plan.error(second, message))
         }
         (None, _) => {
             let message = "a search needs a percentile of all response times, such as \"p99 < 200ms\"";
             Err(match all.first() {
-                Some(first) => plan.error(&Wrong::new(first.at.clone(), message)),
+                Some(first) => plan.error(first, message),
                 None => plan.error_of_all(message),
             })
         }
@@ -41,7 +40,7 @@ pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
 
 /// The plan's `max-rate` holds for a search, too; `max` is the user's flag.
 pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>> {
-    let Some(cap) = plan.values("max-rate").first() else { return Ok(None) };
+    let Some(cap) = plan.value("max-rate") else { return Ok(None) };
     let rate = |text: &Text| value::rate(&text.raw).map_err(|error| anyhow!(error));
     if let Some(max) = max {
         return match value::rate(&max) {
@@ -52,11 +51,9 @@ pub(super) fn cap(plan: &PlanFile, max: Option<String>) -> Result<Option<&Text>>
             _ => Ok(None),
         };
     }
-    match plan.values("max").first() {
+    match plan.value("max") {
         None => Ok(Some(cap)),
         Some(max) if rate(max)? <= rate(cap)? => Ok(None),
-        Some(max) => {
-            Err(plan.error(&Wrong::new(max.at.clone(), format!("max is above max-rate, {}", cap.raw))))
-        }
+        Some(max) => Err(plan.error(max, format!("max is above max-rate, {}", cap.raw))),
     }
 }

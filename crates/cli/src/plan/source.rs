@@ -1,6 +1,6 @@
 //! The text of a plan, and errors that point into it.
 
-use super::fields::{self, CANDIDATE, OF_REQUEST, REQUESTS, TARGET, is_public};
+use super::fields::{self, REQUESTS};
 use std::fmt;
 use std::ops::Range;
 use unblink_artifact::plan_check::PlanError;
@@ -127,15 +127,11 @@ fn seen_of_line(line: &str) -> usize {
     }
     let Some(end) = line.find(['=', ':']) else { return 0 };
     let name = line[..end].trim_matches([' ', '\t', '-', '"', '\'']);
-    let is_known = is_public(name) || fields::named(name).is_some() || OF_REQUEST.contains(&name);
-    match (is_public(name), &line[end + 1..]) {
-        (true, value) if !value.contains(['=', ':', '{', '#', ',']) => line.len(),
-        _ if is_known
-            || fields::sections().contains(&name)
-            || [TARGET, CANDIDATE, REQUESTS].contains(&name) =>
-        {
-            end
-        }
+    let field = fields::named(name);
+    let is_public = field.is_some_and(|field| field.holds.is_public());
+    match &line[end + 1..] {
+        value if is_public && !value.contains(['=', ':', '{', '#', ',']) => line.len(),
+        _ if field.is_some() || fields::sections().contains(&name) || name == REQUESTS => end,
         _ => 0,
     }
 }

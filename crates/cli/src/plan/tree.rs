@@ -1,9 +1,8 @@
 //! A plan as a tree, whatever it was written in. Values are kept as they were written: what `30s` or `1k` mean is
 //! decided by the flag of the same name.
 
-use super::fields::{CANDIDATE, TARGET, is_public};
+use super::fields;
 use super::source::Wrong;
-use crate::secrets;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -36,13 +35,7 @@ impl Node {
             Value::Table(entries) => entries.iter().for_each(|(key, node)| node.secrets(&key.name, found)),
             Value::List(items) => items.iter().for_each(|item| item.secrets(field, found)),
             Value::Scalar(text) => {
-                let is_seen = match field {
-                    TARGET | CANDIDATE | "url" => secrets::mask_wrong_url(text) == *text,
-                    "header" => secrets::mask_header(text) == *text,
-                    "slo" | "abort-on" => secrets::mask_objective(text) == *text,
-                    field => is_public(field),
-                };
-                if !is_seen {
+                if !fields::named(field).is_some_and(|field| field.holds.is_seen(text)) {
                     found.push(self.at.clone());
                 }
             }

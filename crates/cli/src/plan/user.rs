@@ -1,26 +1,18 @@
 //! What the user gave on the command line beside a plan.
 
-use super::fields::For;
+use super::fields::{self, Field, For};
 use super::file::{self, PlanFile};
 use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsString;
 
-/// Any flag on the left, given, takes the place of the plan's fields on the right.
-const INSTEAD: [(&[&str], &[&str]); 12] = [
-    (&["output"], &["resume"]),
-    (&["resume"], &["output"]),
+/// Any flag on the left, given, takes the place of the plan's fields on the right, beside those that it excludes.
+pub(super) const INSTEAD: [(&[&str], &[&str]); 4] = [
     (&["rate"], &["closed", "think", "ramp-up"]),
-    (&["closed"], &["rate", "arrivals", "precision", "precision-of", "max-duration"]),
-    (&["duration", "requests"], &["precision", "precision-of", "max-duration"]),
-    (&["precision", "precision-of", "max-duration"], &["duration", "requests", "closed"]),
-    (&["body"], &["body-file"]),
-    (&["body-file"], &["body"]),
-    (&["connect-to", "resolve-every"], &["unix-socket"]),
-    (&["unix-socket"], &["connect-to", "resolve-every"]),
-    (&["server"], &["scenario"]),
-    (&["scenario"], &["server"]),
+    (&["closed"], &["rate", "arrivals", "precision-of", "max-duration"]),
+    (&["duration", "requests"], &["precision-of", "max-duration"]),
+    (&["precision-of", "max-duration"], &["duration", "requests", "closed"]),
 ];
 
 /// The plan among the positional arguments of a command line that may be incomplete without it, and the command.
@@ -73,9 +65,11 @@ impl User {
 
     /// Did the user give this flag?
     pub(super) fn has(&self, flag: &str) -> bool {
-        let id =
-            self.command.get_arguments().find(|arg| arg.get_long() == Some(flag)).map(|arg| arg.get_id());
-        let source = id.zip(self.matches.as_ref()).and_then(|(id, all)| all.value_source(id.as_str()));
+        self.command.get_arguments().any(|arg| arg.get_long() == Some(flag) && self.gave(arg))
+    }
+
+    fn gave(&self, arg: &Arg) -> bool {
+        let source = self.matches.as_ref().and_then(|all| all.value_source(arg.get_id().as_str()));
         source == Some(ValueSource::CommandLine)
     }
 
@@ -84,11 +78,13 @@ impl User {
         self.positional(flag).last().filter(|_| self.has(flag))
     }
 
-    /// Did the user give a flag that says something else in the place of this one?
-    pub(super) fn has_instead_of(&self, flag: &str) -> bool {
+    /// Did the user give a flag that says something else in the place of this field?
+    pub(super) fn has_instead_of(&self, field: &Field) -> bool {
+        let name = field.name.as_str();
         let given = |flags: &[&str]| flags.iter().any(|flag| self.has(flag));
-        let instead = INSTEAD.iter().any(|(flags, fields)| fields.contains(&flag) && given(flags));
-        instead || (flag == "targets" && !self.urls().is_empty())
+        let mut excluding = self.command.get_arguments().filter(|arg| self.gave(arg));
+        INSTEAD.iter().any(|(flags, fields)| fields.contains(&name) && given(flags))
+            || excluding.any(|arg| fields::exclude(&self.command, arg, field.arg(&self.command)))
     }
 
     /// Is it the plan's world that is asked, and not its target?

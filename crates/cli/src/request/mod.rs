@@ -1,41 +1,80 @@
 //! A request as asked for on the command line, in a plan or in a target file, and rendered for the engine.
 
 pub(crate) mod body;
+pub(crate) mod fields;
 pub(crate) mod url;
 
-use crate::secrets;
+use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
+use body::BodyFiles;
+use fields::RequestArgs;
 use std::sync::Arc;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http1::Request as Rendered;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
 use url::Url;
 
-/// A request before it is rendered.
+/// A request before it is rendered, wherever it was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    pub method: Option<String>,
     pub url: Url,
     /// As it was written, for the report and for messages: a variable that was filled in may be a secret.
     pub url_text: String,
-    pub headers: Vec<(String, String)>,
-    pub body: Option<Arc<[u8]>>,
+    pub parts: Parts,
     /// File and line that it comes from, for messages.
     pub place: Option<String>,
     /// How the report calls it instead of by method and path.
     pub name: Option<String>,
 }
 
+/// What a request says beside its address, read and checked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts {
+    pub method: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Arc<[u8]>>,
+}
+
+impl Parts {
+    /// What `args` say, or all that is wrong with them. `which` comes before what is wrong with a header, by its number.
+    pub(crate) fn read(
+        args: &RequestArgs,
+        files: &mut BodyFiles,
+        which: impl Fn(usize) -> String,
+    ) -> Result<Parts> {
+        let body = match (&args.body, &args.body_file) {
+            (Some(text), _) => Ok(Some(text.clone().into_bytes().into())),
+            (None, Some(path)) => files.read(path).map(Some),
+            (None, None) => Ok(None),
+        };
+        let body = body.map_err(|error| errors::refused(&["body-file"], crate::explain_error(&error)));
+        let headers = errors::all(args.headers.iter().enumerate().map(|(i, line)| {
+            header(line)
+                .map_err(|error| errors::refused_value("header", i, which(i) + &crate::explain_error(&error)))
+        }));
+        let (headers, body) = errors::both(headers, body)?;
+        Ok(Parts { method: args.method.clone(), headers, body })
+    }
+
+    /// Takes from `all` what it does not say itself. A header of its own wins over one for all.
+    pub(crate) fn fill(&mut self, all: &Parts) {
+        self.method = self.method.take().or_else(|| all.method.clone());
+        self.body = self.body.take().or_else(|| all.body.clone());
+        let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
+        headers.append(&mut self.headers);
+        self.headers = headers;
+    }
+}
+
 impl Request {
     pub(crate) fn new(method: Option<String>, url: &str) -> Result<Request> {
-        let parsed = Url::parse(url)?;
-        let url_text = url.to_string();
-        let (headers, body, place, name) = (Vec::new(), None, None, None);
-        Ok(Request { method, url: parsed, url_text, headers, body, place, name })
+        let parts = Parts { method, ..Parts::default() };
+        Ok(Request { url: Url::parse(url)?, url_text: url.to_string(), parts, place: None, name: None })
     }
 
     pub(crate) fn method(&self) -> &str {
-        self.method.as_deref().unwrap_or(if self.body.is_some() { "POST" } else { "GET" })
+        self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
     }
 
     /// May be sent twice (RFC 9110 §9.2.2).
@@ -44,7 +83,7 @@ impl Request {
     }
 
     pub(crate) fn render(&self) -> Result<Rendered> {
-        let mut headers = self.headers.clone();
+        let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
             headers.push(("Authorization".into(), format!("Basic {}", base64(userinfo.as_bytes()))));
@@ -54,13 +93,13 @@ impl Request {
             target: &self.url.target,
             host: &self.url.authority,
             headers: &headers,
-            body: self.body.as_deref().unwrap_or_default(),
+            body: self.parts.body.as_deref().unwrap_or_default(),
         };
         if self.method() == "CONNECT" {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
         let (head, body) = match builder.render_head().map_err(unquoted)? {
-            Some(head) => (head, self.body.clone().unwrap_or_default()),
+            Some(head) => (head, self.parts.body.clone().unwrap_or_default()),
             None => (builder.render().map_err(unquoted)?, Arc::default()),
         };
         Ok(Rendered {

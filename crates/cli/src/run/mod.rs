@@ -26,7 +26,7 @@ use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
 use unblink_engine::addresses::AddressCounts;
-use unblink_engine::run::OriginSummary;
+use unblink_engine::priority::Priority;
 use unblink_engine::run::{OriginSummary, Summary};
 
 /// Runs and reports. Gives the exit code.

@@ -49,22 +49,22 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
-    let requests = requests(args)?;
+    let mut requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
     let target = target(args, &requests.origin, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &target, rate_cap)?;
     let asked = objectives::named(args, &requests);
-    let named = Named::of(&requests, &plan);
+    let operations = requests.operations_apart(plan.operations_apart());
     let job = Job {
         plan,
         targets: vec![target],
-        operations: requests.operations,
+        operations: std::mem::take(&mut requests.operations),
         expect: expect(&args.target.expect)?,
         settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
         connection_age: args.target.connection_age,
         pacing: args.target.pacing.mode(),
     };
-    let mut header = header(args, &job, named, &limits, &asked);
+    let mut header = header(args, &job, &requests, operations, &limits, &asked);
     let connections = &mut header.origins[0].connections;
     connections.limited_by = limited_by;
     connections.age_ns = args.target.connection_age.map(|age| age.0);
@@ -98,11 +98,11 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         threads,
         config::max_rate()?,
     )?;
-    let named = Named::of(&requests, &plan);
+    let operations = requests.operations_apart(plan.operations_apart());
     let asked = objectives::named(args, &requests);
-    objectives::check(&asked.slos.slo, &asked.rules, &named.targets, &named.operations)?;
+    objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
     objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
-    let (described, _) = describe(args, &plan, &named.targets);
+    let (described, _) = describe(args, &plan, &requests.targets);
     Ok((plan, described.summary))
 }
 
@@ -290,9 +290,21 @@ fn expect(conditions: &[Expectation]) -> Result<Expect> {
     Ok(expect)
 }
 
-fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked: &Asked) -> RunHeader {
-    let Named { origin, targets, beyond, operations } = named;
-    let (plan, loads) = describe(args, &job.plan, &targets);
+fn header(
+    args: &RunArgs,
+    job: &Job<Http1>,
+    requests: &Requests,
+    operations: Vec<document::OperationPlan>,
+    limits: &Limits,
+    asked: &Asked,
+) -> RunHeader {
+    let Origin { tls, host, port } = requests.origin.clone();
+    let name = document::OriginName {
+        scheme: Some(if tls { document::Scheme::Https } else { document::Scheme::Http }),
+        host: Some(host),
+        port: Some(port),
+    };
+    let (plan, loads) = describe(args, &job.plan, &requests.targets);
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
@@ -300,9 +312,9 @@ fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked
         environment: environment::describe(limits),
         plan,
         loads,
-        origins: vec![OriginPlan { name: origin, connections: ConnectionPlan::of(job.plan.spec().pool) }],
-        targets,
-        targets_beyond: beyond,
+        origins: vec![OriginPlan { name, connections: ConnectionPlan::of(job.plan.spec().pool) }],
+        targets: requests.targets.clone(),
+        targets_beyond: requests.beyond.clone(),
         protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),
         operations,
         operations_are_whole: true,
@@ -310,28 +322,6 @@ fn header(args: &RunArgs, job: &Job<Http1>, named: Named, limits: &Limits, asked
         watch: Default::default(),
         fanout: args.exports.fanout,
         simulated: None,
-    }
-}
-
-/// The requests as the report names them.
-struct Named {
-    origin: document::OriginName,
-    targets: Vec<document::Target>,
-    beyond: Option<document::TargetsBeyond>,
-    /// Those that are recorded apart.
-    operations: Vec<document::OperationPlan>,
-}
-
-impl Named {
-    fn of(requests: &Requests, plan: &Plan) -> Named {
-        let operations = requests.operations_apart(plan.operations_apart());
-        let Origin { tls, host, port } = &requests.origin;
-        let origin = document::OriginName {
-            scheme: Some(if *tls { document::Scheme::Https } else { document::Scheme::Http }),
-            host: Some(host.clone()),
-            port: Some(*port),
-        };
-        Named { origin, targets: requests.targets.clone(), beyond: requests.beyond.clone(), operations }
     }
 }
 

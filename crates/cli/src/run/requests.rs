@@ -3,14 +3,13 @@
 
 use super::target_file;
 use crate::args::run::RunArgs;
-use crate::errors::{refused, refused_value};
 use crate::request::body::BodyFiles;
+use crate::request::fields::RequestArgs;
 use crate::request::url::Origin;
-use crate::request::{Request, header};
+use crate::request::{Parts, Request};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
-use std::sync::Arc;
 use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
 use unblink_wire::http1::Request as Rendered;
 
@@ -49,51 +48,17 @@ impl Requests {
     }
 }
 
-/// What a flag says for every request that does not say it itself.
-struct Defaults {
-    method: Option<String>,
-    headers: Vec<(String, String)>,
-    body: Option<Arc<[u8]>>,
-}
-
-impl Defaults {
-    fn of(args: &RunArgs) -> Result<Defaults> {
-        let body = match (&args.target.body, &args.target.body_file) {
-            (Some(text), _) => Some(text.clone().into_bytes().into()),
-            (None, Some(path)) => {
-                let read = BodyFiles::default().read(path);
-                Some(read.map_err(|error| refused(&["body-file"], crate::explain_error(&error)))?)
-            }
-            (None, None) => None,
-        };
-        Ok(Defaults { method: args.target.method.clone(), headers: headers(&args.target.headers)?, body })
-    }
-
-    fn fill(&self, request: &mut Request) {
-        request.method = request.method.take().or_else(|| self.method.clone());
-        request.body = request.body.take().or_else(|| self.body.clone());
-        // A target's own header wins over one for all.
-        let mut all: Vec<_> = self
-            .headers
-            .iter()
-            .filter(|(name, _)| !request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)))
-            .cloned()
-            .collect();
-        all.append(&mut request.headers);
-        request.headers = all;
-    }
-}
-
 /// Takes requests one by one.
 struct Gathering {
-    defaults: Defaults,
+    /// What the flags say for every request that does not say it itself.
+    of_all: Parts,
     found: Option<Requests>,
     names: Names,
 }
 
 impl Gathering {
     fn add(&mut self, mut request: Request) -> Result<()> {
-        self.defaults.fill(&mut request);
+        request.parts.fill(&self.of_all);
         let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         let found = self.found.get_or_insert_with(|| Requests {
             origin: request.url.origin.clone(),
@@ -150,27 +115,21 @@ impl Names {
 
 /// Every request of the run, in turn. All share one origin.
 pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
-    let mut gathering = Gathering { defaults: Defaults::of(args)?, found: None, names: Names::default() };
+    let of_all = of_all(&args.target.request)?;
+    let mut gathering = Gathering { of_all, found: None, names: Names::default() };
     match &args.targets {
         Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
-        None if !args.planned.is_empty() => {
-            args.planned.iter().try_for_each(|request| gathering.add(request.clone()))?;
-        }
-        None => args.urls.iter().try_for_each(|url| gathering.add(Request::new(None, url)?))?,
+        None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
     }
     gathering.found.context("nothing to request: give a URL, a plan, or --targets FILE")
 }
 
-fn headers(lines: &[String]) -> Result<Vec<(String, String)>> {
-    let parse = |(i, line): (usize, &String)| {
+fn of_all(flags: &RequestArgs) -> Result<Parts> {
+    let lines = &flags.headers;
+    Parts::read(flags, &mut BodyFiles::default(), |i| {
         let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
-        header(line).map_err(|error| {
-            let message =
-                format!("-H {:?}{number}: {}", secrets::mask_header(line), crate::explain_error(&error));
-            refused_value("header", i, message)
-        })
-    };
-    lines.iter().enumerate().map(parse).collect()
+        format!("-H {:?}{number}: ", secrets::mask_header(&lines[i]))
+    })
 }
 
 #[cfg(test)]

@@ -63,11 +63,13 @@ fn parse(
                 }
             }
             Some(target) => match line.strip_prefix('@') {
-                Some(_) if target.body.is_some() => bail!("{}: this target has a body already", place()),
-                Some(file) => {
-                    target.body = Some(files.read(&folder.join(file.trim())).with_context(place)?);
+                Some(_) if target.parts.body.is_some() => {
+                    bail!("{}: this target has a body already", place())
                 }
-                None => target.headers.push(header(line).with_context(place)?),
+                Some(file) => {
+                    target.parts.body = Some(files.read(&folder.join(file.trim())).with_context(place)?);
+                }
+                None => target.parts.headers.push(header(line).with_context(place)?),
             },
         }
     }
@@ -163,8 +165,8 @@ mod tests {
         let text = "# a comment\nGET http://h/a\nX-One: 1\n\nPOST http://h/b\nContent-Type: application/json\n@body.json\nDELETE http://h/c\n";
         let targets = parsed(text.as_bytes(), folder.path()).unwrap();
         assert_eq!(targets.len(), 3);
-        assert_eq!(targets[0].headers, [("X-One".to_string(), "1".to_string())]);
-        assert_eq!(targets[1].body.as_deref(), Some(&b"{}"[..]));
+        assert_eq!(targets[0].parts.headers, [("X-One".to_string(), "1".to_string())]);
+        assert_eq!(targets[1].parts.body.as_deref(), Some(&b"{}"[..]));
         assert_eq!((targets[2].method(), targets[2].url.target.as_str()), ("DELETE", "/c"));
     }
 

@@ -1,0 +1,82 @@
+//! What a field's value is to whoever must not know it: what of it may be shown, here alone. And which values name files.
+
+use crate::secrets;
+
+/// What stands in a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    /// A value that can be no secret: it is for whoever reads the report.
+    Plain,
+    /// A file that is read; its name counts from the plan's folder.
+    File,
+    /// Parameters and users may be secrets.
+    Url,
+    /// Its value may be one.
+    Header,
+    Body,
+    /// It may name a request by its URL.
+    Objective,
+    /// An answer may give a secret back.
+    Expectation,
+}
+
+impl Holds {
+    /// What stands in the fields of this name, in whichever table.
+    pub(super) fn of(field: &str) -> Holds {
+        match field {
+            "target" | "candidate" | "url" => Holds::Url,
+            "header" => Holds::Header,
+            "body" => Holds::Body,
+            "slo" | "abort-on" => Holds::Objective,
+            "expect" => Holds::Expectation,
+            "targets" | "body-file" | "cacert" | "cert" | "key" => Holds::File,
+            _ => Holds::Plain,
+        }
+    }
+
+    /// Variables in it are filled in when it is sent.
+    pub(super) fn takes_variables(self) -> bool {
+        matches!(self, Holds::Url | Holds::Header | Holds::Body)
+    }
+
+    /// It is nothing that somebody must not know, whatever its text; an objective tells no more than the report.
+    pub(super) fn is_public(self) -> bool {
+        matches!(self, Holds::Plain | Holds::File | Holds::Objective)
+    }
+
+    /// The plan's own line may be shown, as far as this text goes.
+    pub(super) fn is_seen(self, text: &str) -> bool {
+        match self {
+            // It may be no URL at all.
+            Holds::Url => secrets::mask_wrong_url(text) == *text,
+            holds => holds.shown(text) == *text,
+        }
+    }
+
+    /// The text as a reader may see it: variables by their names, what else may be secret masked.
+    pub(super) fn shown(self, text: &str) -> String {
+        match self {
+            // A variable's name tells nothing; a value that stands beside one may.
+            Holds::Header if is_seen_header(text) => text.to_string(),
+            Holds::Header => secrets::mask_header(text),
+            Holds::Body => secrets::MASK.to_string(),
+            Holds::Url => secrets::mask_url(text),
+            Holds::Objective => secrets::mask_objective(text),
+            Holds::Expectation => secrets::mask_expectation(text),
+            Holds::Plain | Holds::File => text.to_string(),
+        }
+    }
+}
+
+/// A header that may be seen as it is: a harmless one, or one whose value is a variable, at most behind the name of a
+/// scheme, as `Bearer ${TOKEN}`.
+pub(super) fn is_seen_header(line: &str) -> bool {
+    let is_variable = |value: &str| {
+        let value = value.trim();
+        secrets::is_one_variable(value.rsplit_once(' ').map_or(value, |(scheme, rest)| match scheme {
+            "Bearer" | "Basic" | "Token" => rest,
+            _ => "",
+        }))
+    };
+    secrets::mask_header(line) == line || line.split_once(':').is_some_and(|(_, value)| is_variable(value))
+}

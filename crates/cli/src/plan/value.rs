@@ -1,0 +1,85 @@
+//! Texts of a plan as flags take them: files beside the plan, `${NAME}` filled in from the environment.
+
+use super::fields::Field;
+use super::file::{PlanFile, Table, Text};
+use super::holds::Holds;
+use crate::errors::{self, without_secrets};
+use crate::secrets;
+use anyhow::Result;
+use clap::{Command, FromArgMatches};
+use std::ffi::OsString;
+
+/// What `table` says, read by the flags of `command`; or all that the environment lacks for it.
+pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, command: Command) -> Result<T> {
+    let values = table.given.iter().flat_map(|given| given.values.iter().map(|text| (given.field, text)));
+    let args = errors::all(values.map(|(field, text)| {
+        let mut arg = OsString::from(format!("--{}=", field.name));
+        arg.push(of(plan, field, text)?);
+        Ok(arg)
+    }))?;
+    let matches = command.no_binary_name(true).try_get_matches_from(args);
+    let read = matches.and_then(|matches| T::from_arg_matches(&matches));
+    read.map_err(|error| plan.error_of_all(&without_secrets(error).to_string()))
+}
+
+/// The value as the flag is to see it.
+pub(super) fn of(plan: &PlanFile, field: &Field, text: &Text) -> Result<OsString> {
+    Ok(match field.holds {
+        Holds::File if text.raw != "-" => plan.beside(&text.raw).into_os_string(),
+        holds if holds.takes_variables() => filled_in(plan, text)?.into(),
+        _ => text.raw.clone().into(),
+    })
+}
+
+/// The text with each `${NAME}` replaced by what the environment says; `$${` stands for `${`.
+pub(crate) fn filled_in(plan: &PlanFile, text: &Text) -> Result<String> {
+    if text.raw.contains(secrets::MASK) && !plan.to_look_at {
+        let message =
+            "*** stands in the place of a value that was not to be shown: write the value, or ${NAME}";
+        return Err(plan.error(text, message));
+    }
+    // An address that is a variable altogether is still to look like one.
+    let stand_in = if text.raw.starts_with("${") { "http://variable.test" } else { "variable" };
+    let value =
+        |name: &str| std::env::var(name).ok().or_else(|| plan.to_look_at.then(|| stand_in.to_string()));
+    fill(&text.raw, value).map_err(|why| plan.error(text, why))
+}
+
+fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let (before, behind) = (&rest[..start], &rest[start + 2..]);
+        if let Some(literal) = before.strip_suffix('$') {
+            out += literal;
+            out += "${";
+            rest = behind;
+            continue;
+        }
+        let end = behind.find('}').ok_or("${ has no } behind it")?;
+        let name = &behind[..end];
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err("what stands between ${ and } is no name of a variable".into());
+        }
+        out += before;
+        out += &value(name)
+            .ok_or_else(|| format!("the environment has no variable {name}: set it before the run"))?;
+        rest = &behind[end + 1..];
+    }
+    out += rest;
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in_or_named() {
+        let value = |name: &str| (name == "TOKEN").then(|| "s3cret".to_string());
+        assert_eq!(fill("Authorization: Bearer ${TOKEN}", value).unwrap(), "Authorization: Bearer s3cret");
+        assert_eq!(fill("$${TOKEN} ${TOKEN}$ $5", value).unwrap(), "${TOKEN} s3cret$ $5");
+        assert!(fill("${NONE}", value).unwrap_err().contains("NONE"));
+        assert!(fill("${", value).is_err() && fill("${a b}", value).is_err());
+    }
+}

@@ -1,0 +1,39 @@
+//! What a request is made of: flags for every request of a run, and fields of each request that a plan lists.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// What a request says beside its address.
+#[derive(Args, serde::Serialize, Clone, Debug, Default)]
+pub(crate) struct RequestArgs {
+    /// Method of the requests [default: GET, or POST with a body]
+    #[arg(short = 'X', long, short_alias = 'm', value_name = "METHOD", help_heading = "Request")]
+    pub method: Option<String>,
+
+    /// Add a header; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
+    pub headers: Vec<String>,
+
+    /// Send this body
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    pub body: Option<String>,
+
+    /// Send the contents of this file as the body
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
+    pub body_file: Option<PathBuf>,
+}
+
+/// One request of a plan.
+#[derive(Args, Debug)]
+pub(crate) struct PlannedRequest {
+    /// How the report and the objectives call it
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// A path at the target, or a whole URL
+    #[arg(long, value_name = "URL", required = true)]
+    pub url: String,
+
+    #[command(flatten)]
+    pub own: RequestArgs,
+}
