@@ -170,8 +170,10 @@ pub struct Evidence<'a> {
     pub load_to: Nanos,
     /// From the intended time.
     pub timeout: Nanos,
-    /// Connections.
+    /// Connections to each origin.
     pub pool: Pool,
+    /// The names of the origins.
+    pub origins: &'a [String],
     /// The addresses of the target, as far as they are known.
     pub addresses: &'a [Address<'a>],
     /// Share of the time in which the workers' loops worked, 0 to 1; spinning is not work.

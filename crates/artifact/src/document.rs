@@ -163,7 +163,12 @@ impl RunDocument {
         self.loads.first().and_then(|load| load.plan.users())
     }
 
-    /// The only origin of a run.
+    /// Why the request before the run failed, if one did: then nothing was measured.
+    pub fn preflight(&self) -> Option<&str> {
+        self.origins.iter().find_map(|origin| origin.preflight.as_deref())
+    }
+
+    /// The first origin of a run, which has the same plan for connections as the others.
     pub fn origin(&self) -> &Origin {
         &self.origins[0]
     }

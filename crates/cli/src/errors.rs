@@ -24,6 +24,8 @@ pub(crate) struct Refused {
     "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {request}: {source}"
 )]
 pub(crate) struct PreflightFailed {
+    /// Which origin was asked.
+    pub origin: usize,
     pub request: String,
     pub source: PreflightError,
 }

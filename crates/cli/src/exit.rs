@@ -31,7 +31,7 @@ pub(crate) fn of_report(document: &RunDocument) -> u8 {
         // What surely was the target's doing, an invalid run shows as well.
         Some((VerdictStatus::Fail, _)) => FAILED,
         // What hurt enough to be stopped did not pass, and a target that did not answer once did not either.
-        _ if document.aborted.is_some() || document.origin().preflight.is_some() => FAILED,
+        _ if document.aborted.is_some() || document.preflight().is_some() => FAILED,
         Some((VerdictStatus::Pass, _)) => OK,
         Some((VerdictStatus::Inconclusive, Some(OnInconclusive::Fail))) => FAILED,
         Some((VerdictStatus::Inconclusive, Some(OnInconclusive::Pass))) if !is_invalid => OK,

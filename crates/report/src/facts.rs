@@ -56,9 +56,10 @@ pub(crate) const ONE_READ_NS_MAX: u64 = 1;
 /// How the load was offered, in one line: connections, threads, timeout.
 pub(crate) fn means(doc: &RunDocument) -> String {
     let pool = &doc.origin().connections;
-    let limit = format::count(pool.limit);
+    let each = if doc.origins.len() > 1 { " to each origin" } else { "" };
+    let limit = format!("{}{each}", format::count(pool.limit));
     let connections = match (pool.mode, pool.limited_by) {
-        (ConnectionMode::Fixed, _) => plural(pool.limit, "connection", "connections"),
+        (ConnectionMode::Fixed, _) => format!("{}{each}", plural(pool.limit, "connection", "connections")),
         (_, None) => format!("connections as needed (at most {limit})"),
         (_, Some(MachineLimit::FileDescriptors)) => {
             format!("connections as needed (at most {limit}, by ulimit\u{a0}-n)")

@@ -1,25 +1,33 @@
 //! Connections: were there any, and did the client's own limits shape the result?
 
 use super::{Case, found, severity, share};
-use crate::evidence::Pool;
+use crate::evidence::{Evidence, Pool};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::moves::POOL_IS_FIXED;
 use crate::text;
 use crate::thresholds::{LOCAL_LIMIT_SHARE_INVALIDATES, POOL_WAITED_SHARE_DEGRADES, SHED_SHARE_INVALIDATES};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::ConnectionCounts;
 use unblink_core::time::Nanos;
 
 pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
-    let counts = case.evidence.totals.counters.connections();
+    let Evidence { totals, origins, .. } = case.evidence;
+    let is_never = |counts: &&ConnectionCounts| counts.opened == 0 && counts.attempted > 0;
+    let number = totals.counters.origins.iter().position(|counts| is_never(&counts))?;
+    let counts = totals.counters.origins[number];
     // In a part, connections may have been opened before.
-    if case.evidence.is_part || counts.opened > 0 || counts.attempted == 0 {
+    if case.evidence.is_part {
         return None;
     }
+    let to = match (origins.len(), origins.get(number)) {
+        (2.., Some(name)) => format!(" to {name}"),
+        _ => String::new(),
+    };
     found(
         FindingCode::NeverConnected,
         Severity::Invalidates,
         format!(
-            "No connection could be opened in {}; {} refused by the target.",
+            "No connection{to} could be opened in {}; {} refused by the target.",
             text::plural(counts.attempted, "attempt", "attempts"),
             text::plural(counts.refused, "was", "were")
         ),
@@ -127,7 +135,11 @@ pub(super) fn connections(case: &Case<'_>) -> String {
 
 fn in_use(case: &Case<'_>) -> String {
     match case.evidence.pool {
+        Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } if case.evidence.origins.len() > 1 => {
+            "the only connection to an origin was".to_string()
+        }
         Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } => "the only connection was".to_string(),
+        _ if case.evidence.origins.len() > 1 => format!("all {} to an origin were", connections(case)),
         _ => format!("all {} were", connections(case)),
     }
 }

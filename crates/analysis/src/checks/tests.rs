@@ -73,6 +73,7 @@ impl World {
                 load_to: Nanos::from_secs(SECONDS),
                 timeout: Nanos::from_secs(5),
                 pool: Pool::Auto { max: 1_000 },
+                origins: &[],
                 addresses: &[],
                 busy_share: 0.1,
                 busy_share_max: 0.2,

@@ -195,6 +195,7 @@ impl Gather {
             load_from: from,
             load_to: to,
             timeout: self.timeout,
+            origins: &[],
             addresses: &[],
             pool: self.pool,
             busy_share: if own.total.0 == 0 { 0.0 } else { own.busy.0 as f64 / own.total.0 as f64 },

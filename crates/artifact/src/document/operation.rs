@@ -12,6 +12,9 @@ pub struct OperationPlan {
     pub name: String,
     /// What it speaks.
     pub protocol: Protocol,
+    /// Its place in `origins`. Absent where the run has one origin, and of `(others)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<u8>,
 }
 
 /// One operation and what came of it.

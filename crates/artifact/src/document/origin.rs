@@ -3,6 +3,7 @@
 use super::Connections;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Where requests went, and what came of the connections to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,23 @@ pub struct OriginName {
     /// TCP port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+}
+
+/// As in a URL; `simulated` where there is none.
+impl fmt::Display for OriginName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(scheme), Some(host), Some(port)) = (self.scheme, &self.host, self.port) else {
+            return f.write_str("simulated");
+        };
+        let scheme = match scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        match host.contains(':') {
+            true => write!(f, "{scheme}://[{host}]:{port}"),
+            false => write!(f, "{scheme}://{host}:{port}"),
+        }
+    }
 }
 
 /// The scheme of a URL.

@@ -120,7 +120,7 @@ impl Common {
     fn operation(&self, name: Option<String>) -> OperationPlan {
         let only = || self.targets.first().map_or_else(String::new, |target| target.name.clone());
         let protocol = if self.is_simulated { Protocol::Simulated } else { Protocol::Http11 };
-        OperationPlan { name: name.unwrap_or_else(only), protocol }
+        OperationPlan { name: name.unwrap_or_else(only), protocol, origin: None }
     }
 
     /// All targets shared one; it stands in their URLs.

@@ -91,6 +91,7 @@ impl Tally {
                 ConnectionMode::Auto => Pool::Auto { max: limit },
                 ConnectionMode::Fixed => Pool::Fixed { n: limit },
             },
+            origins: &self.header.origins.iter().map(|origin| origin.name.to_string()).collect::<Vec<_>>(),
             addresses: &addresses,
             busy_share: share(own.busy, own.total),
             busy_share_max: self.busy_share_max,

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     output::write_page(&folder, &document);
     output::present(&document, &tally, &args.exports, Some(&folder))?;
     // A run that did not begin has no figure to be found by.
-    if document.origin().preflight.is_none() {
+    if document.preflight().is_none() {
         history::keep(&args.keep, std::slice::from_ref(&*folder));
     }
     Ok(exit::of_run(&document))

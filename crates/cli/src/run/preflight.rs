@@ -30,7 +30,10 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
         let asked = || preflight(job, number, patience);
         told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
-            false => PreflightFailed { request, source }.into(),
+            false => {
+                let origin = job.plan.spec().origins.of(number as u32);
+                PreflightFailed { origin, request, source }.into()
+            }
         })?;
     }
     Ok(())
@@ -44,10 +47,12 @@ pub(crate) fn record(
 ) -> Result<(RunDocument, Tally)> {
     output::note(format_args!("error: {failed}"));
     header.started_at = clock::now();
+    let mut origins = vec![OriginEnding::default(); failed.origin + 1];
+    origins[failed.origin].preflight = Some(failed.what());
     let ending = Ending {
         status: RunStatus::Complete,
         scheduled: Some(0),
-        origins: vec![OriginEnding { preflight: Some(failed.what()), ..OriginEnding::default() }],
+        origins,
         ..Ending::unknown(&header, Nanos::ZERO)
     };
     let writer = ReservedFolder::make(folder)?.begin(&header)?;

@@ -2,7 +2,7 @@
 
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
-use super::way::{quick_ports, target};
+use super::way::{quick_ports, targets};
 use super::{objectives, watch};
 use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
@@ -16,6 +16,7 @@ use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
+use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec, Stretch, together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
@@ -51,13 +52,13 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     let mut requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
-    let target = target(args, &requests.origin, &limits).map_err(|error| at_sign(error, &requests))?;
-    let (plan, limited_by) = plan(args, &requests, &limits, &target, rate_cap)?;
+    let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
+    let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let asked = objectives::named(args, &requests);
     let operations = requests.operations_apart(plan.operations_apart());
     let job = Job {
         plan,
-        targets: vec![target],
+        targets,
         operations: std::mem::take(&mut requests.operations),
         expect: expect(&args.target.expect)?,
         settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
@@ -65,17 +66,18 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         pacing: args.target.pacing.mode(),
     };
     let mut header = header(args, &job, &requests, operations, &limits, &asked);
-    let connections = &mut header.origins[0].connections;
-    connections.limited_by = limited_by;
-    connections.age_ns = args.target.connection_age.map(|age| age.0);
-    connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
+    for OriginPlan { connections, .. } in &mut header.origins {
+        connections.limited_by = limited_by;
+        connections.age_ns = args.target.connection_age.map(|age| age.0);
+        connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
+    }
     header.watch = watch::plan(args)?;
     let (slos, rules) = (&asked.slos.slo, &asked.rules);
     objectives::check(slos, rules, &header.targets, &header.operations)?;
     objectives::check_tellable(slos, rules, &job.plan)?;
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
-        n => format!("{n} targets at {}, in turn", requests.origin),
+        n => format!("{n} targets at {}, in turn", requests.places()),
     };
     Ok(Prepared { job, header, target_line })
 }
@@ -122,14 +124,14 @@ fn plan(
     args: &RunArgs,
     requests: &Requests,
     limits: &Limits,
-    target: &Target,
+    targets: &[Target],
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load::spec(&precision::lasting(&args.precision, &args.load)?)?;
     let stretches = together(&load.open_parts());
     let rate_max_per_s = stretches.iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
-    let (pool, limited_by) = pool(args, limits, target, wanted)?;
+    let (pool, limited_by) = pool(args, limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     let threads = args.target.threads.unwrap_or(wanted.min(max));
     Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
@@ -152,7 +154,7 @@ fn core_plan(
         pool,
         threads,
         idempotent: requests.idempotent.clone(),
-        origins: Default::default(),
+        origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {
@@ -202,22 +204,14 @@ pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
 fn pool(
     args: &RunArgs,
     limits: &Limits,
-    target: &Target,
+    targets: &[Target],
     threads: u32,
 ) -> Result<(Pool, Option<MachineLimit>)> {
-    // Connections that the local ports allow for, and those of them whose ports are found quickly.
-    let (by_ports, quick): (u64, u64) = match (&target.addresses[0], target.per_source) {
-        (Address::Unix(_), _) => (u64::MAX, u64::MAX),
-        (_, Some(per_source)) => {
-            let all = u64::from(per_source) * u64::from(LOOPBACK_SOURCES_MAX);
-            (all, all)
-        }
-        (_, None) => {
-            let all = u64::from(limits.ports) * target.addresses.len() as u64;
-            (all, quick_ports(all))
-        }
-    };
-    let fitting = limits.connections(threads);
+    // Each origin has a pool of its own, and they are of the same size: local ports are found for each place anew, and
+    // descriptors are shared.
+    let by_ports = targets.iter().map(|target| ports_for(target, limits));
+    let (by_ports, quick) = by_ports.min().unwrap_or((u64::MAX, u64::MAX));
+    let fitting = limits.connections(threads) / targets.len() as u64;
     let (asked, pool) = match args.load.connections {
         Connections::Auto(None) => {
             let (max, limited_by) = auto_limit(args.load.closed, fitting, quick);
@@ -229,10 +223,11 @@ fn pool(
     if u64::from(asked) > fitting {
         refuse!(
             ["connections"],
-            "{asked} connections need more file descriptors than this process may have: {} ({} of them kept \
+            "{asked} connections{} need more file descriptors than this process may have: {} ({} of them kept \
              back); raise the hard limit (ulimit -Hn) or ask for at most {fitting} connections",
+            if targets.len() > 1 { " to each origin" } else { "" },
             limits.descriptors,
-            limits.descriptors - fitting.min(limits.descriptors),
+            limits.descriptors - limits.connections(threads).min(limits.descriptors),
         );
     }
     if u64::from(asked) > by_ports {
@@ -243,6 +238,21 @@ fn pool(
         );
     }
     Ok((pool, None))
+}
+
+/// Connections to one origin that the local ports allow for, and those of them whose ports are found quickly.
+fn ports_for(target: &Target, limits: &Limits) -> (u64, u64) {
+    match (&target.addresses[0], target.per_source) {
+        (Address::Unix(_), _) => (u64::MAX, u64::MAX),
+        (_, Some(per_source)) => {
+            let all = u64::from(per_source) * u64::from(LOOPBACK_SOURCES_MAX);
+            (all, all)
+        }
+        (_, None) => {
+            let all = u64::from(limits.ports) * target.addresses.len() as u64;
+            (all, quick_ports(all))
+        }
+    }
 }
 
 /// How many connections `auto` may open with so many descriptors, and with so many local ports that are found quickly,
@@ -298,12 +308,15 @@ fn header(
     limits: &Limits,
     asked: &Asked,
 ) -> RunHeader {
-    let Origin { tls, host, port } = requests.origin.clone();
-    let name = document::OriginName {
-        scheme: Some(if tls { document::Scheme::Https } else { document::Scheme::Http }),
-        host: Some(host),
-        port: Some(port),
+    let name = |Origin { tls, host, port }: &Origin| document::OriginName {
+        scheme: Some(if *tls { document::Scheme::Https } else { document::Scheme::Http }),
+        host: Some(host.clone()),
+        port: Some(*port),
     };
+    let origins = requests.origins.iter().map(|origin| OriginPlan {
+        name: name(origin),
+        connections: ConnectionPlan::of(job.plan.spec().pool),
+    });
     let (plan, loads) = describe(args, &job.plan, &requests.targets);
     RunHeader {
         tool: environment::tool(),
@@ -312,7 +325,7 @@ fn header(
         environment: environment::describe(limits),
         plan,
         loads,
-        origins: vec![OriginPlan { name, connections: ConnectionPlan::of(job.plan.spec().pool) }],
+        origins: origins.collect(),
         targets: requests.targets.clone(),
         targets_beyond: requests.beyond.clone(),
         protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),

@@ -11,6 +11,8 @@ use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
+use unblink_artifact::names::few;
+use unblink_core::origins::ORIGINS_MAX;
 use unblink_wire::http1::Request as Rendered;
 
 /// Targets that a document lists; it counts the others.
@@ -18,8 +20,10 @@ const LISTED_MAX: usize = 1_000;
 
 /// What is sent, in turn.
 pub(crate) struct Requests {
-    /// That they share.
-    pub origin: Origin,
+    /// Where they go.
+    pub origins: Vec<Origin>,
+    /// For each the place of its origin among these.
+    pub origin_of: Vec<u8>,
     pub operations: Vec<Rendered>,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
@@ -35,14 +39,17 @@ pub(crate) struct Requests {
 impl Requests {
     /// Those that are recorded apart; the last of them may stand for all others.
     pub(crate) fn operations_apart(&self, apart: usize) -> Vec<OperationPlan> {
-        let named = self
-            .targets
-            .iter()
-            .take(apart)
-            .map(|target| OperationPlan { name: target.name.clone(), protocol: Protocol::Http11 });
+        let named =
+            self.targets.iter().take(apart).zip(&self.origin_of).map(|(target, &origin)| OperationPlan {
+                name: target.name.clone(),
+                protocol: Protocol::Http11,
+                origin: (self.origins.len() > 1).then_some(origin),
+            });
         let mut operations: Vec<OperationPlan> = named.collect();
         if self.operations.len() > apart {
             operations[apart - 1].name = "(others)".to_string();
+            // They may go anywhere.
+            operations[apart - 1].origin = None;
         }
         operations
     }
@@ -54,6 +61,8 @@ struct Gathering {
     of_all: Parts,
     found: Option<Requests>,
     names: Names,
+    /// Places of the listed ones that have no name of their own.
+    unnamed: Vec<usize>,
 }
 
 impl Gathering {
@@ -61,7 +70,8 @@ impl Gathering {
         request.parts.fill(&self.of_all);
         let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         let found = self.found.get_or_insert_with(|| Requests {
-            origin: request.url.origin.clone(),
+            origins: Vec::new(),
+            origin_of: Vec::new(),
             operations: Vec::new(),
             idempotent: Vec::new(),
             targets: Vec::new(),
@@ -69,14 +79,20 @@ impl Gathering {
             has_at_sign: false,
             beyond: None,
         });
-        if request.url.origin != found.origin {
+        let known = found.origins.iter().position(|origin| *origin == request.url.origin);
+        let origin = known.unwrap_or_else(|| {
+            found.origins.push(request.url.origin.clone());
+            found.origins.len() - 1
+        });
+        if origin >= ORIGINS_MAX {
             bail!(
-                "{}{} and {} can't share connections: give the targets of one run the same scheme, host and port",
+                "{}a run has at most {ORIGINS_MAX} origins (scheme, host and port), and {} would be one more: put the \
+                 others into a run of their own",
                 place(),
-                found.origin,
                 request.url.origin
             );
         }
+        found.origin_of.push(origin as u8);
         let mut target = request.target();
         let operation = request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
         found.operations.push(operation);
@@ -85,6 +101,7 @@ impl Gathering {
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
                 target.name = self.names.told_apart(target.name, &request.url.target);
+                self.unnamed.push(found.targets.len());
             }
             found.targets.push(target);
             found.asked.push(format!("{} {}", request.method(), request.url.target));
@@ -113,15 +130,50 @@ impl Names {
     }
 }
 
-/// Every request of the run, in turn. All share one origin.
+/// Every request of the run, in turn.
 pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let of_all = of_all(&args.target.request)?;
-    let mut gathering = Gathering { of_all, found: None, names: Names::default() };
+    let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
     match &args.targets {
         Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
         None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
     }
-    gathering.found.context("nothing to request: give a URL, a plan, or --targets FILE")
+    let Gathering { found, unnamed, .. } = gathering;
+    let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
+    found.tell_origins(&unnamed);
+    Ok(found)
+}
+
+impl Requests {
+    /// Of several origins, a request without a name of its own is called by the one that it goes to.
+    fn tell_origins(&mut self, unnamed: &[usize]) {
+        let is_mixed = self.origins.iter().any(|origin| origin.tls != self.origins[0].tls);
+        if self.origins.len() == 1 {
+            return;
+        }
+        let places: Vec<String> = self.origins.iter().map(ToString::to_string).collect();
+        for &i in unnamed {
+            let whole = &places[usize::from(self.origin_of[i])];
+            let place = if is_mixed {
+                whole
+            } else {
+                whole.split_once("://").map_or(whole.as_str(), |(_, host)| host)
+            };
+            for name in [&mut self.targets[i].name, &mut self.asked[i]] {
+                *name = name.replacen(" /", &format!(" {place}/"), 1);
+            }
+        }
+    }
+
+    /// Where they go.
+    pub(crate) fn places(&self) -> String {
+        in_words(&self.origins)
+    }
+}
+
+/// Origins by name.
+pub(super) fn in_words(origins: &[Origin]) -> String {
+    few(&origins.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 fn of_all(flags: &RequestArgs) -> Result<Parts> {

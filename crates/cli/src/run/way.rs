@@ -1,5 +1,6 @@
-//! The way to the target: its addresses, and TLS.
+//! The ways to the origins of a run: their addresses, and TLS.
 
+use super::requests::in_words;
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
@@ -21,18 +22,53 @@ pub(super) fn quick_ports(ports: u64) -> u64 {
     ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
 }
 
-pub(super) fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result<Target> {
+/// The ways to all origins, in order.
+pub(super) fn targets(args: &RunArgs, origins: &[Origin], limits: &Limits) -> Result<Vec<Target>> {
+    check_tls(&args.target)?;
+    let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
+    let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
+    if let Some((rule, _)) = rules.iter().find(|rule| !origins.iter().any(|origin| fits(rule, origin))) {
+        let origins = in_words(origins);
+        refuse!(
+            ["connect-to"],
+            "--connect-to {rule}: it does not apply to {origins}, and nothing else is requested"
+        );
+    }
+    let is_address =
+        |origin: &Origin| places(&rules, origin).iter().all(|(host, _)| host.parse::<IpAddr>().is_ok());
+    if args.target.resolve_every.is_some()
+        && args.target.unix_socket.is_none()
+        && origins.iter().all(is_address)
+    {
+        let (host, _) = &places(&rules, &origins[0])[0];
+        output::note(format_args!(
+            "warning: --resolve-every has no effect: {host} is an address, not a name"
+        ));
+    }
+    let options = tls_options(&args.target);
+    if options != TlsOptions::default() && origins.iter().all(|origin| !origin.tls) {
+        let origins = in_words(origins);
+        refuse!(
+            ["insecure", "cacert", "cert", "key"],
+            "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
+        );
+    }
+    origins.iter().map(|origin| target(args, &rules, origin, limits)).collect()
+}
+
+fn tls_options(args: &TargetArgs) -> TlsOptions {
+    TlsOptions {
+        insecure: args.insecure,
+        ca_file: args.cacert.clone(),
+        client: args.cert.clone().zip(args.key.clone()),
+    }
+}
+
+fn target(args: &RunArgs, rules: &[Rule<'_>], origin: &Origin, limits: &Limits) -> Result<Target> {
     let (addresses, refresh) = match &args.target.unix_socket {
         Some(path) => (vec![unix(path.clone())?], None),
         None => {
-            let places = places(&args.target.connect_to, origin)?;
-            let is_address = |(host, _): &(String, u16)| host.parse::<IpAddr>().is_ok();
-            if args.target.resolve_every.is_some() && places.iter().all(is_address) {
-                output::note(format_args!(
-                    "warning: --resolve-every has no effect: {} is an address, not a name",
-                    places[0].0
-                ));
-            }
+            let places = places(rules, origin);
             let asked: Vec<(Ask, Vec<Address>)> = places.into_iter().map(asked).collect::<Result<_, _>>()?;
             let mut all: Vec<Address> = Vec::new();
             for address in asked.iter().flat_map(|(_, found)| found) {
@@ -43,44 +79,30 @@ pub(super) fn target(args: &RunArgs, origin: &Origin, limits: &Limits) -> Result
             (all, args.target.resolve_every.map(|every| Refresh { every, places: asked }))
         }
     };
-    check_tls(&args.target)?;
-    let options = TlsOptions {
-        insecure: args.target.insecure,
-        ca_file: args.target.cacert.clone(),
-        client: args.target.cert.clone().zip(args.target.key.clone()),
-    };
-    let asked_for_tls = options != TlsOptions::default();
-    if asked_for_tls && !origin.tls {
-        refuse!(
-            ["insecure", "cacert", "cert", "key"],
-            "{origin} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
-        );
-    }
-    let tls = if origin.tls { Some(tls::target(&origin.host, &options)?) } else { None };
+    let tls = if origin.tls { Some(tls::target(&origin.host, &tls_options(&args.target))?) } else { None };
     let mut target = Target { addresses, refresh, tls, per_source: None };
     target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
     Ok(target)
 }
 
-/// Host and port of every place that connections go to.
-fn places(rules: &[String], origin: &Origin) -> Result<Vec<(String, u16)>> {
-    if rules.is_empty() {
-        return Ok(vec![(origin.host.clone(), origin.port)]);
-    }
-    let place = |rule: &String| {
-        let (from, to) = connect_to(rule)?;
-        // As in curl, an empty part matches anything.
-        let host_fits = from.0.is_empty() || from.0.eq_ignore_ascii_case(&origin.host);
-        if !host_fits || from.1.is_some_and(|port| port != origin.port) {
-            refuse!(
-                ["connect-to"],
-                "--connect-to {rule}: it does not apply to {origin}, and nothing else is requested"
-            );
-        }
-        let host = if to.0.is_empty() { origin.host.clone() } else { to.0 };
-        Ok((host, to.1.unwrap_or(origin.port)))
-    };
-    rules.iter().map(place).collect()
+/// A `--connect-to` as it was written, and what it says.
+type Rule<'a> = (&'a str, (HostPort, HostPort));
+
+/// As in curl, an empty part matches anything.
+fn fits((_, ((host, port), _)): &Rule<'_>, origin: &Origin) -> bool {
+    (host.is_empty() || host.eq_ignore_ascii_case(&origin.host))
+        && port.is_none_or(|port| port == origin.port)
+}
+
+/// Host and port of every place that connections to `origin` go to: its own unless a rule fits.
+fn places(rules: &[Rule<'_>], origin: &Origin) -> Vec<(String, u16)> {
+    let fitting = rules.iter().filter(|rule| fits(rule, origin));
+    let places = fitting.map(|(_, (_, (host, port)))| {
+        let host = if host.is_empty() { &origin.host } else { host };
+        (host.clone(), port.unwrap_or(origin.port))
+    });
+    let places: Vec<(String, u16)> = places.collect();
+    if places.is_empty() { vec![(origin.host.clone(), origin.port)] } else { places }
 }
 
 /// How to ask for the addresses of a place, and what they are now.

@@ -257,6 +257,7 @@ impl Described {
             operations: vec![document::OperationPlan {
                 name: "simulated server".into(),
                 protocol: document::Protocol::Simulated,
+                origin: None,
             }],
             operations_are_whole: true,
             objectives: Default::default(),

@@ -3,7 +3,9 @@
 use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{ConnectionMode, Distribution, Operation, OperationArrivals, RunDocument};
+use unblink_artifact::document::{
+    ConnectionMode, Distribution, Operation, OperationArrivals, Origin, RunDocument,
+};
 
 /// Pages of several requests.
 pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
@@ -16,15 +18,20 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
     })
 }
 
-/// The pool: asked for, reached, broken; and where connections went.
+/// The pool of each origin: asked for, reached, broken; and where connections went.
 pub(crate) fn connections(doc: &RunDocument) -> Section {
     let note = match doc.origin().connections.mode {
         ConnectionMode::Fixed => "a fixed pool",
         ConnectionMode::Auto => "opened as needed",
     };
-    let counted = facts::connections(doc).into_iter().map(|(name, n)| (name.to_string(), format::count(n)));
-    let to = facts::addresses(doc).map(|to| Block::Line(Paint::Plain, to));
-    let blocks = std::iter::once(Block::Counts(counted.collect())).chain(to).collect();
+    let of_one = |origin: &Origin| {
+        let name = (doc.origins.len() > 1).then(|| Block::Line(Paint::Plain, origin.name.to_string()));
+        let counted = facts::connections(origin).into_iter();
+        let counted = counted.map(|(name, n)| (name.to_string(), format::count(n)));
+        let to = facts::addresses(doc, origin).map(|to| Block::Line(Paint::Plain, to));
+        name.into_iter().chain([Block::Counts(counted.collect())]).chain(to)
+    };
+    let blocks = doc.origins.iter().flat_map(of_one).collect();
     Section { class: "pairs", name: "Connections", note: note.into(), blocks }
 }
 

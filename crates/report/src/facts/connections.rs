@@ -1,11 +1,11 @@
 //! What the report says about connections.
 
 use crate::format;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{Origin, RunDocument};
 
-/// Counters of connections that are worth a line: (name, count).
-pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
-    let c = &doc.origin().connections;
+/// Counters of connections to an origin that are worth a line: (name, count).
+pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
+    let c = &origin.connections;
     [
         ("opened", c.opened),
         ("peak", c.peak),
@@ -31,16 +31,20 @@ pub(crate) fn connections(doc: &RunDocument) -> Vec<(&'static str, u64)> {
 /// Addresses that are listed; the rest is counted.
 const ADDRESSES_MAX: usize = 8;
 
-/// Where connections went, with their numbers where there are several addresses. `None` where that is the
+/// Where connections to an origin went, with their numbers where there are several addresses. `None` where that is the
 /// address in the URL itself.
-pub(crate) fn addresses(doc: &RunDocument) -> Option<String> {
-    let to = &doc.origin().connections.by_address;
+pub(crate) fn addresses(doc: &RunDocument, origin: &Origin) -> Option<String> {
+    let to = &origin.connections.by_address;
     if to.is_empty() {
         return None;
     }
     let (one, only) = (to.len() == 1, to.keys().next()?);
     let mut literals = doc.targets.iter().map(|target| host_and_port(&target.url));
-    if one && !doc.targets.is_empty() && literals.all(|literal| literal.as_deref() == Some(only)) {
+    let is_told = match doc.origins.len() {
+        1 => !doc.targets.is_empty() && literals.all(|literal| literal.as_deref() == Some(only)),
+        _ => literals.any(|literal| literal.as_deref() == Some(only)),
+    };
+    if one && is_told {
         return None;
     }
     let listed: Vec<String> = to
@@ -76,13 +80,17 @@ mod tests {
     #[test]
     fn an_address_is_told_where_the_url_does_not() {
         let mut doc = fixture::all_failed();
-        assert_eq!(addresses(&doc), None, "127.0.0.1:8080 stands in the URL");
+        assert_eq!(addresses(&doc, doc.origin()), None, "127.0.0.1:8080 stands in the URL");
         doc.targets[0].url = "http://localhost:8080/".into();
-        assert_eq!(addresses(&doc).as_deref(), Some("to 127.0.0.1:8080"));
-        assert_eq!(addresses(&fixture::one_arrival()).as_deref(), Some("to unix:/run/x.sock"));
-        let several = addresses(&fixture::two_pauses()).map(|text| format::plain(&text));
+        assert_eq!(addresses(&doc, doc.origin()).as_deref(), Some("to 127.0.0.1:8080"));
+        assert_eq!(
+            addresses(&fixture::one_arrival(), fixture::one_arrival().origin()).as_deref(),
+            Some("to unix:/run/x.sock")
+        );
+        let several = addresses(&fixture::two_pauses(), fixture::two_pauses().origin())
+            .map(|text| format::plain(&text));
         assert_eq!(several.as_deref(), Some("to 127.0.0.1:8080 (1 002), [::1]:8080 (0)"));
-        assert_eq!(addresses(&fixture::empty()), None);
+        assert_eq!(addresses(&fixture::empty(), fixture::empty().origin()), None);
     }
 
     #[test]

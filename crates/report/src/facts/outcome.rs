@@ -137,16 +137,19 @@ pub(crate) fn never_asked(doc: &RunDocument) -> Option<(u64, u64)> {
 
 /// Why less was sent than offered, as far as the document tells.
 pub(crate) fn not_sent(doc: &RunDocument) -> Option<String> {
-    let (a, c) = (&doc.arrivals, &doc.origin().connections);
+    let a = &doc.arrivals;
+    let pools = || doc.origins.iter().map(|origin| &origin.connections);
+    let failed_to_open = pools().any(|c| c.failed > 0);
+    let full = pools().find(|c| c.limit > 0 && c.peak >= c.limit);
     let failed = |kind: &str| doc.failures.get(kind).copied().unwrap_or(0);
-    let tls = if c.failed > 0 { failed("tls") } else { 0 };
+    let tls = if failed_to_open { failed("tls") } else { 0 };
     let waited = a.timed_out_never_sent.saturating_add(a.unsent);
-    let in_use = match c.limit {
-        1 => "the one connection was in use".to_string(),
-        n => format!("all {} connections were in use", format::count(n)),
+    let to = full.filter(|_| doc.origins.len() > 1).map_or("", |_| " to an origin");
+    let wait = match full.map(|c| c.limit) {
+        None => "no connection was free in time".to_string(),
+        Some(1) => format!("the one connection{to} was in use"),
+        Some(n) => format!("all {} connections{to} were in use", format::count(n)),
     };
-    let wait =
-        if c.limit > 0 && c.peak >= c.limit { in_use } else { "no connection was free in time".into() };
     let causes = [
         (failed("connect_refused"), "connections were refused".to_string()),
         (failed("connect_timeout"), "connections could not be opened in time".into()),
@@ -162,9 +165,9 @@ pub(crate) fn not_sent(doc: &RunDocument) -> Option<String> {
     if let Some(largest) = largest {
         return causes.into_iter().find(|cause| cause.0 == largest).map(|cause| cause.1);
     }
-    if c.refused > 0 {
+    if pools().any(|c| c.refused > 0) {
         Some("connections were refused".into())
-    } else if c.failed > 0 {
+    } else if failed_to_open {
         Some("connections could not be opened".into())
     } else {
         generator(doc)
