@@ -1,0 +1,163 @@
+//! Runs that ask several origins: each has its own connections, and one that stalls holds up no other.
+
+mod support;
+
+use std::time::Duration;
+use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use support::{Place, Run};
+
+/// A server that answers at once.
+fn quick() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+fn operation<'a>(run: &'a Run, end_of_name: &str) -> &'a serde_json::Value {
+    let all = run.at("/operations").as_array().expect("a list");
+    let is_meant =
+        |one: &&serde_json::Value| one["name"].as_str().is_some_and(|name| name.ends_with(end_of_name));
+    all.iter().find(is_meant).unwrap_or_else(|| panic!("{end_of_name} is not among {all:#?}"))
+}
+
+#[test]
+fn a_stalled_origin_holds_up_no_other() {
+    let (good, hung) = (quick(), Hostile::start(|_| Act::SendThenStall(Vec::new())));
+    let urls = [format!("http://{}/good", good.address), format!("http://{}/hung", hung.address)];
+    let args = ["-R", "200", "-n", "200", "-c", "3", "-t", "2", "--timeout", "400ms", "--no-preflight"];
+    let run = Place::new().measure(&[&urls.each_ref().map(String::as_str)[..], &args].concat());
+    run.assert_accounts();
+    let (good, hung) = (operation(&run, "/good"), operation(&run, "/hung"));
+    // With connections in common, all six would soon have been with those who wait.
+    assert_eq!((&good["arrivals"]["ok"], &hung["arrivals"]["timed_out"]), (&100.into(), &100.into()));
+    assert_eq!((&good["origin"], &hung["origin"]), (&0.into(), &1.into()));
+    let origins = run.at("/origins").as_array().expect("a list");
+    for (origin, url) in origins.iter().zip(&urls) {
+        assert!(url.contains(&format!(":{}/", origin["port"])), "{origin:#}");
+        assert_eq!(&origin["connections"]["limit"], 3);
+    }
+    assert_eq!(origins[0]["connections"]["opened"], 3);
+    assert_eq!(origins[0]["connections"]["closed_on_timeout"], 0);
+    assert!(origins[1]["connections"]["closed_on_timeout"].as_u64() > Some(0), "{origins:#?}");
+}
+
+/// Requests without names of their own that differ in their origin only.
+#[test]
+fn names_say_which_origin_is_asked() {
+    let servers = [quick(), quick()];
+    let urls = servers.each_ref().map(|server| format!("http://{}/x", server.address));
+    let slo = format!("{}: p99 < 9s", urls[1].replace("http://", "GET "));
+    let run = Place::new().measure(&[&urls[0], &urls[1], "-R", "100", "-n", "20", "--slo", &slo]);
+    run.assert_all("ok");
+    for server in &servers {
+        let name = format!("GET {}/x", server.address);
+        assert_eq!(operation(&run, &name)["arrivals"]["ok"], 10);
+    }
+    assert_eq!(run.at("/verdict/status"), "pass");
+}
+
+#[test]
+fn each_origin_is_asked_before_the_run() {
+    let (place, good, nobody) = (Place::new(), quick(), Refusing::new());
+    let url = format!("http://{}/", good.address);
+    let said = place.call(&["run", &url, &nobody.url(), "-R", "100", "-n", "10", "-o", "out"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.contains(&nobody.address.to_string()), "{said:?}");
+    let document = place.run_json();
+    assert!(document["origins"][0].get("preflight").is_none(), "{:#}", document["origins"]);
+    assert!(document["origins"][1]["preflight"].is_string(), "{:#}", document["origins"]);
+
+    let nobody_url = nobody.url();
+    let args = [&url, nobody_url.as_str(), "-R", "100", "-n", "10", "--no-preflight"];
+    let run = Place::new().measure(&args);
+    assert_eq!((run.arrivals("ok"), run.failures("connect_refused")), (5, 5));
+    let findings = run.at("/validity/findings").as_array().expect("a list");
+    let never = findings.iter().find(|finding| finding["code"] == "never_connected").expect("a finding");
+    assert!(
+        never["message"].as_str().is_some_and(|said| said.contains(nobody_url.trim_end_matches('/'))),
+        "{never:#}"
+    );
+}
+
+/// A plan's path goes to its target, a whole URL where it says; what follows a dash goes on to the record and back.
+#[test]
+fn a_plan_and_its_record() {
+    let slow = Hostile::start(|_| Act::AnswerAfter(Duration::from_millis(60), ok()));
+    let (place, quick) = (Place::new(), quick());
+    place.file(
+        "two.toml",
+        format!(
+            "target = \"http://{}\"\n[load]\nrate = 100\nrequests = 40\n[[requests]]\nname = \"quick\"\nurl = \"/\"\n\
+             [[requests]]\nname = \"slow\"\nurl = \"http://{}/\"\n",
+            quick.address, slow.address
+        ),
+    );
+    let run = place.measure(&["two.toml"]);
+    run.assert_all("ok");
+    let p50 = |name| operation(&run, name)["response_time"]["quantiles"][0]["value"].as_u64().expect("ns");
+    assert!(p50("slow") >= 60_000_000, "{}", p50("slow"));
+    // The same is read from the folder's lines as the run has told.
+    let origins = run.at("/origins").clone();
+    let mut again = run_of_lines(&place);
+    again["origins"]
+        .as_array_mut()
+        .expect("a list")
+        .iter_mut()
+        .zip(origins.as_array().expect("a list"))
+        .for_each(|(read, told)| {
+            for count in ["attempted", "opened", "peak"] {
+                assert_eq!(read["connections"][count], told["connections"][count], "{count}");
+            }
+        });
+}
+
+/// The record without its end, as a killed process leaves it.
+fn run_of_lines(place: &Place) -> serde_json::Value {
+    let folder = place.path().join("out");
+    let mut document = place.run_json();
+    let lines = place.text("out/intervals.jsonl");
+    let header: serde_json::Value =
+        serde_json::from_str(lines.lines().next().expect("a header")).expect("JSON");
+    document = serde_json::json!({"schema": document["schema"].take(), "status": "running", "header": header["header"]});
+    std::fs::write(folder.join("run.json"), document.to_string()).expect("written");
+    let said = place.call(&["report", "out", "--json"]);
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+}
+
+#[test]
+fn a_rule_for_one_of_two_origins() {
+    let servers = [quick(), quick()];
+    let urls = [
+        format!("http://example.test:{}/a", servers[0].address.port()),
+        format!("http://{}/b", servers[1].address),
+    ];
+    let rule = format!("example.test:{0}:127.0.0.1:{0}", servers[0].address.port());
+    let args = [urls[0].as_str(), &urls[1], "-R", "100", "-n", "20", "--connect-to", &rule];
+    let run = Place::new().measure(&args);
+    run.assert_all("ok");
+    assert_eq!(
+        servers.each_ref().map(|server| server.seen().len()),
+        [11, 11],
+        "with one before the run each"
+    );
+    let nobody = ["run", &urls[1], "-R", "10", "-n", "1", "--connect-to", "other.test::127.0.0.1:"];
+    Place::new().call(&nobody).refused(&["--connect-to", "does not apply"]);
+}
+
+#[test]
+fn more_origins_than_a_run_has() {
+    let urls: Vec<String> = (1..=9).map(|port| format!("http://127.0.0.1:{port}/")).collect();
+    let mut args = vec!["run", "-R", "10", "-n", "1"];
+    args.extend(urls.iter().map(String::as_str));
+    Place::new().call(&args).refused(&["at most 8 origins", "http://127.0.0.1:9"]);
+}
+
+/// One answers with an error: its own failures are told, and the other's figures are as if it were alone.
+#[test]
+fn failures_are_those_of_their_origin() {
+    let script = |_: &Seen| Act::Answer(answer("500 Oops", ""));
+    let (good, bad) = (quick(), Hostile::start(script));
+    let urls = [format!("http://{}/good", good.address), format!("http://{}/bad", bad.address)];
+    let run = Place::new().measure(&[&urls[0], &urls[1], "-R", "100", "-n", "20", "--no-preflight"]);
+    assert_eq!(operation(&run, "/good")["arrivals"]["ok"], 10);
+    assert_eq!(operation(&run, "/bad")["codes"]["500"], 10);
+    assert_eq!(operation(&run, "/bad")["arrivals"]["failed"], 10);
+}
