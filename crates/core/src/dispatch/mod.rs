@@ -60,8 +60,10 @@ pub struct Dispatch<L> {
     policy: Policy,
     /// By origin.
     lanes: Vec<Lane>,
-    /// The lane that sends and opens first in the next turn: each in turn, when there is too much to do in one.
-    first_lane: usize,
+    /// The lane that sends first in the next turn: another one, where there is too much to send in one.
+    first_to_send: usize,
+    /// The lane that opens first in the next turn, for itself: lanes that open must not decide which ones send.
+    first_to_open: usize,
     flights: Arena<Bound, 2>,
     /// What is under way, by intended time.
     in_flight: List<{ landing::BY_INTENDED }>,
@@ -80,7 +82,8 @@ impl<L: Load> Dispatch<L> {
         Dispatch {
             load: None,
             lanes: (0..policy.origins.count()).map(|origin| Lane::new(&policy, origin)).collect(),
-            first_lane: 0,
+            first_to_send: 0,
+            first_to_open: 0,
             flights: Arena::new(policy.flights_reserved()),
             in_flight: List::EMPTY,
             answers: 0,
@@ -253,10 +256,12 @@ impl<L: Load> Dispatch<L> {
             return;
         }
         self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
-        let (mut origin, mut sends) = (self.first_lane, 0);
+        let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
+            let before = sends;
             if !self.pump_lane(origin, &mut sends, now, out, rec) {
-                self.first_lane = self.lane_after(origin);
+                // One that has sent nothing comes first, or others that fill each turn could shut it out.
+                self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
                 return;
             }
