@@ -69,8 +69,6 @@ pub struct Dispatch<L> {
     in_flight: List<{ landing::BY_INTENDED }>,
     /// Answers since the last tick.
     answers: usize,
-    /// The last answer of `next_wake` took the next arrival into account.
-    woke_for_due: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -87,7 +85,6 @@ impl<L: Load> Dispatch<L> {
             flights: Arena::new(policy.flights_reserved()),
             in_flight: List::EMPTY,
             answers: 0,
-            woke_for_due: true,
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -105,7 +102,6 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter_mut().for_each(|lane| lane.connections.start());
         // Connections grow old from the start on, whenever the first arrival is due.
         self.more_to_do |= self.policy.connection_age.is_some();
-        self.woke_for_due = true;
         self.load = Some(load);
     }
 
@@ -162,10 +158,9 @@ impl<L: Load> Dispatch<L> {
                 self.open_connections(now, out, rec);
             }
             for origin in 0..self.lanes.len() {
-                let waiting = self.waiting(origin);
-                self.more_to_do |= self.lanes[origin].look_at(waiting, now);
+                let due = self.load.as_ref().map_or(0, |load| load.waiting(origin));
+                self.more_to_do |= self.lanes[origin].look_at(due, now);
             }
-            self.woke_for_due = self.wakes_for_due();
             rec.look_at_absences(now);
         }
     }
@@ -200,7 +195,7 @@ impl<L: Load> Dispatch<L> {
             }
         }
         if let Some(load) = &self.load {
-            if self.wakes_for_due() {
+            if self.lanes.iter().any(|lane| lane.woke_for_due) {
                 let due = load.next_due();
                 no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
             }
@@ -317,13 +312,6 @@ impl<L: Load> Dispatch<L> {
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
-    }
-
-    /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
-    fn wakes_for_due(&self) -> bool {
-        let is_clear = |origin| self.load.as_ref().is_some_and(|load| load.waiting(origin) == 0);
-        let mut lanes = self.lanes.iter().enumerate();
-        lanes.any(|(origin, lane)| is_clear(origin) || lane.connections.can_open())
     }
 
     fn waiting(&self, origin: usize) -> u64 {
