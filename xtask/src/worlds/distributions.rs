@@ -12,8 +12,8 @@ use super::recording::Recording;
 use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
 use unblink_core::outcome::Outcome;
-use unblink_core::plan::LoadSpec;
-use unblink_core::record::{Bank, Operations, RECORDABLE_MAX, Series};
+use unblink_core::plan::{LoadSpec, OPERATIONS_APART_MAX};
+use unblink_core::record::{Bank, RECORDABLE_MAX, Series};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 
@@ -29,7 +29,7 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     let total = &recording.total;
     let timeout = case.plan.timeout;
     let measured: Vec<&Entry> = books.entries.iter().filter(|entry| entry.measured).collect();
-    let lists = collect(&measured, books, timeout, [&total.operations, &total.loads].map(Operations::len));
+    let lists = collect(&measured, books, timeout, places(case));
     for series in Series::ALL {
         let list = &lists.by_series[series as usize];
         // How the send lag is shared out, and what the generator's own part was, are questions of bounds, below.
@@ -52,6 +52,15 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     hold!(recording.last_ok == last_ok, "last ok at {:?}, it was {last_ok:?}", recording.last_ok);
     heat(total, &measured)?;
     blame(case, books, total, &measured)
+}
+
+/// What is recorded apart: so many operations, and so many loads.
+fn places(case: &Case) -> [usize; 2] {
+    let loads = match &case.plan.load {
+        LoadSpec::Several(parts) => parts.len(),
+        LoadSpec::Open { .. } | LoadSpec::Closed { .. } => 1,
+    };
+    [case.plan.idempotent.len().min(OPERATIONS_APART_MAX), loads]
 }
 
 fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, [operations, loads]: [usize; 2]) -> Lists {

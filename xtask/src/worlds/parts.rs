@@ -66,6 +66,8 @@ pub(super) fn durations(entry: &Entry, timeout: Nanos) -> impl Iterator<Item = (
 
 /// Each place holds what its arrivals have come to; there is none where there is one of them only.
 pub(super) fn check(recorded: &Operations<u64>, expected: &[Part]) -> Result<(), String> {
+    let places = if expected.len() > 1 { expected.len() } else { 0 };
+    hold!(recorded.len() == places, "recorded at {} places instead of {places}", recorded.len());
     for (i, (part, expected)) in recorded.iter().zip(expected).enumerate() {
         for series in Series::BY_OPERATION {
             same(&recorded.track(i, series), &expected.lists[series as usize])
@@ -93,6 +95,8 @@ pub(super) fn check(recorded: &Operations<u64>, expected: &[Part]) -> Result<(),
 pub(super) fn samples(total: &Bank<u64>, measured: &[&Entry]) -> Result<(), String> {
     let by_index: HashMap<u64, &&Entry> = measured.iter().map(|entry| (entry.index, entry)).collect();
     let offset = |at: Instant| Instant(at.since(ZERO).0);
+    let places = total.loads.len().max(1);
+    hold!(total.samples.len() == places, "samples of {} loads instead of {places}", total.samples.len());
     for (load, sample) in (0..).zip(&total.samples) {
         for kept in sample.as_slice() {
             let is_same = |entry: &&&Entry| {
