@@ -52,7 +52,7 @@ impl Books<'_> {
             self.origin_of.insert(flight, origin).is_none(),
             "{flight:?} bears a name that was used before"
         );
-        self.under_way.begin(entry.intended, place);
+        self.under_way.begin(entry.intended, origin, place);
         self.lanes[origin].carried.take_off(conn, flight, place)
     }
 

@@ -1,16 +1,23 @@
 //! What a worker has to do with one origin.
 
 use super::Policy;
+use super::arena::List;
 use super::connections::Connections;
 use super::notice::{OVERSLEPT_MAX, Overslept};
 use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;
 
+/// Which of a flight's links go from one to the next by intended time.
+pub(super) const BY_INTENDED: usize = 0;
+
 /// Connections to one origin, and what is known of those that wait for them.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) connections: Connections,
+    /// What is under way, by intended time. Were there one list for all lanes, one that catches up would have to put what it
+    /// sends before all that is under way elsewhere.
+    pub(super) in_flight: List<BY_INTENDED>,
     /// What is to be sent a second time.
     pub(super) resend: VecDeque<Flight>,
     /// Stretches in which nobody looked at the clock while arrivals fell due.
@@ -27,6 +34,7 @@ impl Lane {
     pub(super) fn new(policy: &Policy, origin: usize) -> Lane {
         Lane {
             connections: Connections::new(policy, origin as u8),
+            in_flight: List::EMPTY,
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
             falling_due: None,

@@ -32,7 +32,7 @@ use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
-use arena::{Arena, List};
+use arena::Arena;
 use landing::Bound;
 use lane::Lane;
 use notice::OVERSLEPT_FROM;
@@ -65,8 +65,6 @@ pub struct Dispatch<L> {
     /// The lane that opens first in the next turn, for itself: lanes that open must not decide which ones send.
     first_to_open: usize,
     flights: Arena<Bound, 2>,
-    /// What is under way, by intended time.
-    in_flight: List<{ landing::BY_INTENDED }>,
     /// Answers since the last tick.
     answers: usize,
     exhausted_at: Option<Instant>,
@@ -83,7 +81,6 @@ impl<L: Load> Dispatch<L> {
             first_to_send: 0,
             first_to_open: 0,
             flights: Arena::new(policy.flights_reserved()),
-            in_flight: List::EMPTY,
             answers: 0,
             exhausted_at: None,
             more_to_do: false,
@@ -120,7 +117,7 @@ impl<L: Load> Dispatch<L> {
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
         let mut gauges = Gauges {
-            in_flight: u64::from(self.in_flight.len),
+            in_flight: self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum(),
             backlog: (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum(),
             ..Gauges::default()
         };
@@ -134,7 +131,7 @@ impl<L: Load> Dispatch<L> {
     /// Requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {
-        !self.in_flight.is_empty()
+        self.lanes.iter().any(|lane| !lane.in_flight.is_empty())
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
@@ -181,7 +178,7 @@ impl<L: Load> Dispatch<L> {
                 wake = wake.min(at);
             }
         };
-        no_later(self.oldest().map(|flight| flight.arrival.intended + timeout));
+        no_later(self.oldest().map(|(at, _)| at + timeout));
         for (origin, lane) in self.lanes.iter().enumerate() {
             let Lane { connections, resend, .. } = lane;
             no_later(connections.first_opening().map(|(_, since)| since + timeout));
@@ -263,7 +260,7 @@ impl<L: Load> Dispatch<L> {
             origin = self.lane_after(origin);
         }
         let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0);
-        if self.exhausted_at.is_some() && self.in_flight.is_empty() && nothing_waits() {
+        if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
