@@ -1,13 +1,17 @@
 //! Several origins: what one of them does is nothing to the others, and each has a server of its own.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use unblink_core::dispatch::Pool;
+use std::rc::Rc;
+use unblink_core::dispatch::{Action, Pool};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec};
 use unblink_core::record::{Bank, ConnectionLevels, OperationRecord, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
-use unblink_core::sim::{GeneratorSpec, ServerSpec, Service, Windows, WorldSpec, simulate};
-use unblink_core::time::Nanos;
+use unblink_core::sim::{
+    GeneratorSpec, Part, ServerSpec, Service, Sight, Watch, Windows, WorldSpec, simulate, simulate_part,
+};
+use unblink_core::time::{Instant, Nanos};
 
 const LENGTH: Nanos = Nanos::from_secs(8);
 const TIMEOUT: Nanos = Nanos::from_secs(3);
@@ -146,6 +150,45 @@ fn two_origins_are_two_runs() {
             }
         }
     }
+}
+
+/// Sends by turn: of each turn, the origins and how many went there.
+#[derive(Default)]
+struct Sends(Rc<RefCell<Vec<Vec<(u8, u64)>>>>);
+
+impl Watch for Sends {
+    fn see(&mut self, _at: Instant, sight: Sight) {
+        let mut turns = self.0.borrow_mut();
+        match (sight, turns.last_mut()) {
+            (Sight::Turn(_), _) => turns.push(Vec::new()),
+            (Sight::Action(Action::Send { conn, .. }), Some(turn)) => match turn.last_mut() {
+                Some((origin, n)) if *origin == conn.origin => *n += 1,
+                _ => turn.push((conn.origin, 1)),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// After a pause 64, 200 and 200 requests are due. A turn sends 64: whoever was cut off before it sent any comes next, and
+/// of two that go on for longer neither has two turns while the other waits.
+#[test]
+fn origins_send_in_turn_where_there_is_too_much_for_one() {
+    let load = |(operation, per_s)| OpenPart {
+        start: ms(200),
+        only: Some(vec![operation]),
+        ..OpenPart::whole(vec![Phase::hold(Rate::per_second(per_s), ms(500))], Process::Even)
+    };
+    let loads = [(0, 128), (1, 400), (2, 400)].map(load).to_vec();
+    let plan = plan(LoadSpec::Several(loads), 3, Pool::Fixed { n: 200 });
+    let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(ms(500))));
+    world.generator.pauses = Some(Windows::once(ms(100), ms(1_000)));
+    let turns = Rc::default();
+    simulate_part(&plan, &world, Part::default(), Sends(Rc::clone(&turns)), |_| {});
+    let turns: Vec<_> = turns.take().into_iter().filter(|turn| !turn.is_empty()).collect();
+    let alone = |origin| vec![(origin, 64)];
+    let expected = [0, 1, 2, 1, 2, 1, 2].map(alone).into_iter().chain([vec![(1, 8), (2, 8)]]);
+    assert_eq!(turns, expected.collect::<Vec<_>>());
 }
 
 /// Work of 1 ms, and of 40 ms for the second operation, on one server and behind its own queue.
