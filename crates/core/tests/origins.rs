@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use unblink_core::dispatch::{Action, Pool};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec};
@@ -152,11 +151,13 @@ fn two_origins_are_two_runs() {
     }
 }
 
-/// Sends by turn: of each turn, the origins and how many went there.
-#[derive(Default)]
-struct Sends(Rc<RefCell<Vec<Vec<(u8, u64)>>>>);
+/// The origins to which a turn sends, and how many requests.
+type Turn = Vec<(u8, u64)>;
 
-impl Watch for Sends {
+/// Sends by turn.
+struct Sends<'a>(&'a RefCell<Vec<Turn>>);
+
+impl Watch for Sends<'_> {
     fn see(&mut self, _at: Instant, sight: Sight) {
         let mut turns = self.0.borrow_mut();
         match (sight, turns.last_mut()) {
@@ -183,8 +184,8 @@ fn origins_send_in_turn_where_there_is_too_much_for_one() {
     let plan = plan(LoadSpec::Several(loads), 3, Pool::Fixed { n: 200 });
     let mut world = WorldSpec::new(ServerSpec::new(Service::Constant(ms(500))));
     world.generator.pauses = Some(Windows::once(ms(100), ms(1_000)));
-    let turns = Rc::default();
-    simulate_part(&plan, &world, Part::default(), Sends(Rc::clone(&turns)), |_| {});
+    let turns = RefCell::default();
+    simulate_part(&plan, &world, Part::default(), Sends(&turns), |_| {});
     let turns: Vec<_> = turns.take().into_iter().filter(|turn| !turn.is_empty()).collect();
     let alone = |origin| vec![(origin, 64)];
     let expected = [0, 1, 2, 1, 2, 1, 2].map(alone).into_iter().chain([vec![(1, 8), (2, 8)]]);
