@@ -6,7 +6,8 @@
 //! the outcome is always the same.
 
 use unblink_core::dispatch::Pool;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::origins::Origins;
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec};
 use unblink_core::record::{Series, histogram};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -15,58 +16,88 @@ use unblink_core::time::Nanos;
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 /// What all servers of a queue can do together, per second.
 const CAPACITY_PER_S: f64 = 1_000.0;
+const WARMUP_S: u64 = 5;
 const BATCHES: u64 = 40;
 const ERRORS_MAX: f64 = 4.0;
 
-/// Poisson arrivals at the share `utilisation` of the capacity for `length_s` seconds; `within` is the exact share of
+/// Poisson arrivals at the share `utilisation` of the capacity, at an origin of their own; `within` is the exact share of
 /// response times up to so many seconds.
+struct Queue<'a> {
+    utilisation: f64,
+    within: &'a dyn Fn(f64) -> f64,
+}
+
+/// One queue, for `length_s` seconds.
 fn check(utilisation: f64, slots: u32, service: Service, length_s: u64, within: impl Fn(f64) -> f64) {
-    let edges = QUANTILES.map(|q| histogram::<u64>().highest_equivalent((inverse(&within, q) * 1e9) as u64));
-    let length = Nanos::from_secs(length_s);
-    let rate = Rate::per_second((utilisation * CAPACITY_PER_S) as u64);
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::Open {
-            phases: vec![Phase::hold(rate, length)],
-            process: Process::Poisson { seed: 11 },
-        },
+    check_beside(&[Queue { utilisation, within: &within }], slots, service, length_s);
+}
+
+/// Several beside each other, each with so many slots.
+fn check_beside(queues: &[Queue<'_>], slots: u32, service: Service, length_s: u64) {
+    let edges = |queue: &Queue<'_>| {
+        let exact = QUANTILES.map(|q| (inverse(queue.within, q) * 1e9) as u64);
+        exact.map(|ns| histogram::<u64>().highest_equivalent(ns))
+    };
+    let edges: Vec<_> = queues.iter().map(edges).collect();
+    let server = ServerSpec { slots: Some(slots), ..ServerSpec::new(service.clone()) };
+    let mut batches = vec![vec![[0.0; 4]; BATCHES as usize]; queues.len()];
+    simulate(&plan(queues, length_s), &WorldSpec::new(server), |interval| {
+        let second = interval.start.0 / 1_000_000_000;
+        let batch = (second.saturating_sub(WARMUP_S) * BATCHES / length_s).min(BATCHES - 1);
+        for (i, (batches, edges)) in batches.iter_mut().zip(&edges).enumerate() {
+            let bins: Vec<(u64, u64)> = match queues.len() {
+                1 => interval.bank.track(Series::Response).bins().collect(),
+                _ => interval.bank.operations.bins(i, Series::Response).collect(),
+            };
+            let up_to =
+                |edge| bins.iter().filter(|(top, _)| *top <= edge).map(|(_, n)| *n as f64).sum::<f64>();
+            let [all, counts @ ..] = &mut batches[batch as usize];
+            *all += up_to(u64::MAX);
+            counts.iter_mut().zip(edges).for_each(|(count, &edge)| *count += up_to(edge));
+        }
+    });
+    for ((queue, batches), edges) in queues.iter().zip(&batches).zip(edges) {
+        let count: f64 = batches.iter().map(|[all, ..]| all).sum();
+        for (i, edge) in edges.into_iter().enumerate() {
+            let share = batches.iter().map(|batch| batch[i + 1]).sum::<f64>() / count;
+            // Of a ratio of two sums, since batches differ in size: by the residuals.
+            let squares: f64 = batches.iter().map(|batch| (batch[i + 1] - share * batch[0]).powi(2)).sum();
+            let batches = BATCHES as f64;
+            let error = (squares * batches / (batches - 1.0)).sqrt() / count;
+            let exact = (queue.within)(edge as f64 / 1e9);
+            let place = format!("{service:?}, {slots} slots, ρ = {}, {edge} ns", queue.utilisation);
+            assert!(
+                (share - exact).abs() <= ERRORS_MAX * error,
+                "{place}: {share:.4} ± {error:.4}, exact {exact:.4}"
+            );
+            // A tolerance that lets everything pass would be no test.
+            assert!(error < 0.012, "{place}: the run is too short to say anything: ± {error}");
+        }
+    }
+}
+
+/// A load for each queue, which asks for an operation of its own. All have one seed.
+fn plan(queues: &[Queue<'_>], length_s: u64) -> Plan {
+    let load = |(operation, queue): (u32, &Queue<'_>)| {
+        let rate = Rate::per_second((queue.utilisation * CAPACITY_PER_S) as u64);
+        let phases = vec![Phase::hold(rate, Nanos::from_secs(length_s))];
+        OpenPart { only: Some(vec![operation]), ..OpenPart::whole(phases, Process::Poisson { seed: 11 }) }
+    };
+    let of_operation: Vec<u8> = (0..queues.len() as u8).collect();
+    Plan::new(PlanSpec {
+        load: LoadSpec::Several((0..).zip(queues).map(load).collect()),
         // The queue is empty at first. Its relaxation time is 0.4 s at the most, that of M/M/1 at ρ = 0.9.
-        warmup: Nanos::from_secs(5),
+        warmup: Nanos::from_secs(WARMUP_S),
         limit: None,
         timeout: Nanos::from_secs(3600),
         drain: None,
         pool: Pool::Auto { max: 60_000 },
         threads: 1,
-        idempotent: vec![true],
-        origins: Default::default(),
+        idempotent: vec![true; queues.len()],
+        origins: Origins::new(&of_operation).unwrap(),
         rate_cap: None,
     })
-    .unwrap();
-    let server = ServerSpec { slots: Some(slots), ..ServerSpec::new(service.clone()) };
-    let mut batches = vec![[0.0; 4]; BATCHES as usize];
-    simulate(&plan, &WorldSpec::new(server), |interval| {
-        let second = interval.start.0 / 1_000_000_000;
-        let batch = (second.saturating_sub(5) * BATCHES / length_s).min(BATCHES - 1);
-        let track = interval.bank.track(Series::Response);
-        let [all, up_to @ ..] = &mut batches[batch as usize];
-        *all += track.count() as f64;
-        up_to.iter_mut().zip(edges).for_each(|(n, edge)| *n += track.histogram.count_between(0, edge) as f64);
-    });
-    let count: f64 = batches.iter().map(|[all, ..]| all).sum();
-    for (i, edge) in edges.into_iter().enumerate() {
-        let share = batches.iter().map(|batch| batch[i + 1]).sum::<f64>() / count;
-        // Of a ratio of two sums, since batches differ in size: by the residuals.
-        let squares: f64 = batches.iter().map(|batch| (batch[i + 1] - share * batch[0]).powi(2)).sum();
-        let batches = BATCHES as f64;
-        let error = (squares * batches / (batches - 1.0)).sqrt() / count;
-        let exact = within(edge as f64 / 1e9);
-        let place = format!("{service:?}, {slots} slots, ρ = {utilisation}, {edge} ns");
-        assert!(
-            (share - exact).abs() <= ERRORS_MAX * error,
-            "{place}: {share:.4} ± {error:.4}, exact {exact:.4}"
-        );
-        // A tolerance that lets everything pass would be no test.
-        assert!(error < 0.012, "{place}: the run is too short to say anything: ± {error}");
-    }
+    .unwrap()
 }
 
 fn exponential(rate_per_s: f64) -> Service {
@@ -74,7 +105,7 @@ fn exponential(rate_per_s: f64) -> Service {
 }
 
 /// The time at which `within` reaches `q`, in seconds.
-fn inverse(within: impl Fn(f64) -> f64, q: f64) -> f64 {
+fn inverse(within: &dyn Fn(f64) -> f64, q: f64) -> f64 {
     let (mut low, mut high) = (0.0, 10.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
@@ -100,6 +131,14 @@ fn mm1_at_heavy_load() {
     for (utilisation, length_s) in [(0.8, 1_200), (0.9, 2_400)] {
         check(utilisation, 1, exponential(CAPACITY_PER_S), length_s, mm1(utilisation));
     }
+}
+
+/// Two servers at origins of their own know nothing of each other, though the arrivals of both are drawn from one seed.
+#[test]
+fn two_mm1_beside_each_other() {
+    let (light, heavy) = (mm1(0.5), mm1(0.8));
+    let queues = [Queue { utilisation: 0.5, within: &light }, Queue { utilisation: 0.8, within: &heavy }];
+    check_beside(&queues, 1, exponential(CAPACITY_PER_S), 1_200);
 }
 
 /// A. K. Erlang (1909): P(W ≤ t) = (1 − ρ) Σ e^{λ(t − kD)} (−λ(t − kD))^k / k! over k ≤ t/D. The terms alternate: in

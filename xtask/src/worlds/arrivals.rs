@@ -2,8 +2,8 @@
 
 use super::hold;
 use std::collections::{BTreeMap, VecDeque};
-use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::{Cursor, Phase, Process, STREAMS, Schedule};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan};
+use unblink_core::schedule::{Cursor, Phase, Process, Rate, STREAMS, Schedule};
 use unblink_core::share::Share;
 use unblink_core::sim::{Part, ZERO};
 use unblink_core::time::{Instant, Nanos};
@@ -14,6 +14,8 @@ const UNITS_PER_REQUEST: i128 = 2_000_000_000_000;
 /// An arrival that falls due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
+    /// The number of its load.
+    pub(super) load: u32,
     pub(super) index: u64,
     pub(super) operation: u32,
     pub(super) intended: Instant,
@@ -33,9 +35,9 @@ pub(super) struct Arrivals {
 
 enum Source {
     Open {
-        left: std::vec::IntoIter<(u64, Instant)>,
-        next: Option<(u64, Instant)>,
-        process: Process,
+        left: std::iter::Peekable<std::vec::IntoIter<Due>>,
+        /// By rank, since they are even and of one load.
+        have_places: bool,
     },
     Closed {
         /// By when they begin, and come again: (user, number of the request).
@@ -51,21 +53,17 @@ impl Arrivals {
     pub(super) fn new(plan: &Plan, part: Part) -> Result<Arrivals, String> {
         let mut measured_from = ZERO + plan.spec().warmup;
         let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
-        let (source, end) = match (&plan.spec().load, plan.schedule()) {
-            (LoadSpec::Open { .. }, Some(schedule)) => {
-                let all = intended_times(plan, schedule)?;
-                let process = schedule.process();
-                let share = Share { first: part.worker, of: plan.threads() };
-                let is_mine = |index: u64| match process {
-                    Process::Even => share.in_group(index / workers) == index,
-                    Process::Poisson { .. } => index % STREAMS % workers == worker,
+        let (source, end) = match &plan.spec().load {
+            LoadSpec::Open { .. } | LoadSpec::Several(_) => {
+                let mine = open(plan, part.worker)?;
+                let [schedules @ .., last] = &plan.schedules().collect::<Vec<_>>()[..] else {
+                    return Err("an open load has no schedule".to_string());
                 };
-                let mine = all.into_iter().filter(|(index, _)| is_mine(*index));
-                let mut left = mine.map(|(index, d)| (index, ZERO + d)).collect::<Vec<_>>().into_iter();
-                let next = left.next();
-                (Source::Open { left, next, process }, ZERO + schedule.end())
+                let have_places = schedules.is_empty() && last.process() == Process::Even;
+                let end = schedules.iter().map(|schedule| schedule.end()).fold(last.end(), Nanos::max);
+                (Source::Open { left: mine.into_iter().peekable(), have_places }, ZERO + end)
             }
-            (LoadSpec::Closed { users, think, ramp_up, duration }, _) => {
+            LoadSpec::Closed { users, think, ramp_up, duration } => {
                 measured_from = measured_from + *ramp_up;
                 let mine = (0..u64::from(*users)).filter(|user| user % workers == worker);
                 let begin = |user| {
@@ -84,16 +82,18 @@ impl Arrivals {
                 };
                 (source, measured_from + *duration)
             }
-            _ => return Err("an open load has no schedule".to_string()),
         };
         let end = part.stop.map_or(end, |stop| end.min(ZERO + stop));
         let operations = plan.spec().idempotent.len() as u64;
         Ok(Arrivals { source, operations, end, measured_from })
     }
 
-    /// Each that waits is known by its rank; Poisson arrivals are not.
-    pub(super) fn have_places(&self) -> bool {
-        !matches!(self.source, Source::Open { process: Process::Poisson { .. }, .. })
+    /// Each that waits is known by its rank in one of so many lines; of arrivals by schedule, even ones in one line are.
+    pub(super) fn have_places(&self, lines: usize) -> bool {
+        match self.source {
+            Source::Open { have_places, .. } => have_places && lines == 1,
+            Source::Closed { .. } => true,
+        }
     }
 
     pub(super) fn is_measured(&self, intended: Instant) -> bool {
@@ -105,15 +105,7 @@ impl Arrivals {
         let operations = self.operations;
         let in_turn = |n: u64| (n % operations) as u32;
         match &mut self.source {
-            Source::Open { left, next, process } => {
-                let (index, intended) = next.filter(|&(_, d)| d <= until && d < self.end)?;
-                *next = left.next();
-                let operation = in_turn(match process {
-                    Process::Even => index,
-                    Process::Poisson { .. } => index % STREAMS * operations / STREAMS + index / STREAMS,
-                });
-                Some(Due { index, operation, intended, begins: false })
-            }
+            Source::Open { left, .. } => left.next_if(|due| due.intended <= until && due.intended < self.end),
             Source::Closed { beginners, thinking, users, measured_left, .. } => {
                 let earliest =
                     |users: &BTreeMap<Instant, _>| users.keys().next().map_or(Instant(u64::MAX), |&at| at);
@@ -129,6 +121,7 @@ impl Arrivals {
                 }
                 *measured_left -= u64::from(intended >= self.measured_from);
                 Some(Due {
+                    load: 0,
                     index: step * *users + user,
                     operation: in_turn(user * operations / *users + step),
                     intended,
@@ -147,7 +140,48 @@ impl Arrivals {
     }
 }
 
-/// Every arrival of an open plan, each held against the definition: d(k) is the largest t with Λ(t) ≤ u(k).
+/// The arrivals of a worker of an open plan: those of each load, in order of time; of one time, in the order of the loads.
+fn open(plan: &Plan, worker: u32) -> Result<Vec<Due>, String> {
+    let parts = plan.spec().load.open_parts();
+    let (workers, operations) = (plan.threads(), plan.spec().idempotent.len() as u32);
+    let loads = parts.len() as u64;
+    let share = Share { first: worker, of: workers };
+    let mut mine = Vec::new();
+    for ((load, part), schedule) in (0u32..).zip(&parts).zip(plan.schedules()) {
+        let phases = shape(part, plan.spec().warmup);
+        hold!(schedule.phases().eq(phases.iter().copied()), "load {load} is {phases:?}, its schedule is not");
+        let asked = part.only.clone().unwrap_or_else(|| (0..operations).collect());
+        let turns = asked.len() as u64;
+        for (number, offset) in intended_times(plan, schedule).map_err(|e| format!("load {load}: {e}"))? {
+            let (is_mine, turn) = match schedule.process() {
+                Process::Even => (share.in_group(number / u64::from(workers)) == number, number),
+                Process::Poisson { .. } => {
+                    let stream = number % STREAMS;
+                    let is_mine = stream % u64::from(workers) == u64::from(worker);
+                    (is_mine, stream * turns / STREAMS + number / STREAMS)
+                }
+            };
+            if is_mine {
+                let operation = asked[(turn % turns) as usize];
+                let index = number * loads + u64::from(load);
+                mine.push(Due { load, index, operation, intended: ZERO + offset, begins: false });
+            }
+        }
+    }
+    // Stable: what one load has at one time stays in its order.
+    mine.sort_by_key(|due| (due.intended, due.load));
+    Ok(mine)
+}
+
+/// From the zero of the run on: the warm-up, or silence until the load begins, and then what was asked for.
+fn shape(part: &OpenPart, warmup: Nanos) -> Vec<Phase> {
+    let before = warmup + part.start;
+    let rate = if part.start == Nanos::ZERO { part.phases[0].from } else { Rate::default() };
+    let first = (before > Nanos::ZERO).then_some(Phase { from: rate, to: rate, duration: before });
+    first.into_iter().chain(part.phases.iter().copied()).collect()
+}
+
+/// Every arrival of an open load, each held against the definition: d(k) is the largest t with Λ(t) ≤ u(k).
 fn intended_times(plan: &Plan, schedule: &Schedule) -> Result<Vec<(u64, Nanos)>, String> {
     let mut cursor = Cursor::new(schedule, 0, 1);
     let all: Vec<(u64, Nanos)> = std::iter::from_fn(|| cursor.next(schedule)).collect();

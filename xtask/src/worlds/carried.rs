@@ -30,7 +30,7 @@ pub(super) struct Remains {
     pub(super) carried: Vec<usize>,
 }
 
-/// All connections of a worker.
+/// All connections of a worker to one origin.
 pub(super) struct Carried {
     room: Room,
     conns: Vec<Conn>,
@@ -168,7 +168,7 @@ impl Carried {
     }
 
     /// The entry has been given up: says on which connection, under which name, and whether all is now over there.
-    pub(super) fn abandon(&mut self, place: usize) -> Option<(ConnId, FlightId, bool)> {
+    pub(super) fn abandon(&mut self, place: usize) -> Option<(u32, FlightId, bool)> {
         let slot = self.conns.iter().position(|conn| conn.carries.iter().any(|(_, p)| *p == Some(place)))?;
         let conn = &mut self.conns[slot];
         let (flight, entry) = conn.carries.iter_mut().find(|(_, p)| *p == Some(place))?;
@@ -177,11 +177,12 @@ impl Carried {
         self.in_flight -= 1;
         let given_up = conn.carries.iter().all(|(_, place)| place.is_none());
         let is_full = conn.carries.len() == self.room.places as usize;
-        Some((
-            ConnId { origin: 0, slot: slot as u32, generation: conn.generation },
-            flight,
-            given_up && is_full,
-        ))
+        Some((slot as u32, flight, given_up && is_full))
+    }
+
+    /// How the connection in a slot is called.
+    pub(super) fn name(&self, origin: usize, slot: u32) -> ConnId {
+        ConnId { origin: origin as u8, slot, generation: self.conns[slot as usize].generation }
     }
 
     /// A connection ends, and with it what it carried.

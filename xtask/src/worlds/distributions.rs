@@ -1,18 +1,19 @@
 //! What a whole run recorded against sorted lists from the books: every bin of every distribution, sums,
 //! maxima, the heat grid, and whose fault the waiting was.
 
-use super::bins::top_of_bin;
+use super::bins::same;
 use super::books::Books;
-use super::entry::Entry;
+use super::entry::{End, Entry};
 use super::generate::Case;
 use super::hold;
+use super::parts::{self, Part};
 use super::percentiles;
 use super::recording::Recording;
 use std::collections::BTreeMap;
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW};
 use unblink_core::outcome::Outcome;
-use unblink_core::plan::LoadSpec;
-use unblink_core::record::{Bank, Outcomes, RECORDABLE_MAX, Series, Track};
+use unblink_core::plan::{LoadSpec, OPERATIONS_APART_MAX};
+use unblink_core::record::{Bank, RECORDABLE_MAX, Series};
 use unblink_core::sim::{GeneratorSpec, ZERO};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 
@@ -20,22 +21,15 @@ use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 #[derive(Default)]
 struct Lists {
     by_series: [Vec<u64>; Series::ALL.len()],
-    by_operation: Vec<OfOperation>,
-}
-
-/// What one operation has come to.
-#[derive(Clone, Default)]
-struct OfOperation {
-    /// Those of [`Series::BY_OPERATION`].
-    lists: [Vec<u64>; Series::BY_OPERATION.len()],
-    outcomes: Outcomes,
+    by_operation: Vec<Part>,
+    by_load: Vec<Part>,
 }
 
 pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Result<(), String> {
     let total = &recording.total;
     let timeout = case.plan.timeout;
     let measured: Vec<&Entry> = books.entries.iter().filter(|entry| entry.measured).collect();
-    let lists = collect(&measured, books, timeout, total.operations.len());
+    let lists = collect(&measured, books, timeout, places(case));
     for series in Series::ALL {
         let list = &lists.by_series[series as usize];
         // How the send lag is shared out, and what the generator's own part was, are questions of bounds, below.
@@ -43,25 +37,9 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
             same(total.track(series), list).map_err(|error| format!("{}: {error}", series.name()))?;
         }
     }
-    for (i, (operation, expected)) in total.operations.iter().zip(&lists.by_operation).enumerate() {
-        for series in Series::BY_OPERATION {
-            same(&total.operations.track(i, series), &expected.lists[series as usize])
-                .map_err(|error| format!("operation {i}, {}: {error}", series.name()))?;
-        }
-        let of = &operation.outcomes;
-        // These depend on the load's end and on whose fault it was, which is asked of all operations together.
-        let Outcomes { sent_in_load, timed_out_pool_full, .. } = *of;
-        let Outcomes { timed_out_never_sent_own, timed_out_hindered, failed_hindered, .. } = *of;
-        let expected = Outcomes {
-            sent_in_load,
-            timed_out_pool_full,
-            timed_out_never_sent_own,
-            timed_out_hindered,
-            failed_hindered,
-            ..expected.outcomes
-        };
-        hold!(*of == expected, "operation {i}: {of:?}, it was {expected:?}");
-    }
+    parts::check(&total.operations, &lists.by_operation).map_err(|error| format!("operation {error}"))?;
+    parts::check(&total.loads, &lists.by_load).map_err(|error| format!("load {error}"))?;
+    parts::samples(total, &measured)?;
     for (done, open) in
         [(Series::Response, Series::ResponseCensored), (Series::Service, Series::ServiceCensored)]
     {
@@ -76,84 +54,43 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     blame(case, books, total, &measured)
 }
 
-fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, operations: usize) -> Lists {
-    let mut lists = Lists { by_operation: vec![Default::default(); operations], ..Lists::default() };
+/// What is recorded apart: so many operations, and so many loads.
+fn places(case: &Case) -> [usize; 2] {
+    let loads = match &case.plan.load {
+        LoadSpec::Several(parts) => parts.len(),
+        LoadSpec::Open { .. } | LoadSpec::Closed { .. } => 1,
+    };
+    [case.plan.idempotent.len().min(OPERATIONS_APART_MAX), loads]
+}
+
+fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, [operations, loads]: [usize; 2]) -> Lists {
+    let (by_operation, by_load) = (vec![Part::default(); operations], vec![Part::default(); loads]);
+    let mut lists = Lists { by_operation, by_load, ..Lists::default() };
     let mut put = |series: Series, value: Nanos| {
         lists.by_series[series as usize].push(value.0.min(RECORDABLE_MAX.0));
     };
     books.connects.iter().for_each(|&time| put(Series::Connect, time));
     for entry in measured {
-        let mut ignored = Default::default();
-        let last = operations.saturating_sub(1);
-        let operation =
-            lists.by_operation.get_mut(last.min(entry.operation as usize)).unwrap_or(&mut ignored);
-        operation.outcomes.due += 1;
+        let operation = operations.saturating_sub(1).min(entry.operation as usize);
+        let parts = [lists.by_operation.get_mut(operation), lists.by_load.get_mut(entry.load as usize)];
+        parts.into_iter().flatten().for_each(|part| part.add(entry, timeout));
         if let Some(sent) = entry.sent {
-            operation.outcomes.sent += 1;
             put(Series::SendLag, sent.since(entry.intended));
         }
-        let Some(end) = entry.end else { continue };
-        let response = end.at.since(entry.intended);
-        let mut put_apart = |series: Series, value: Nanos| {
-            put(series, value);
-            operation.lists[series as usize].push(value.0.min(RECORDABLE_MAX.0));
-        };
-        match (end.outcome, entry.sent) {
-            (Outcome::Ok, sent) => {
-                let service = end.at.since(sent.unwrap_or(end.at));
-                put_apart(Series::Response, response);
-                put_apart(Series::Service, service);
-                operation.outcomes.ok += 1;
+        parts::durations(entry, timeout).for_each(|(series, value)| put(series, value));
+        match (entry.end, entry.sent) {
+            (Some(End { at, outcome: Outcome::Ok, .. }), sent) => {
                 // The simulated network delivers an answer in one piece.
-                put(Series::FirstByte, service);
+                put(Series::FirstByte, at.since(sent.unwrap_or(at)));
                 put(Series::Transfer, Nanos::ZERO);
             }
-            (Outcome::Failed(kind), _) => {
-                put(Series::Failed, response);
-                operation.outcomes.failed[kind.index()] += 1;
+            (Some(End { at, outcome: Outcome::Failed(_), .. }), _) => {
+                put(Series::Failed, at.since(entry.intended));
             }
-            (outcome, sent) => {
-                let late = outcome == Outcome::TimedOut;
-                let until = if late { entry.intended + timeout } else { end.at };
-                put_apart(Series::ResponseCensored, until.since(entry.intended));
-                if let Some(sent) = sent {
-                    put_apart(Series::ServiceCensored, until.since(sent));
-                }
-                let of = &mut operation.outcomes;
-                match outcome {
-                    Outcome::TimedOut => {
-                        of.timed_out += 1;
-                        of.timed_out_never_sent += u64::from(sent.is_none());
-                    }
-                    Outcome::Unfinished => of.unfinished += 1,
-                    _ => of.unsent += 1,
-                }
-            }
+            _ => {}
         }
     }
     lists
-}
-
-/// Every bin, the sum and the maximum are those of `list`.
-fn same(track: &Track<u64>, list: &[u64]) -> Result<(), String> {
-    let max = list.iter().copied().max().unwrap_or(0);
-    let mut bins = BTreeMap::<u64, u64>::new();
-    for &ns in list {
-        *bins.entry(top_of_bin(ns).min(max)).or_default() += 1;
-    }
-    hold!(track.count() == list.len() as u64, "{} values, there were {}", track.count(), list.len());
-    let sum = list.iter().map(|&ns| u128::from(ns)).sum::<u128>();
-    hold!(track.sum_ns == sum, "a sum of {} ns, it was {sum}", track.sum_ns);
-    hold!(track.max_ns == max, "a maximum of {} ns, it was {max}", track.max_ns);
-    let first = track.bins().zip(&bins).find(|((top, n), (t, m))| top != *t || n != *m);
-    hold!(first.is_none(), "a bin differs, (recorded, expected) are {first:?}");
-    hold!(
-        track.bins().count() == bins.len(),
-        "{} bins, there should be {}",
-        track.bins().count(),
-        bins.len()
-    );
-    Ok(())
 }
 
 /// Each arrival stands in the column of its intended time and in the row of its response time.
@@ -215,8 +152,10 @@ fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry])
     let counters = &total.counters;
     let by_pool =
         lag.no_connection + counters.measured.timed_out_pool_full + counters.warmup.timed_out_pool_full;
-    hold!(books.was_full || by_pool == 0, "the pool was never full and is blamed: {lag:?}");
-    hold!(books.was_growing || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
+    let was_full = books.lanes.iter().any(|lane| lane.was_full);
+    let was_growing = books.lanes.iter().any(|lane| lane.was_growing);
+    hold!(was_full || by_pool == 0, "the pool was never full and is blamed: {lag:?}");
+    hold!(was_growing || lag.connecting == 0, "the pool was always full and is not blamed: {lag:?}");
     Ok(())
 }
 

@@ -6,6 +6,8 @@ use unblink_core::time::Instant;
 /// An arrival that has fallen due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
+    /// The number of its load.
+    pub(super) load: u32,
     pub(super) index: u64,
     pub(super) intended: Instant,
     pub(super) operation: u32,

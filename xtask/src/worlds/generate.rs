@@ -1,7 +1,8 @@
 //! Random worlds: a plan, a server, a network and a generator, all from one seed.
 
 use unblink_core::dispatch::{Pool, Room};
-use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
+use unblink_core::origins::Origins;
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{
     GeneratorSpec, NetworkSpec, Random, RandomWindows, ServerSpec, Service, Windows, WorldSpec,
@@ -42,7 +43,7 @@ pub(super) fn case(seed: u64) -> Case {
     let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = pool;
     let users = if let LoadSpec::Closed { users, .. } = load { users } else { u32::MAX };
     let operations = if dice.one_in(100) { 300 } else { 1 + dice.below(3) };
-    let plan = PlanSpec {
+    let mut plan = PlanSpec {
         load,
         warmup: Nanos(if dice.one_in(3) && !starts_at_nothing { dice.below(WARMUP_MAX.0) } else { 0 }),
         limit: dice.one_in(4).then(|| dice.between(1, 3_000)),
@@ -54,10 +55,12 @@ pub(super) fn case(seed: u64) -> Case {
         origins: Default::default(),
         rate_cap: None,
     };
+    let others = apart(seed, STREAM + 2, |dice| several_origins(dice, &mut plan)).unwrap_or_default();
+    apart(seed, STREAM + 3, |dice| several_loads(dice, &mut plan, duration));
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
-        others: Vec::new(),
+        others,
         network,
         generator: generator(&mut dice),
         room: room(seed),
@@ -74,6 +77,58 @@ fn room(seed: u64) -> Room {
         true => Room { places: 1 + dice.count(120), cancels: dice.one_in(2) },
         false => Room::SINGLE,
     }
+}
+
+/// What a quarter of the worlds have, by dice of its own: the rest of a world is the same with it and without.
+fn apart<T>(seed: u64, stream: u64, draw: impl FnOnce(&mut Dice) -> T) -> Option<T> {
+    let mut dice = Dice(Random::new(seed, stream));
+    dice.one_in(4).then(|| draw(&mut dice))
+}
+
+/// Two to four origins, each operation at one of them. Gives the servers of all but the first: some answer nothing for
+/// long, some are not there for long or for ever.
+fn several_origins(dice: &mut Dice, plan: &mut PlanSpec) -> Vec<ServerSpec> {
+    let origins = 2 + dice.below(3);
+    while (plan.idempotent.len() as u64) < origins {
+        plan.idempotent.push(!dice.one_in(3));
+    }
+    let of_operation: Vec<u8> = plan.idempotent.iter().map(|_| dice.below(origins) as u8).collect();
+    plan.origins = Origins::new(&of_operation).unwrap_or_default();
+    let mut other = || {
+        let mut server = server(dice);
+        let long =
+            Windows::once(Nanos(dice.below(2 * SECOND_NS)), Nanos(dice.between(SECOND_NS, 100 * SECOND_NS)));
+        match dice.below(4) {
+            0 => server.shut.push(long),
+            1 => server.down.push(long),
+            2 => server.accept_stalled.push(long),
+            _ => {}
+        }
+        server
+    };
+    (1..origins).map(|_| other()).collect()
+}
+
+/// An open load becomes the first of two or three, which ask for everything or for some.
+fn several_loads(dice: &mut Dice, plan: &mut PlanSpec, duration: u64) {
+    let LoadSpec::Open { phases, process } = &plan.load else { return };
+    let mut parts = vec![OpenPart::whole(phases.clone(), *process)];
+    for _ in 0..1 + dice.below(2) {
+        let length = dice.between(MILLISECOND_NS, 2 * duration);
+        let LoadSpec::Open { phases, process } = open(dice, length) else { return };
+        let start = if dice.one_in(4) { 0 } else { dice.below(2 * duration) };
+        parts.push(OpenPart { start: Nanos(start), ..OpenPart::whole(phases, process) });
+    }
+    let operations = plan.idempotent.len() as u64;
+    for part in &mut parts {
+        let some = |dice: &mut Dice| {
+            (0..1 + dice.below(operations)).map(|_| dice.below(operations) as u32).collect()
+        };
+        part.only = dice.one_in(2).then(|| some(dice));
+    }
+    plan.load = LoadSpec::Several(parts);
+    // It would have to say of which load.
+    plan.limit = None;
 }
 
 /// A generator of choices.

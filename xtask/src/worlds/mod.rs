@@ -10,17 +10,23 @@ mod books;
 mod carried;
 mod command;
 mod distributions;
+mod ends;
 mod entry;
 mod generate;
 mod interval;
+mod lane;
+mod parts;
 mod percentiles;
 mod recording;
+mod round;
+mod sends;
 mod server;
 mod shrink;
 mod tally;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod under_way;
 
 pub use command::{USAGE, describe, worlds};
 
@@ -139,8 +145,7 @@ fn accounts(case: &Case, plan: &Plan, books: &mut Books<'_>) -> Result<(), Strin
     if let Some(open) = books.entries.iter().find(|entry| entry.end.is_none()) {
         return Err(format!("{open:?} has not ended"));
     }
-    let is_open = plan.schedule().is_some();
-    let forgotten = if is_open { books.arrivals.next_due(Instant(u64::MAX)) } else { None };
+    let forgotten = if plan.is_open() { books.arrivals.next_due(Instant(u64::MAX)) } else { None };
     hold!(forgotten.is_none(), "(arrival, intended) {forgotten:?} was never looked at");
     let is_cut_off = |outcome| matches!(outcome, Outcome::Unfinished | Outcome::Unsent);
     let cut_off = books.entries.iter().any(|entry| entry.end.is_some_and(|end| is_cut_off(end.outcome)));

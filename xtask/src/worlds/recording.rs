@@ -70,7 +70,7 @@ impl Watch for Logging<'_> {
 /// Lets `worker` do its part. Each worker meets a server of its own.
 pub(super) fn record(plan: &Plan, case: &Case, worker: u32) -> Recording {
     let log = RefCell::new(Vec::new());
-    let mut total = Bank::new(plan.operations_apart());
+    let mut total = Bank::new(plan.layout());
     let world = WorldSpec { seed: case.world.seed.wrapping_add(u64::from(worker)), ..case.world.clone() };
     let part = Part { worker, stop: case.stop };
     let summary = simulate_part(plan, &world, part, Logging(&log), |interval| {

@@ -1,4 +1,4 @@
-//! The server's side: every request that was sent arrives once, slots are never exceeded and given first come
+//! The servers' side: every request that was sent arrives once, slots are never exceeded and given first come
 //! first served, nothing is answered by a shut server, and no news is faster than the network.
 
 use super::generate::Case;
@@ -6,60 +6,101 @@ use super::hold;
 use super::recording::Entry;
 use std::collections::HashMap;
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId};
-use unblink_core::sim::{Sight, Taken, Windows, ZERO};
+use unblink_core::sim::{ServerSpec, Sight, Taken, Windows, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
 pub(super) fn check(case: &Case, log: &[Entry]) -> Result<(), String> {
-    let mut server = Server {
-        case,
-        on_the_way: HashMap::new(),
-        taken: HashMap::new(),
-        conns: HashMap::new(),
-        inside: vec![],
-    };
-    let (mut now, mut begun_last) = (Instant(0), Instant(0));
+    let mut servers: Vec<Server<'_>> = specs(case).map(|spec| Server::new(case, spec)).collect();
+    // Which one each request goes to.
+    let mut goes_to: HashMap<FlightId, usize> = HashMap::new();
+    let mut now = Instant(0);
     for entry in log {
         let Entry::Seen(at, sight) = entry else { continue };
         let at = *at;
-        match sight {
+        let origin = match sight {
             Sight::Action(Action::Send { conn, flight, .. }) => {
-                server.on_the_way.insert(*flight, at);
-                server.conns.entry(*conn).or_default().push(*flight);
+                goes_to.insert(*flight, usize::from(conn.origin));
+                Some(usize::from(conn.origin))
             }
-            Sight::Request(taken) => {
-                hold!(at >= now, "the server's clock goes back from {now:?} to {at:?}");
-                now = at;
-                server.request(at, taken)?;
-                if let Some((begin, _)) = taken.work.filter(|_| case.world.server.slots.is_some()) {
-                    hold!(begin >= begun_last, "{taken:?} overtakes one that began at {begun_last:?}");
-                    begun_last = begin;
-                }
+            Sight::Request(Taken { flight, .. }) | Sight::Turn(Event::Answered(flight, _)) => {
+                goes_to.get(flight).copied()
             }
-            Sight::Turn(Event::Answered(flight, answer)) => {
-                let taken = server.taken.remove(flight);
-                server.news(at, taken, Some(answer.status))?;
-            }
-            Sight::Turn(Event::Closed(conn, _)) => {
-                let taken = server.next_reset(*conn);
-                server.news(at, taken, None)?;
-            }
-            _ => {}
+            Sight::Turn(Event::Closed(conn, _)) => Some(usize::from(conn.origin)),
+            _ => continue,
+        };
+        let server = origin.and_then(|origin| servers.get_mut(origin));
+        let Some(server) = server else { return Err(format!("nobody is there for {sight:?}")) };
+        if let Sight::Request(_) = sight {
+            hold!(at >= now, "the clock goes back from {now:?} to {at:?}");
+            now = at;
         }
+        server.see(at, sight).map_err(|error| format!("of origin {}: {error}", origin.unwrap_or(0)))?;
     }
     Ok(())
 }
 
+/// The server of each origin, in order.
+fn specs(case: &Case) -> impl Iterator<Item = &ServerSpec> {
+    let others = (1..case.plan.origins.count()).map(|i| case.world.others.get(i - 1));
+    std::iter::once(None).chain(others).map(|other| other.unwrap_or(&case.world.server))
+}
+
 struct Server<'a> {
     case: &'a Case,
+    spec: &'a ServerSpec,
     on_the_way: HashMap<FlightId, Instant>,
     taken: HashMap<FlightId, Taken>,
     /// Which requests were sent on which connection.
     conns: HashMap<ConnId, Vec<FlightId>>,
     /// (begin, end) of what is in a slot or waits for one.
     inside: Vec<(Instant, Instant)>,
+    /// When the latest work began.
+    begun_last: Instant,
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    fn new(case: &'a Case, spec: &'a ServerSpec) -> Server<'a> {
+        Server {
+            case,
+            spec,
+            on_the_way: HashMap::new(),
+            taken: HashMap::new(),
+            conns: HashMap::new(),
+            inside: vec![],
+            begun_last: Instant(0),
+        }
+    }
+
+    fn see(&mut self, at: Instant, sight: &Sight) -> Result<(), String> {
+        match sight {
+            Sight::Action(Action::Send { conn, flight, .. }) => {
+                self.on_the_way.insert(*flight, at);
+                self.conns.entry(*conn).or_default().push(*flight);
+                Ok(())
+            }
+            Sight::Request(taken) => {
+                self.request(at, taken)?;
+                let begin = taken.work.filter(|_| self.spec.slots.is_some()).map(|(begin, _)| begin);
+                let last = self.begun_last;
+                hold!(
+                    begin.is_none_or(|begin| begin >= last),
+                    "{taken:?} overtakes one that began at {last:?}"
+                );
+                self.begun_last = begin.unwrap_or(last);
+                Ok(())
+            }
+            Sight::Turn(Event::Answered(flight, answer)) => {
+                let taken = self.taken.remove(flight);
+                self.news(at, taken, Some(answer.status))
+            }
+            Sight::Turn(Event::Closed(conn, _)) => {
+                let taken = self.next_reset(*conn);
+                self.news(at, taken, None)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn request(&mut self, now: Instant, taken: &Taken) -> Result<(), String> {
         let Some(sent) = self.on_the_way.remove(&taken.flight) else {
             return Err(format!("{taken:?} at {now:?} was never sent"));
@@ -68,7 +109,7 @@ impl Server<'_> {
         hold!(taken.ends >= now, "{taken:?} at {now:?} ends before it begins");
         self.taken.insert(taken.flight, *taken);
 
-        let spec = &self.case.world.server;
+        let spec = self.spec;
         let is_in = |windows: &[Windows], at: Instant| windows.iter().any(|w| holds(w, at.since(ZERO)));
         let down = is_in(&spec.down, now);
         hold!(!down || (taken.work, taken.status) == (None, None), "{taken:?} while the server is down");

@@ -4,8 +4,8 @@
 use super::generate::Case;
 use super::{ENDLESS, NO_PLAN, Sum};
 use unblink_core::dispatch::{Pool, Room};
-use unblink_core::plan::LoadSpec;
-use unblink_core::schedule::{Process, Rate};
+use unblink_core::plan::{LoadSpec, OpenPart};
+use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{GeneratorSpec, NetworkSpec, ServerSpec, Service};
 use unblink_core::time::Nanos;
 
@@ -47,6 +47,18 @@ fn simpler(case: &Case) -> Vec<Case> {
     with(&|c| c.world.generator = GeneratorSpec::default());
     with(&|c| c.world.network = NetworkSpec::default());
     with(&|c| c.world.room = Room::SINGLE);
+    with(&|c| (c.plan.origins, c.world.others) = Default::default());
+    with(&|c| {
+        if let LoadSpec::Several(parts) = &c.plan.load
+            && let [only] = &parts[..]
+        {
+            c.plan.load = LoadSpec::Open { phases: only.phases.clone(), process: only.process };
+        }
+    });
+    for place in 0..case.world.others.len() {
+        with(&|c| c.world.others[place] = ServerSpec::new(c.world.others[place].service.clone()));
+        with(&|c| c.world.others[place] = c.world.server.clone());
+    }
     with(&|c| c.stop = None);
     with(&|c| c.plan.warmup = Nanos::ZERO);
     with(&|c| c.plan.limit = None);
@@ -78,37 +90,85 @@ fn simpler(case: &Case) -> Vec<Case> {
         let (Pool::Auto { max: n } | Pool::Fixed { n }) = &mut c.plan.pool;
         *n = (*n / 2).max(1);
     });
-    with(&|c| match &mut c.plan.load {
-        LoadSpec::Open { phases, .. } => phases.truncate(1),
-        LoadSpec::Several(parts) => parts.truncate(1),
-        LoadSpec::Closed { users, .. } => *users = (*users / 2).max(1),
-    });
-    with(&|c| match &mut c.plan.load {
-        LoadSpec::Open { phases, .. } => phases.iter_mut().for_each(|phase| phase.duration.0 /= 2),
-        LoadSpec::Several(parts) => parts.iter_mut().for_each(|part| part.start.0 /= 2),
-        LoadSpec::Closed { duration, .. } => duration.0 /= 2,
-    });
-    with(&|c| {
-        if let LoadSpec::Closed { ramp_up, .. } = &mut c.plan.load {
-            ramp_up.0 /= 2;
-        }
-    });
-    with(&|c| {
-        if let LoadSpec::Open { phases, process } = &mut c.plan.load {
-            *process = Process::Even;
-            phases.iter_mut().for_each(|phase| phase.to = phase.from);
-        }
-    });
-    with(&|c| {
-        if let LoadSpec::Open { phases, .. } = &mut c.plan.load {
-            for phase in phases {
-                for rate in [&mut phase.from, &mut phase.to] {
-                    *rate = Rate::from_milli(rate.milli_per_s() / 2);
-                }
-            }
-        }
-    });
+    smaller_loads(case, &mut with);
     with(&|c| c.plan.limit = c.plan.limit.map(|limit| (limit / 2).max(1)));
     with(&|c| c.plan.timeout.0 = (c.plan.timeout.0 / 2).max(1));
     all
+}
+
+fn smaller_loads(case: &Case, with: &mut impl FnMut(&dyn Fn(&mut Case))) {
+    match &case.plan.load {
+        LoadSpec::Closed { .. } => smaller_population(with),
+        LoadSpec::Open { .. } => {
+            smaller_load(with, |load| match load {
+                LoadSpec::Open { phases, process } => Some((phases, process)),
+                _ => None,
+            });
+        }
+        LoadSpec::Several(parts) => {
+            for place in 0..parts.len() {
+                smaller_part(with, place);
+                smaller_load(with, move |load| match load {
+                    LoadSpec::Several(parts) => parts.get_mut(place).map(|p| (&mut p.phases, &mut p.process)),
+                    _ => None,
+                });
+            }
+        }
+    }
+}
+
+fn smaller_population(with: &mut impl FnMut(&dyn Fn(&mut Case))) {
+    let mut with = |change: &dyn Fn(&mut u32, &mut Nanos, &mut Nanos)| {
+        with(&|c| {
+            if let LoadSpec::Closed { users, ramp_up, duration, .. } = &mut c.plan.load {
+                change(users, ramp_up, duration);
+            }
+        });
+    };
+    with(&|users, _, _| *users = (*users / 2).max(1));
+    with(&|_, _, duration| duration.0 /= 2);
+    with(&|_, ramp_up, _| ramp_up.0 /= 2);
+}
+
+/// One of several loads.
+fn smaller_part(with: &mut impl FnMut(&dyn Fn(&mut Case)), place: usize) {
+    let mut with = |change: &dyn Fn(&mut Vec<OpenPart>)| {
+        with(&|c| {
+            if let LoadSpec::Several(parts) = &mut c.plan.load {
+                change(parts);
+            }
+        });
+    };
+    with(&|parts| {
+        if parts.len() > 1 {
+            parts.remove(place);
+        }
+    });
+    with(&|parts| parts[place].only = None);
+    with(&|parts| parts[place].start.0 /= 2);
+}
+
+/// An open load, which `of` finds.
+fn smaller_load(
+    with: &mut impl FnMut(&dyn Fn(&mut Case)),
+    of: impl Fn(&mut LoadSpec) -> Option<(&mut Vec<Phase>, &mut Process)>,
+) {
+    let mut with = |change: &dyn Fn(&mut Vec<Phase>, &mut Process)| {
+        with(&|c| {
+            if let Some((phases, process)) = of(&mut c.plan.load) {
+                change(phases, process);
+            }
+        });
+    };
+    with(&|phases, _| phases.truncate(1));
+    with(&|phases, _| phases.iter_mut().for_each(|phase| phase.duration.0 /= 2));
+    with(&|phases, process| {
+        *process = Process::Even;
+        phases.iter_mut().for_each(|phase| phase.to = phase.from);
+    });
+    with(&|phases, _| {
+        for rate in phases.iter_mut().flat_map(|phase| [&mut phase.from, &mut phase.to]) {
+            *rate = Rate::from_milli(rate.milli_per_s() / 2);
+        }
+    });
 }

@@ -22,8 +22,8 @@ impl Tally {
         Tally { counters: Counters::default(), ended: Vec::new(), load_end, measured_from, moments }
     }
 
-    pub(super) fn connections(&mut self) -> &mut ConnectionCounts {
-        &mut self.counters.origins[0]
+    pub(super) fn connections(&mut self, origin: u8) -> &mut ConnectionCounts {
+        &mut self.counters.origins[usize::from(origin)]
     }
 
     pub(super) fn outcomes(&mut self, measured: bool) -> &mut Outcomes {

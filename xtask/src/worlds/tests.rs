@@ -1,6 +1,8 @@
 //! A few hundred worlds pass; what once failed stays here; and a checker that can't fail is none, so each
 //! kind of wrong log and wrong record is shown to be seen.
 
+mod apart;
+
 use super::recording::Snapshot;
 use super::*;
 use unblink_core::dispatch::{Action, Event, Pool, Room};

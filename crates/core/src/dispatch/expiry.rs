@@ -16,10 +16,9 @@ impl<L: Load> Dispatch<L> {
 
     pub(super) fn expire_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         for _ in 0..TIMEOUTS_PER_CALL_MAX {
-            if self.oldest().is_none_or(|flight| !self.is_late(&flight.arrival, now)) {
-                return;
-            }
-            self.abandon(self.in_flight.head, now, out, rec);
+            let oldest = self.oldest().filter(|&(intended, _)| now.since(intended) > self.policy.timeout);
+            let Some((_, slot)) = oldest else { return };
+            self.abandon(slot, now, out, rec);
         }
         self.more_to_do = true;
     }

@@ -10,9 +10,6 @@ use crate::outcome::Outcome;
 use crate::record::{Answer, Flight, Recorder};
 use crate::time::Instant;
 
-/// Which of a flight's links go from one to the next by intended time.
-pub(super) const BY_INTENDED: usize = 0;
-
 /// A flight and the connection that it is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
@@ -31,23 +28,26 @@ impl Bound {
 }
 
 impl<L: Load> Dispatch<L> {
-    /// The flight whose arrival should have started first.
-    pub(super) fn oldest(&self) -> Option<&Flight> {
-        let slot = self.in_flight.head;
-        (slot != NONE).then(|| &self.flights[slot].flight)
+    /// The flight whose arrival should have started first, and when.
+    pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
+        let heads = self.lanes.iter().map(|lane| lane.in_flight.head).filter(|&slot| slot != NONE);
+        let flights = heads.map(|slot| (self.flights[slot].flight.arrival.intended, slot));
+        flights.min_by_key(|&(intended, _)| intended)
     }
 
     /// `flight` is under way on `conn`.
     #[inline]
     pub(super) fn take_off(&mut self, flight: Flight, origin: usize, conn: u32) -> FlightId {
         let slot = self.flights.take(Bound { origin: origin as u8, conn, is_abandoned: false, flight });
-        // Sends come in the order of intended times but for the rare second send, so the walk from the tail is short.
-        let mut prev = self.in_flight.tail;
+        // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
+        // short.
+        let Lane { in_flight, connections, .. } = &mut self.lanes[origin];
+        let mut prev = in_flight.tail;
         while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
-            prev = self.flights.prev(&self.in_flight, prev);
+            prev = self.flights.prev(in_flight, prev);
         }
-        self.flights.insert_after(&mut self.in_flight, prev, slot);
-        self.lanes[origin].connections.take_place(conn, &mut self.flights, slot);
+        self.flights.insert_after(in_flight, prev, slot);
+        connections.take_place(conn, &mut self.flights, slot);
         FlightId { slot, generation: self.flights.generation(slot) }
     }
 
@@ -151,7 +151,7 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Bound { origin, conn, flight, .. } = self.flights[slot];
         let origin = usize::from(origin);
-        self.flights.unlink(&mut self.in_flight, slot);
+        self.flights.unlink(&mut self.lanes[origin].in_flight, slot);
         self.flights[slot].is_abandoned = true;
         self.lanes[origin].connections.at_mut(conn).abandoned += 1;
         let outcome = rec.timed_out(&flight, conn, 0, now);
@@ -168,8 +168,7 @@ impl<L: Load> Dispatch<L> {
 
     /// The run ends: nothing is under way any more.
     pub(super) fn end_flights(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        while self.in_flight.head != NONE {
-            let slot = self.in_flight.head;
+        while let Some((_, slot)) = self.oldest() {
             let Bound { origin, conn, .. } = self.flights[slot];
             let origin = usize::from(origin);
             let Some(flight) = self.land(slot, now) else { return };
@@ -251,10 +250,10 @@ impl<L: Load> Dispatch<L> {
     #[inline]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
         let Bound { origin, conn, is_abandoned, .. } = self.flights[slot];
+        let Lane { in_flight, connections, .. } = &mut self.lanes[usize::from(origin)];
         if !is_abandoned {
-            self.flights.unlink(&mut self.in_flight, slot);
+            self.flights.unlink(in_flight, slot);
         }
-        let connections = &mut self.lanes[usize::from(origin)].connections;
         let conn = connections.free_place(conn, &mut self.flights, slot, now);
         conn.abandoned -= u32::from(is_abandoned);
         self.flights.release(slot);

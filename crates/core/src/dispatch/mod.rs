@@ -32,7 +32,7 @@ use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
-use arena::{Arena, List};
+use arena::Arena;
 use landing::Bound;
 use lane::Lane;
 use notice::OVERSLEPT_FROM;
@@ -60,15 +60,13 @@ pub struct Dispatch<L> {
     policy: Policy,
     /// By origin.
     lanes: Vec<Lane>,
-    /// The lane that sends and opens first in the next turn: each in turn, when there is too much to do in one.
-    first_lane: usize,
+    /// The lane that sends first in the next turn: another one, where there is too much to send in one.
+    first_to_send: usize,
+    /// The lane that opens first in the next turn, for itself: lanes that open must not decide which ones send.
+    first_to_open: usize,
     flights: Arena<Bound, 2>,
-    /// What is under way, by intended time.
-    in_flight: List<{ landing::BY_INTENDED }>,
     /// Answers since the last tick.
     answers: usize,
-    /// The last answer of `next_wake` took the next arrival into account.
-    woke_for_due: bool,
     exhausted_at: Option<Instant>,
     more_to_do: bool,
     finished: bool,
@@ -80,11 +78,10 @@ impl<L: Load> Dispatch<L> {
         Dispatch {
             load: None,
             lanes: (0..policy.origins.count()).map(|origin| Lane::new(&policy, origin)).collect(),
-            first_lane: 0,
+            first_to_send: 0,
+            first_to_open: 0,
             flights: Arena::new(policy.flights_reserved()),
-            in_flight: List::EMPTY,
             answers: 0,
-            woke_for_due: true,
             exhausted_at: None,
             more_to_do: false,
             finished: false,
@@ -102,7 +99,6 @@ impl<L: Load> Dispatch<L> {
         self.lanes.iter_mut().for_each(|lane| lane.connections.start());
         // Connections grow old from the start on, whenever the first arrival is due.
         self.more_to_do |= self.policy.connection_age.is_some();
-        self.woke_for_due = true;
         self.load = Some(load);
     }
 
@@ -121,7 +117,7 @@ impl<L: Load> Dispatch<L> {
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
         let mut gauges = Gauges {
-            in_flight: u64::from(self.in_flight.len),
+            in_flight: self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum(),
             backlog: (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum(),
             ..Gauges::default()
         };
@@ -135,7 +131,7 @@ impl<L: Load> Dispatch<L> {
     /// Requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {
-        !self.in_flight.is_empty()
+        self.lanes.iter().any(|lane| !lane.in_flight.is_empty())
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
@@ -159,10 +155,9 @@ impl<L: Load> Dispatch<L> {
                 self.open_connections(now, out, rec);
             }
             for origin in 0..self.lanes.len() {
-                let waiting = self.waiting(origin);
-                self.more_to_do |= self.lanes[origin].look_at(waiting, now);
+                let due = self.load.as_ref().map_or(0, |load| load.waiting(origin));
+                self.more_to_do |= self.lanes[origin].look_at(due, now);
             }
-            self.woke_for_due = self.wakes_for_due();
             rec.look_at_absences(now);
         }
     }
@@ -183,7 +178,7 @@ impl<L: Load> Dispatch<L> {
                 wake = wake.min(at);
             }
         };
-        no_later(self.oldest().map(|flight| flight.arrival.intended + timeout));
+        no_later(self.oldest().map(|(at, _)| at + timeout));
         for (origin, lane) in self.lanes.iter().enumerate() {
             let Lane { connections, resend, .. } = lane;
             no_later(connections.first_opening().map(|(_, since)| since + timeout));
@@ -197,7 +192,7 @@ impl<L: Load> Dispatch<L> {
             }
         }
         if let Some(load) = &self.load {
-            if self.wakes_for_due() {
+            if self.lanes.iter().any(|lane| lane.woke_for_due) {
                 let due = load.next_due();
                 no_later(due.map(|due| self.policy.grain.map_or(due, |grain| grain.next(due))));
             }
@@ -253,17 +248,19 @@ impl<L: Load> Dispatch<L> {
             return;
         }
         self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
-        let (mut origin, mut sends) = (self.first_lane, 0);
+        let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
+            let before = sends;
             if !self.pump_lane(origin, &mut sends, now, out, rec) {
-                self.first_lane = self.lane_after(origin);
+                // One that has sent nothing comes first, or others that fill each turn could shut it out.
+                self.first_to_send = if sends > before { self.lane_after(origin) } else { origin };
                 self.more_to_do = true;
                 return;
             }
             origin = self.lane_after(origin);
         }
         let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0);
-        if self.exhausted_at.is_some() && self.in_flight.is_empty() && nothing_waits() {
+        if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
             // The next tick sets the end of the drain.
@@ -312,13 +309,6 @@ impl<L: Load> Dispatch<L> {
         let Arrival { operation, index, .. } = flight.arrival;
         let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
-    }
-
-    /// Arrivals that could neither be sent nor cause a connection need no turn of their own.
-    fn wakes_for_due(&self) -> bool {
-        let is_clear = |origin| self.load.as_ref().is_some_and(|load| load.waiting(origin) == 0);
-        let mut lanes = self.lanes.iter().enumerate();
-        lanes.any(|(origin, lane)| is_clear(origin) || lane.connections.can_open())
     }
 
     fn waiting(&self, origin: usize) -> u64 {

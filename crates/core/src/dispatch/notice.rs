@@ -28,25 +28,33 @@ impl<L: Load> Dispatch<L> {
     }
 
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
-        let Some(load) = &mut self.load else { return };
-        let mut stretch: Option<Overslept> = None;
+        let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
         load.advance(until, |arrival| {
-            let first = stretch.map_or(arrival.intended, |stretch| stretch.first);
-            stretch = Some(Overslept { first, last: arrival.intended, noticed: now });
+            lanes[policy.origins.of(arrival.operation)].falls_due(&arrival, now);
             rec.due(&arrival);
         });
-        // Without room the rest is booked as waiting for a connection, which it may be.
-        let first_due = stretch.map_or(now, |stretch| stretch.first);
-        if !self.woke_for_due || now.since(first_due) < OVERSLEPT_FROM {
-            return;
-        }
-        for lane in self.lanes.iter_mut().filter(|lane| lane.overslept.len() < OVERSLEPT_MAX) {
-            lane.overslept.extend(stretch);
-        }
+        lanes.iter_mut().for_each(|lane| lane.note_overslept(now));
     }
 }
 
 impl Lane {
+    #[inline]
+    fn falls_due(&mut self, arrival: &Arrival, now: Instant) {
+        let first = self.falling_due.map_or(arrival.intended, |stretch| stretch.first);
+        self.falling_due = Some(Overslept { first, last: arrival.intended, noticed: now });
+    }
+
+    /// Where nothing could be sent or opened nobody had to look: without room the rest is booked as waiting for a
+    /// connection, which it may be.
+    #[inline]
+    fn note_overslept(&mut self, now: Instant) {
+        let Some(stretch) = self.falling_due.take() else { return };
+        let is_late = self.woke_for_due && now.since(stretch.first) >= OVERSLEPT_FROM;
+        if is_late && self.overslept.len() < OVERSLEPT_MAX {
+            self.overslept.push_back(stretch);
+        }
+    }
+
     /// When an arrival was first seen. Asked for in order.
     pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
         while let Some(stretch) = self.overslept.front() {

@@ -62,13 +62,13 @@ impl<L: Load> Dispatch<L> {
             let Some(origin) = self.lane_to_open(now) else { return };
             rec.connections(origin).attempted += 1;
             out.push(Action::Open(self.lanes[origin].connections.begin_opening(now)));
-            self.first_lane = self.lane_after(origin);
+            self.first_to_open = self.lane_after(origin);
         }
     }
 
     /// Lanes open in turn.
     fn lane_to_open(&self, now: Instant) -> Option<usize> {
-        let mut origin = self.first_lane;
+        let mut origin = self.first_to_open;
         for _ in 0..self.lanes.len() {
             if self.finished {
                 return None;

@@ -4,6 +4,7 @@ use super::Dispatch;
 use super::arena::NONE;
 use super::lane::Lane;
 use crate::load::Load;
+use crate::origins::ORIGINS_MAX;
 use crate::record::Ages;
 use crate::time::Instant;
 
@@ -28,13 +29,19 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn add_ages_in_flight(&self, now: Instant, ages: &mut Ages) {
-        let (mut slot, mut walked, mut last) = (self.in_flight.head, 0, Instant(0));
-        while let Some(intended) = self.intended(slot).filter(|_| walked < FLIGHTS_MAX as u64) {
+        let mut heads = [NONE; ORIGINS_MAX];
+        heads.iter_mut().zip(&self.lanes).for_each(|(head, lane)| *head = lane.in_flight.head);
+        let (mut walked, mut last) = (0, Instant(0));
+        while walked < FLIGHTS_MAX as u64 {
+            let lanes = heads.iter_mut().zip(&self.lanes);
+            let oldest = lanes.filter_map(|(head, lane)| Some((self.intended(*head)?, head, lane)));
+            let Some((intended, head, lane)) = oldest.min_by_key(|&(intended, ..)| intended) else { break };
             ages.add(now.since(intended), 1);
             (walked, last) = (walked + 1, intended);
-            slot = self.flights.next(&self.in_flight, slot);
+            *head = self.flights.next(&lane.in_flight, *head);
         }
-        let left = u64::from(self.in_flight.len) - walked;
+        let in_flight: u64 = self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum();
+        let left = in_flight - walked;
         if left == 0 {
             return;
         }
@@ -43,8 +50,8 @@ impl<L: Load> Dispatch<L> {
         met.filter(|&intended| intended > last).for_each(|intended| sample.add(now.since(intended), 1));
         if sample.count() == 0 {
             // None of them was met: each is as old as the youngest at least.
-            let youngest = self.intended(self.in_flight.tail).unwrap_or(now);
-            sample.add(now.since(youngest), 1);
+            let tails = self.lanes.iter().filter_map(|lane| self.intended(lane.in_flight.tail));
+            sample.add(now.since(tails.max().unwrap_or(now)), 1);
         }
         ages.add_like(&sample, left);
     }

@@ -105,7 +105,7 @@ pub fn together(parts: &[OpenPart]) -> Vec<Stretch> {
         let mut at = part.start;
         edges.push(at);
         for phase in &part.phases {
-            at = at + phase.duration;
+            at += phase.duration;
             edges.push(at);
         }
     }

@@ -1,0 +1,58 @@
+//! What a worker has to do with one origin, as it stands in the books.
+
+use super::carried::Carried;
+use std::collections::VecDeque;
+use unblink_core::dispatch::Room;
+
+/// Its connections, and what waits for them. Lanes share nothing: whatever one of them is held up by, the others are not.
+pub(super) struct Lane {
+    pub(super) carried: Carried,
+    /// Places in the books of what was never sent, in order of intended time.
+    pub(super) waiting: VecDeque<usize>,
+    /// The same of what is to be sent again.
+    pub(super) second_sends: VecDeque<usize>,
+    /// Connections that were opened, ever.
+    pub(super) opened: u64,
+    /// Most usable connections at once.
+    pub(super) peak: usize,
+    /// The pool has been at its limit.
+    pub(super) was_full: bool,
+    /// At the end of a turn after the schedule's zero, a connection was being opened or could have been.
+    pub(super) was_growing: bool,
+    /// Most that have ever waited for their first sending at once.
+    pub(super) longest: usize,
+}
+
+impl Lane {
+    pub(super) fn new(room: Room) -> Lane {
+        Lane {
+            carried: Carried::new(room),
+            waiting: VecDeque::new(),
+            second_sends: VecDeque::new(),
+            opened: 0,
+            peak: 0,
+            was_full: false,
+            was_growing: false,
+            longest: 0,
+        }
+    }
+
+    pub(super) fn falls_due(&mut self, place: usize) {
+        self.waiting.push_back(place);
+        self.longest = self.longest.max(self.waiting.len());
+    }
+
+    pub(super) fn backlog(&self) -> usize {
+        self.waiting.len() + self.second_sends.len()
+    }
+
+    /// What is to be sent again comes first.
+    pub(super) fn pop_waiting(&mut self) -> Option<usize> {
+        self.second_sends.pop_front().or_else(|| self.waiting.pop_front())
+    }
+
+    /// Something could be sent.
+    pub(super) fn could_send(&self) -> bool {
+        self.backlog() > 0 && self.carried.have_room()
+    }
+}
