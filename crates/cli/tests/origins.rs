@@ -44,7 +44,7 @@ fn a_stalled_origin_holds_up_no_other() {
 fn names_say_which_origin_is_asked() {
     let servers = [quick(), quick()];
     let urls = servers.each_ref().map(|server| format!("http://{}/x", server.address));
-    let slo = format!("{}: p99 < 9s", urls[1].replace("http://", "GET "));
+    let slo = format!("{}: max < 9s", urls[1].replace("http://", "GET "));
     let run = Place::new().measure(&[&urls[0], &urls[1], "-R", "100", "-n", "20", "--slo", &slo]);
     run.assert_all("ok");
     for server in &servers {
