@@ -32,9 +32,29 @@ impl Origins {
         self.count
     }
 
+    /// Of so many operations, the first of each origin.
+    pub fn firsts(&self, operations: usize) -> Vec<usize> {
+        let first = |origin| (0..operations).find(|&operation| self.of(operation as u32) == origin);
+        (0..self.count).filter_map(first).collect()
+    }
+
     /// The number of the operation's origin.
     #[inline]
     pub fn of(&self, operation: u32) -> usize {
         self.of_operation.get(operation as usize).map_or(0, |&origin| usize::from(origin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_numbered_by_their_operations() {
+        let origins = Origins::new(&[0, 2, 2, 1]).expect("three");
+        assert_eq!((origins.count(), origins.firsts(4)), (3, vec![0, 3, 1]));
+        assert_eq!((0..5).map(|operation| origins.of(operation)).collect::<Vec<_>>(), [0, 2, 2, 1, 0]);
+        assert_eq!(Origins::new(&[0, 0]), Some(Origins::default()));
+        assert_eq!(Origins::new(&[8]), None);
     }
 }

@@ -83,9 +83,11 @@ impl Runner {
     }
 
     /// The backlog has been answered or given up. What was given up may still keep the target busy: an answer to a
-    /// single request says that it is through with it. Then nothing is asked for a while.
+    /// single request says that it is through with it, of several origins one to each. Then nothing is asked for a while.
     fn come_to_rest(&self, prepared: &Prepared) -> Rest {
-        let answers = || preflight(&prepared.job, 0, RESTING_PATIENCE).is_ok();
+        let job = &prepared.job;
+        let each = job.plan.spec().origins.firsts(job.operations.len());
+        let answers = || each.iter().all(|&first| preflight(job, first, RESTING_PATIENCE).is_ok());
         if self.is_littered {
             let mut tries = 1..RESTING_TRIES;
             while !answers() {

@@ -25,7 +25,11 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Asks each target once.
 pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
-    for (number, target) in targets.iter().enumerate().take(REQUESTS_MAX) {
+    let origins = job.plan.spec().origins.firsts(job.operations.len());
+    // No origin is left out because it comes late in a long list.
+    let beyond = origins.into_iter().filter(|&number| number >= REQUESTS_MAX);
+    for number in (0..REQUESTS_MAX).chain(beyond) {
+        let Some(target) = targets.get(number) else { continue };
         let request = format!("{} {}", target.method, target.url);
         let asked = || preflight(job, number, patience);
         told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
