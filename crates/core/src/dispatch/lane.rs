@@ -3,7 +3,7 @@
 use super::Policy;
 use super::arena::List;
 use super::connections::Connections;
-use super::notice::{OVERSLEPT_MAX, Overslept};
+use super::overslept::{OVERSLEPT_MAX, Overslept};
 use crate::record::Flight;
 use crate::time::Instant;
 use std::collections::VecDeque;

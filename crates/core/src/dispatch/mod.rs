@@ -21,6 +21,7 @@ mod landing;
 mod lane;
 mod notice;
 mod opening;
+mod overslept;
 mod waiting;
 
 pub use event::{
@@ -35,7 +36,7 @@ use crate::time::{Instant, Nanos};
 use arena::Arena;
 use landing::Bound;
 use lane::Lane;
-use notice::OVERSLEPT_FROM;
+use overslept::OVERSLEPT_FROM;
 
 /// Connection attempts that one tick may ask for.
 pub const OPENS_PER_TICK_MAX: usize = 16;

@@ -2,23 +2,11 @@
 
 use super::Dispatch;
 use super::lane::Lane;
+use super::overslept::{OVERSLEPT_FROM, OVERSLEPT_MAX, Overslept};
 use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::Recorder;
 use crate::time::{Instant, Nanos};
-
-/// Arrivals that are noticed later than this were overslept; what is less is the loop's ordinary turn.
-pub(super) const OVERSLEPT_FROM: Nanos = Nanos::from_micros(50);
-/// Overslept stretches with arrivals still waiting that are remembered.
-pub(super) const OVERSLEPT_MAX: usize = 256;
-
-/// Arrivals that were noticed late together: those intended from `first` to `last`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Overslept {
-    first: Instant,
-    last: Instant,
-    noticed: Instant,
-}
 
 impl<L: Load> Dispatch<L> {
     /// Counts what has fallen due before `end`, which has just passed, and no more: at the boundary of an
