@@ -81,15 +81,6 @@ impl Drawing {
             begins: false,
         })
     }
-
-    fn next_for(&self, origin: usize, cursor: &mut Cursor) -> Option<Arrival> {
-        loop {
-            let arrival = self.next(cursor)?;
-            if self.origins.of(arrival.operation) == origin {
-                return Some(arrival);
-            }
-        }
-    }
 }
 
 impl OpenLoad {
@@ -137,7 +128,9 @@ impl Load for OpenLoad {
     }
 
     fn pop(&mut self, origin: usize) {
-        self.queues[origin].pop(|cursor| self.drawing.next_for(origin, cursor));
+        let Drawing { origins, .. } = &self.drawing;
+        let is_mine = |arrival: &Arrival| origins.of(arrival.operation) == origin;
+        self.queues[origin].pop(|cursor| self.drawing.next(cursor), is_mine);
     }
 
     fn waiting(&self, origin: usize) -> u64 {

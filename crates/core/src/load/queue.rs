@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 /// Arrivals that are held as such.
 const HELD_MAX: usize = 256;
-/// How many are drawn again at a time.
+/// How many arrivals of the schedule are drawn again at a time, whosever they are; more only until the next of this line is
+/// found.
 const DRAWN_AT_ONCE: usize = 64;
 
 /// A line of arrivals in order of intended time.
@@ -51,22 +52,34 @@ impl Queue {
         }
     }
 
-    /// The head is taken. `draw` gives the next arrival for this origin from the cursor's place on.
+    /// The head is taken. `draw` gives the next arrival from the cursor's place on, and `is_mine` says whether it belongs
+    /// here.
     #[inline]
-    pub(super) fn pop(&mut self, draw: impl FnMut(&mut Cursor) -> Option<Arrival>) {
+    pub(super) fn pop(
+        &mut self,
+        draw: impl FnMut(&mut Cursor) -> Option<Arrival>,
+        is_mine: impl Fn(&Arrival) -> bool,
+    ) {
         self.held.pop_front();
         if self.counted > 0 && self.held.is_empty() {
-            self.hold_more(draw);
+            self.hold_more(draw, is_mine);
         }
     }
 
-    fn hold_more(&mut self, mut draw: impl FnMut(&mut Cursor) -> Option<Arrival>) {
-        for _ in 0..DRAWN_AT_ONCE {
+    fn hold_more(
+        &mut self,
+        mut draw: impl FnMut(&mut Cursor) -> Option<Arrival>,
+        is_mine: impl Fn(&Arrival) -> bool,
+    ) {
+        let mut drawn = 0;
+        while drawn < DRAWN_AT_ONCE {
             let Some(next) = self.next.take() else { return };
             self.held.push_back(next);
             self.counted -= 1;
-            if self.counted > 0 {
-                self.next = draw(&mut self.cursor);
+            while self.counted > 0 && self.next.is_none() {
+                let Some(arrival) = draw(&mut self.cursor) else { return };
+                drawn += 1;
+                self.next = Some(arrival).filter(&is_mine);
             }
         }
     }

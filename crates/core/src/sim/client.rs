@@ -20,7 +20,7 @@ pub enum ClientSpec {
 }
 
 /// Runs the open `plan` with `client` in the place of the dispatcher, and hands every interval to `each`. A closed
-/// plan has no schedule that these clients could keep; it gives an empty run.
+/// plan has no schedule that a tool could keep, and one with several loads has no single one; both give an empty run.
 pub fn simulate_client(
     plan: &Plan,
     world: &WorldSpec,
