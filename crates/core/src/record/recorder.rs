@@ -2,7 +2,7 @@
 
 use super::absence::Absences;
 use super::{
-    Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM, STATUS_FIRST,
+    Apart, Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM, STATUS_FIRST,
     SampleBlocks, Series, SlowArrival,
 };
 use crate::arrival::Arrival;
@@ -47,6 +47,8 @@ pub struct Recorder {
     load_end: Instant,
     timeout: Nanos,
     last_ok: Option<Instant>,
+    /// There are several operations, or several loads.
+    keeps_apart: bool,
     /// By load.
     blocks: Vec<SampleBlocks>,
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
@@ -57,8 +59,10 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder into `bank`; nothing is measured until [`Recorder::begin`].
     pub fn new(bank: Box<Bank<u32>>, timeout: Nanos) -> Recorder {
+        let keeps_apart = Apart::ALL.into_iter().any(|by| !bank.apart(by).is_empty());
         Recorder {
             bank,
+            keeps_apart,
             start: Instant(u64::MAX),
             measured_from: Instant(u64::MAX),
             load_end: Instant(u64::MAX),
@@ -131,16 +135,15 @@ impl Recorder {
 
     /// Where the arrival's operation and its load are counted, if it is measured and there are several.
     #[inline]
-    fn places(&self, arrival: &Arrival) -> Places {
-        if !self.is_measured(arrival) {
-            return Places::default();
+    fn places(&self, arrival: &Arrival) -> Option<Places> {
+        if !self.keeps_apart || !self.is_measured(arrival) {
+            return None;
         }
         let Bank { operations, loads, .. } = &*self.bank;
-        Places { operation: operations.place(arrival.operation), load: loads.place(arrival.key.load) }
+        Some(Places { operation: operations.place(arrival.operation), load: loads.place(arrival.key.load) })
     }
 
     /// What is recorded apart of these.
-    #[inline]
     fn each_of(&mut self, places: Places) -> impl Iterator<Item = &mut OperationRecord> {
         let Bank { operations, loads, .. } = &mut *self.bank;
         let operation = places.operation.and_then(|place| operations.get_mut(place));
@@ -149,7 +152,8 @@ impl Recorder {
 
     /// Records a duration of these.
     #[inline]
-    fn record_of(&mut self, places: Places, series: Series, value: Nanos) {
+    fn record_of(&mut self, places: Option<Places>, series: Series, value: Nanos) {
+        let Some(places) = places else { return };
         if let Some(place) = places.operation {
             self.bank.operations.record(place, series, value);
         }
@@ -165,11 +169,13 @@ impl Recorder {
     }
 
     #[inline]
-    fn count_at(&mut self, arrival: &Arrival, places: Places, count: impl Fn(&mut Outcomes)) {
+    fn count_at(&mut self, arrival: &Arrival, places: Option<Places>, count: impl Fn(&mut Outcomes)) {
         let is_measured = self.is_measured(arrival);
         let counters = &mut self.bank.counters;
         count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
-        self.each_of(places).for_each(|record| count(&mut record.outcomes));
+        if let Some(places) = places {
+            self.each_of(places).for_each(|record| count(&mut record.outcomes));
+        }
     }
 
     /// Records a duration of all, and of the flight's operation and load.
@@ -240,7 +246,9 @@ impl Recorder {
         if measured && (100..600).contains(&answer.status) {
             let status = usize::from(answer.status) - STATUS_FIRST;
             self.bank.counters.statuses[status] += 1;
-            self.each_of(places).for_each(|record| record.statuses[status] += 1);
+            if let Some(places) = places {
+                self.each_of(places).for_each(|record| record.statuses[status] += 1);
+            }
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
