@@ -13,12 +13,12 @@ const GIVEN: [(&str, &str); 4] =
 const LINE_MAX: usize = 101;
 
 const HEAD: &str = "\
-# A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
+# A plan of unblink: what is asked, of whom, how often, and the objectives.
 #   unblink plan show FILE    what it comes to, with a picture of the load
 #   unblink run FILE          runs it; a flag on the command line overrides the field of its name
 #   unblink sim FILE          simulates it, in virtual time ([world] says what the server does)
 #   unblink knee FILE         looks for the highest rate that meets its percentile ([search] says how)
-#   unblink compare FILE      holds candidate against target under its load ([comparison] says how)
+#   unblink compare FILE      compares candidate with target under its load ([comparison] says how)
 # Values are written as on the command line; ${NAME} in target, url, header and body comes from the environment.
 
 target = \"http://127.0.0.1:8080/\"

@@ -86,7 +86,7 @@ pub(crate) fn plan(command: &PlanCommand) -> Result<u8> {
 pub(crate) fn init(args: &InitArgs) -> Result<u8> {
     let path = &args.file;
     if path.extension().is_none_or(|extension| extension != "toml") {
-        bail!("{path:?}: the plan is written as TOML, so its name is to end in .toml");
+        bail!("{path:?}: the plan is written as TOML, so its name must end in .toml");
     }
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = file.map_err(|error| match error.kind() {
@@ -94,7 +94,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8> {
         _ => anyhow!("can't write {path:?}: {error}"),
     })?;
     file.write_all(init::text().as_bytes()).with_context(|| format!("can't write {path:?}"))?;
-    output::print(&format!("{} is written. What it comes to: unblink plan show {0}\n", path.display()))?;
+    output::print(&format!("Wrote {}. To see what it does: unblink plan show {0}\n", path.display()))?;
     Ok(exit::OK)
 }
 

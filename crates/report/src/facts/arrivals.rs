@@ -32,7 +32,7 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
         }
         (_, Some(planned), Some(sent)) => {
             format!(
-                "{looked_at} the gaps are held against a Poisson process: planned {planned}; sent {sent}{late}."
+                "{looked_at} the gaps are compared with a Poisson process: planned {planned}; sent {sent}{late}."
             )
         }
         _ => format!("{looked_at} the gaps are too few to tell whether it is a Poisson process{late}."),
@@ -64,7 +64,7 @@ mod tests {
         let text = |doc: &RunDocument| format::plain(&arrivals(doc).unwrap_or_default());
         assert_eq!(
             text(&doc),
-            "Of 960 arrivals looked at the gaps are held against a Poisson process: planned A² 0.81, p 46.8 %; \
+            "Of 960 arrivals looked at the gaps are compared with a Poisson process: planned A² 0.81, p 46.8 %; \
              sent A² 21, p below 0.01 %; none of these was sent more than 1.20 ms after its time."
         );
         let process = doc.loads[0].arrival_process.as_mut().expect("set above");
