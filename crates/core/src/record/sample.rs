@@ -31,7 +31,7 @@ const SPACING_MAX: u64 = 1 << 32;
 pub struct SampledArrival {
     /// Number of its block.
     pub block: u64,
-    /// Its number in the run.
+    /// Its number in its load.
     pub index: u64,
     /// When it should have started.
     pub intended: Instant,
@@ -149,7 +149,7 @@ impl ArrivalSample {
             let sent = sent.map(|sent| Instant(sent.since(zero).0));
             self.kept.push(SampledArrival {
                 block,
-                index: arrival.index,
+                index: arrival.key.unit,
                 intended: Instant(intended.0),
                 sent,
             });
