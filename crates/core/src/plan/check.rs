@@ -1,7 +1,7 @@
 //! What a plan must be like.
 
 use super::load::{Stretch, together};
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
 use crate::dispatch::Pool;
 use crate::record::RECORDABLE_MAX;
 use crate::schedule::{
@@ -72,19 +72,11 @@ pub(super) fn check_open(parts: &[OpenPart], spec: &PlanSpec) -> Result<(), Plan
     if parts.len() > 1 && spec.limit.is_some() {
         return Err(PlanError::LimitOfSeveral);
     }
-    for part in parts {
-        check_phases(&part.phases, spec)?;
-        check_limit(part.process, spec.limit)?;
-        if part.start > HOLD_LENGTH_MAX - spec.warmup {
-            return Err(PlanError::TooLong {
-                what: "the time before a load",
-                length: part.start,
-                max: HOLD_LENGTH_MAX - spec.warmup,
-            });
-        }
-        if common_seconds(&part.placed(spec.warmup)).is_none() {
-            return Err(PlanError::RatesTooFine);
-        }
+    for (load, part) in parts.iter().enumerate() {
+        check_part(part, spec).map_err(|error| match spec.load {
+            LoadSpec::Several(_) => PlanError::OfLoad { load, error: Box::new(error) },
+            _ => error,
+        })?;
     }
     let warms_up = |part: &OpenPart| part.start == Nanos::ZERO && !part.phases[0].from.is_zero();
     if spec.warmup > Nanos::ZERO && !parts.iter().any(warms_up) {
@@ -93,6 +85,19 @@ pub(super) fn check_open(parts: &[OpenPart], spec: &PlanSpec) -> Result<(), Plan
     match spec.rate_cap {
         Some(cap) if parts.len() > 1 => check_sum(parts, cap),
         _ => Ok(()),
+    }
+}
+
+fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
+    check_phases(&part.phases, spec)?;
+    check_limit(part.process, spec.limit)?;
+    let max = HOLD_LENGTH_MAX - spec.warmup;
+    if part.start > max {
+        return Err(PlanError::TooLong { what: "the time before a load", length: part.start, max });
+    }
+    match common_seconds(&part.placed(spec.warmup)) {
+        Some(_) => Ok(()),
+        None => Err(PlanError::RatesTooFine),
     }
 }
 

@@ -87,6 +87,14 @@ pub enum PlanError {
     /// A number of requests does not say which load they are of.
     #[error("a number of requests (-n) needs a single load: give each of several loads a duration instead")]
     LimitOfSeveral,
+    /// What is wrong with one of several loads.
+    #[error("{error}")]
+    OfLoad {
+        /// Its place among them.
+        load: usize,
+        /// What it is.
+        error: Box<PlanError>,
+    },
     /// The loads add up to more than the cap.
     #[error(
         "the loads add up to {highest_per_s:.0}/s at their highest, more than the cap of {cap} (--max-rate, or max-rate in the config file)"
