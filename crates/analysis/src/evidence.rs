@@ -104,6 +104,15 @@ impl Evidence<'_> {
     }
 }
 
+/// The sampled arrivals of one open load.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadArrivals<'a> {
+    /// How it is called; nothing where a run has one load only.
+    pub load: Option<&'a str>,
+    /// What they say about their process.
+    pub process: ArrivalProcess,
+}
+
 /// Where the arrivals of one operation, or of one load, ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartAccount<'a> {
@@ -185,7 +194,7 @@ pub struct Evidence<'a> {
     /// Intervals that were handed over late.
     pub double_intervals: u64,
     /// What the sampled arrivals of each open load say about their process.
-    pub arrivals: &'a [ArrivalProcess],
+    pub arrivals: &'a [LoadArrivals<'a>],
     /// The simulated client, if its figures are not what users feel.
     pub client: Option<WrongClient<'a>>,
 }

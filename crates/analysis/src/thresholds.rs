@@ -2,7 +2,7 @@
 
 use unblink_core::time::Nanos;
 
-/// A quantile is uncertain when fewer samples than this lie above its rank.
+/// A quantile rests on too little when fewer samples than this lie above its rank.
 pub const SAMPLES_ABOVE_MIN: u64 = 10;
 
 /// Below this share of the offered arrivals sent while the load lasted, the run is degraded.

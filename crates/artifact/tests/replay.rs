@@ -96,7 +96,7 @@ fn the_figures_of_a_run() {
         (document.slowest[0].response_ns, document.slowest[0].outcome.as_str()),
         (TIMEOUT.0, "timed_out")
     );
-    // Both touch p99.9 first, which is uncertain here: notes.
+    // Both touch p99.9 first, which rests on too little here: notes.
     assert_eq!(document.validity.status, ValidityStatus::Valid);
     assert_eq!(codes(&document), ["failures_shape_percentile", "timeouts_shape_percentile", "few_samples"]);
 }

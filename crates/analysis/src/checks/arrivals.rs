@@ -2,6 +2,7 @@
 
 use super::{Case, found, severity};
 use crate::arrivals::{ArrivalProcess, ClaimedProcess, TimesTest};
+use crate::evidence::LoadArrivals;
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text::{self, Round};
 use crate::thresholds::ARRIVAL_P_VALUE_MAX;
@@ -11,8 +12,9 @@ use crate::thresholds::ARRIVAL_P_VALUE_MAX;
 pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
     // The schedule of any load being wrong is worse than its sending.
     let all = || case.evidence.arrivals.iter();
-    let worst = all().find(|process| process.is_planned_otherwise());
-    let process = worst.or_else(|| all().find(|process| process.is_sent_otherwise()))?;
+    let worst = all().find(|of| of.process.is_planned_otherwise());
+    let LoadArrivals { load, process } = worst.or_else(|| all().find(|of| of.process.is_sent_otherwise()))?;
+    let of = load.map(|name| format!(" of the load {name:?}")).unwrap_or_default();
     let (planned, sent) = (process.is_planned_otherwise(), process.is_sent_otherwise());
     let lag = case.evidence.totals.counters.lag;
     let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
@@ -21,14 +23,17 @@ pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
         (false, false) => return None,
         (true, _) => (
             Severity::Degrades,
-            format!("The schedule's own times are not those of {claimed}: {}.", deviation(&process.intended)),
+            format!(
+                "The schedule's own times{of} are not those of {claimed}: {}.",
+                deviation(&process.intended)
+            ),
             "This is a defect of the tool: keep the run's folder and report it.",
             &process.intended,
         ),
         (false, true) => (
             severity(is_own, Severity::Degrades, Severity::Note),
             format!(
-                "Requests were not sent as {claimed}, though they were planned so: {}. {}",
+                "Requests{of} were not sent as {claimed}, though they were planned so: {}. {}",
                 deviation(&process.sent),
                 if is_own {
                     "The target saw the generator's rhythm."

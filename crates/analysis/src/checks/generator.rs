@@ -177,7 +177,7 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
     };
     let effect = match users_held_up {
         Some(share) => format!(
-            "{effect} It kept the users from asking for {} of their time, so throughput is too low by as much.",
+            "{effect} It kept the users from asking for {} of their time, which throughput lacks.",
             text::percent(share)
         ),
         None => effect,
@@ -208,7 +208,7 @@ pub(super) fn paused(case: &Case<'_>) -> Option<Finding> {
         },
         match longest {
             Some(longest) => format!(
-                "The generator itself was away for {} in total, {} at most at once.{effect}",
+                "The generator itself was away for {} in all, {} at the longest.{effect}",
                 text::duration(away),
                 text::duration(longest)
             ),

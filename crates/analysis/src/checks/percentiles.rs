@@ -115,8 +115,8 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
     let (&first, &last) = (few.first()?, few.last()?);
     let names: Vec<String> = few.iter().map(|&q| text::percentile(q)).collect();
     let names = match names.split_last() {
-        Some((only, [])) => format!("{only} is"),
-        Some((last, others)) => format!("{} and {last} are", others.join(", ")),
+        Some((only, [])) => format!("{only} rests"),
+        Some((last, others)) => format!("{} and {last} rest", others.join(", ")),
         None => return None,
     };
     let totals = case.evidence.totals;
@@ -131,7 +131,7 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
         let time = Nanos((arrivals / per_s * 1e9) as u64);
         match time > HOLD_LENGTH_MAX {
             true => format!(
-                ", more than a run can have at this rate (it lasts {} at most): raise the rate",
+                ", more than a run can have at this rate (it lasts {} at the most): raise the rate",
                 text::duration(HOLD_LENGTH_MAX)
             ),
             false if failed > 0.0 => {
@@ -144,11 +144,11 @@ pub(super) fn few_samples(case: &Case<'_>) -> Option<Finding> {
         FindingCode::FewSamples,
         Severity::Note,
         format!(
-            "{names} uncertain: fewer than {SAMPLES_ABOVE_MIN} of {} lie above.",
+            "{names} on too little: of {} fewer than {SAMPLES_ABOVE_MIN} lie above.",
             text::plural(count, "sample", "samples")
         ),
         format!(
-            "Measure longer: {} needs {}{with_failures}{at_this_rate}.",
+            "Measure longer: {} takes {}{with_failures}{at_this_rate}.",
             text::percentile(last),
             text::arrivals(needed)
         ),

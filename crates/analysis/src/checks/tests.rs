@@ -1,7 +1,7 @@
 //! Each finding at its threshold and just below it.
 
 use crate::arrivals::{ArrivalProcess, ClaimedProcess, GapsTest, TimesTest};
-use crate::evidence::{End, Evidence, Model, Pool, Row};
+use crate::evidence::{End, Evidence, LoadArrivals, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode as Code, Severity};
 use crate::steady::NotSteady;
 use crate::thresholds::*;
@@ -337,7 +337,7 @@ fn arrivals_not_as_claimed() {
             sent: test(sent),
         };
         let world = World::with(|w| {
-            w.evidence.arrivals = vec![process].leak();
+            w.evidence.arrivals = vec![LoadArrivals { load: None, process }].leak();
             change(w);
         });
         world.severity(Code::ArrivalsNotAsClaimed)
@@ -359,10 +359,16 @@ fn arrivals_not_as_claimed() {
         let times = TimesTest { gaps: None, deviation_max: Some(off) };
         let claimed = ClaimedProcess::Even;
         let process = ArrivalProcess { claimed, arrivals: 960, intended: times, sent: times };
-        World::with(|w| w.evidence.arrivals = vec![process].leak()).severity(Code::ArrivalsNotAsClaimed)
+        let none = TimesTest { gaps: None, deviation_max: None };
+        let sound = ArrivalProcess { intended: none, sent: none, ..process };
+        let of = |load, process| LoadArrivals { load: Some(load), process };
+        let arrivals = [of("base", sound), of("spike", process)];
+        World::with(|w| w.evidence.arrivals = arrivals.to_vec().leak()).finding(Code::ArrivalsNotAsClaimed)
     };
-    assert_eq!(even(ARRIVAL_OFF_THE_LINE_MAX), None);
-    assert_eq!(even(Nanos(ARRIVAL_OFF_THE_LINE_MAX.0 + 1)), DEGRADES);
+    assert!(even(ARRIVAL_OFF_THE_LINE_MAX).is_none());
+    let finding = even(Nanos(ARRIVAL_OFF_THE_LINE_MAX.0 + 1)).expect("raised");
+    assert_eq!(finding.severity, Severity::Degrades);
+    assert!(finding.message.contains("of the load \"spike\""), "{}", finding.message);
 }
 
 #[test]

@@ -13,11 +13,11 @@ impl Judgement {
             Reason::ThisRun if self.low.is_some() => format!("{found}."),
             Reason::ThisRun => format!("{found} in this run alone: it has no 95\u{a0}% interval."),
             Reason::NotBelievable => {
-                format!("{found}; inconclusive, because what makes the run invalid may have changed it.")
+                format!("{found}; not told, since what makes the run invalid may have moved it.")
             }
             Reason::Generator => format!(
-                "{found}; inconclusive, because without the generator's own lateness and pauses it may lie on the other \
-                 side of the limit."
+                "{found}; not told, since it may lie on the other side of the limit without the generator's own \
+                 lateness and pauses."
             ),
             Reason::Unanswered if self.value.is_none() => "Nothing was answered as expected.".to_string(),
             Reason::Unanswered => format!(

@@ -77,7 +77,19 @@ fn of_one(load: &LoadPlan) -> Told {
                 short: format!("{users} users thinking {} s", short(*think_ns as f64 / 1e9)),
             }
         }
-        LoadKind::Open { process, phases, .. } => open(*process, phases),
+        LoadKind::Open { process, phases, start_ns, only } => {
+            let Told { mut exact, mut short } = open(*process, phases);
+            if *start_ns > 0 {
+                exact += &format!(" from {start_ns} ns on");
+                short += &format!(" from {} s on", self::short(*start_ns as f64 / 1e9));
+            }
+            if !only.is_empty() {
+                let asked = format!(" of only {}", only.join(" and "));
+                exact += &asked;
+                short += &asked;
+            }
+            Told { exact, short }
+        }
     }
 }
 

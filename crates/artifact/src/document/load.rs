@@ -40,7 +40,7 @@ pub struct RunPlan {
 /// One load as it was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {
-    /// How the plan calls it; absent where a run has one load only.
+    /// How the plan calls it, one of its `[[loads]]`; absent of a load that has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Who decides when a request starts, and how.

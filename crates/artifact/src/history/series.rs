@@ -10,23 +10,36 @@ use serde::Serialize;
 /// The name of a run's series.
 pub(super) fn name(document: &RunDocument) -> String {
     let loads = document.load_plans();
-    let (first, others) =
-        loads.split_first().map_or((None, &[][..]), |(first, others)| (Some(first), others));
-    let load = Hashed::of(&document.plan, first);
+    let load = Hashed::of(&document.plan, loads.first());
     let world = document.simulated.as_ref().map(|simulated| {
         let SimulatedWorld { server, network, generator, client, .. } = &simulated.world;
         (server, network, generator, client)
     });
     let (targets, beyond) = (&document.targets, &document.targets_beyond);
-    match (beyond, others) {
-        (None, []) => fingerprint_of(&(load, targets, world)),
-        (Some(beyond), []) => fingerprint_of(&(load, targets, world, beyond)),
-        (beyond, others) => {
-            let others: Vec<(&Option<String>, Hashed<'_>)> =
-                others.iter().map(|load| (&load.name, Hashed::of(&document.plan, Some(load)))).collect();
-            fingerprint_of(&(load, targets, world, beyond, others))
+    match (beyond, &loads[..]) {
+        (None, [] | [_]) if !loads.iter().any(is_placed) => fingerprint_of(&(load, targets, world)),
+        (Some(beyond), [] | [_]) if !loads.iter().any(is_placed) => {
+            fingerprint_of(&(load, targets, world, beyond))
+        }
+        (beyond, loads) => {
+            let each: Vec<_> = loads.iter().map(|load| told(load, &document.plan)).collect();
+            fingerprint_of(&(load, targets, world, beyond, each))
         }
     }
+}
+
+/// It is offered in a part of the run, or asks for some requests only. The first documents knew no such load.
+fn is_placed(load: &LoadPlan) -> bool {
+    matches!(&load.kind, LoadKind::Open { start_ns, only, .. } if *start_ns > 0 || !only.is_empty())
+}
+
+/// One of several loads with everything that tells it from others.
+fn told<'a>(load: &'a LoadPlan, plan: &'a RunPlan) -> impl Serialize + use<'a> {
+    let (start_ns, only) = match &load.kind {
+        LoadKind::Open { start_ns, only, .. } => (*start_ns, &only[..]),
+        LoadKind::Closed { .. } => (0, &[][..]),
+    };
+    (&load.name, Hashed::of(plan, Some(load)), start_ns, only)
 }
 
 /// The form in which a load is hashed, which is that of the first documents: with another one, every series would break

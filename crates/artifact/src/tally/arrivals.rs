@@ -3,12 +3,20 @@
 use super::Tally;
 use crate::document::{self, LoadKind, Process};
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase, TimesTest};
+use unblink_analysis::evidence::LoadArrivals;
 use unblink_core::time::Nanos;
 
 impl Tally {
     /// Those of all loads.
-    pub(super) fn arrival_processes(&self) -> Vec<ArrivalProcess> {
-        (0..self.header.loads.len()).filter_map(|load| self.arrival_process(load)).collect()
+    pub(super) fn arrival_processes(&self) -> Vec<LoadArrivals<'_>> {
+        let several = self.header.loads.len() > 1;
+        let loads = self.header.loads.iter().enumerate();
+        loads
+            .filter_map(|(number, plan)| {
+                let load = plan.name.as_deref().filter(|_| several);
+                Some(LoadArrivals { load, process: self.arrival_process(number)? })
+            })
+            .collect()
     }
 
     /// Of the load with this number. Nothing for a closed load, which has no process of arrivals.

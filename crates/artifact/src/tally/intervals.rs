@@ -2,7 +2,9 @@
 
 use super::Tally;
 use super::event::{Recorded, joined};
-use crate::document::{Distribution, IntervalKind, LoadModel, Quantile, Validity};
+use crate::document::{
+    Distribution, IntervalKind, LoadKind, LoadModel, LoadPhase, LoadPlan, Quantile, Validity,
+};
 use unblink_analysis::censoring;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{Answer, EndedBy, History, Method, answers};
@@ -180,11 +182,24 @@ impl Tally {
         });
     }
 
-    /// The measured load has one constant rate.
+    /// The measured load has one constant rate; of several loads each has, from beginning to end.
     pub(super) fn is_hold(&self) -> bool {
-        let phases = &self.header.plan.phases;
-        phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
+        let plan = &self.header.plan;
+        let goes_on = |load: &LoadPlan| match &load.kind {
+            LoadKind::Open { phases, start_ns, .. } => {
+                let length_ns = phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.duration_ns));
+                *start_ns == 0 && length_ns == plan.duration_ns && holds(phases)
+            }
+            LoadKind::Closed { .. } => false,
+        };
+        let loads = &self.header.loads;
+        holds(&plan.phases) && (loads.len() == 1 || loads.iter().all(goes_on))
     }
+}
+
+/// One rate throughout.
+fn holds(phases: &[LoadPhase]) -> bool {
+    phases.iter().all(|p| p.from_per_s == p.to_per_s && p.from_per_s == phases[0].from_per_s)
 }
 
 /// Times are those of a queue that only grows.

@@ -65,11 +65,11 @@ fn few_samples() {
     assert_eq!(few.severity, Severity::Note);
     assert_eq!(
         few.message.replace(['\u{a0}', '\u{202f}'], " "),
-        "p99.99 is uncertain: fewer than 10 of 99 999 samples lie above."
+        "p99.99 rests on too little: of 99 999 samples fewer than 10 lie above."
     );
     assert_eq!(
         few.remedy.replace(['\u{a0}', '\u{202f}'], " "),
-        "Measure longer: p99.99 needs 100 000 arrivals, about 100 s at this rate."
+        "Measure longer: p99.99 takes 100 000 arrivals, about 100 s at this rate."
     );
     // Half of them fail, so that it takes twice as long; and no run lasts for longer than a week.
     let remedy = |scheduled: u64| {
@@ -84,7 +84,7 @@ fn few_samples() {
     };
     assert_eq!(
         remedy(1000),
-        "Measure longer: p99.99 needs 100 000 arrivals that do not fail, about 5.6 h at this rate if as many go on to \
+        "Measure longer: p99.99 takes 100 000 arrivals that do not fail, about 5.6 h at this rate if as many go on to \
          fail."
     );
     let longest = remedy(10);
