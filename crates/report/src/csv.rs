@@ -64,6 +64,13 @@ pub fn percentiles(doc: &RunDocument) -> String {
             quantiles(&mut out, &format!("operation_service_time:{name}"), service_time);
         }
     }
+    for load in doc.loads.iter().filter(|_| doc.loads.len() > 1) {
+        let name = load.plan.name.as_deref().unwrap_or_default();
+        let times = [("load", &load.response_time), ("load_service_time", &load.service_time)];
+        for (kind, time) in times {
+            time.iter().for_each(|time| quantiles(&mut out, &format!("{kind}:{name}"), time));
+        }
+    }
     out
 }
 

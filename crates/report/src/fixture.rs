@@ -8,6 +8,7 @@ pub mod compare;
 mod failures;
 mod harm;
 mod knee;
+mod loads;
 mod operations;
 mod shape;
 mod simulated;
@@ -17,6 +18,7 @@ use build::{End, Run, Sample};
 pub use failures::failures;
 pub use harm::{failing, hanging, overloaded, pausing, rising};
 pub use knee::knee;
+pub use loads::loads;
 use operations::operations;
 pub use shape::{soak, spike, stress};
 pub use simulated::{explain, simulated};
@@ -382,6 +384,7 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("saturated", saturated()),
         ("unanswered", unanswered()),
         ("failures", failures()),
+        ("loads", loads()),
         ("empty", empty()),
         ("one-row", one_row()),
         ("all-failed", all_failed()),

@@ -31,3 +31,5 @@ pub mod knee;
 pub mod lab;
 pub mod svg;
 pub mod terminal;
+
+pub use facts::load_in_words;

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, run};
+use crate::block::{Section, apart, run};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::{RunDocument, Severity, ValidityStatus, VerdictStatus};
@@ -51,8 +51,7 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     let room = screen.room();
     all(&mut screen, run::statuses(doc, room));
     sections::failures(&mut screen, doc);
-    all(&mut screen, run::operation_accounts(doc, room));
-    all(&mut screen, run::operation_times(doc, room));
+    all(&mut screen, apart::all(doc, room));
     screen.section(&run::throughput(doc));
     bottom::draw(&mut screen, doc, places);
     screen.finish()

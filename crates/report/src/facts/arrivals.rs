@@ -1,11 +1,21 @@
-//! Whether the arrivals lay as they should, in a sentence.
+//! Whether the arrivals of each load lay as they should, in a sentence.
 
 use crate::format::{self, Bound};
-use unblink_artifact::document::{ArrivalTimes, Process, RunDocument};
+use unblink_artifact::document::{ArrivalTimes, Load, Process, RunDocument};
 
-/// What the sampled arrivals say; nothing of a closed load.
-pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
-    let load = &doc.loads[0];
+/// What the sampled arrivals say, a sentence for each open load.
+pub(crate) fn arrivals(doc: &RunDocument) -> Vec<String> {
+    let of = |load: &Load| {
+        let sentence = of_one(load)?;
+        Some(match &load.plan.name {
+            Some(name) if doc.loads.len() > 1 => format!("{name}: {sentence}"),
+            _ => sentence,
+        })
+    };
+    doc.loads.iter().filter_map(of).collect()
+}
+
+fn of_one(load: &Load) -> Option<String> {
     let (process, asked) = (load.arrival_process.as_ref()?, load.plan.process()?);
     let looked_at = format!("Of {} looked at", format::plural(process.arrivals, "arrival", "arrivals"));
     let late = match process.sent.deviation_ns_max {
@@ -32,7 +42,7 @@ pub(crate) fn arrivals(doc: &RunDocument) -> Option<String> {
         }
         (_, Some(planned), Some(sent)) => {
             format!(
-                "{looked_at} the gaps are compared with a Poisson process: planned {planned}; sent {sent}{late}."
+                "{looked_at} the gaps are held against a Poisson process: planned {planned}; sent {sent}{late}."
             )
         }
         _ => format!("{looked_at} the gaps are too few to tell whether it is a Poisson process{late}."),
@@ -61,10 +71,10 @@ mod tests {
             intended: ArrivalTimes { exponential: test(0.8149, 0.468_31), deviation_ns_max: None },
             sent: ArrivalTimes { exponential: test(21.0, 0.0), deviation_ns_max: Some(1_200_000) },
         });
-        let text = |doc: &RunDocument| format::plain(&arrivals(doc).unwrap_or_default());
+        let text = |doc: &RunDocument| format::plain(&arrivals(doc).concat());
         assert_eq!(
             text(&doc),
-            "Of 960 arrivals looked at the gaps are compared with a Poisson process: planned A² 0.81, p 46.8 %; \
+            "Of 960 arrivals looked at the gaps are held against a Poisson process: planned A² 0.81, p 46.8 %; \
              sent A² 21, p below 0.01 %; none of these was sent more than 1.20 ms after its time."
         );
         let process = doc.loads[0].arrival_process.as_mut().expect("set above");
@@ -79,7 +89,14 @@ mod tests {
             "Of 960 arrivals looked at each was planned within 1 ns of an even schedule; none of these was sent more than \
              1.20 ms after its time."
         );
-        doc.loads[0].arrival_process = None;
-        assert_eq!(arrivals(&doc), None);
+        let mut other = doc.loads[0].clone();
+        for (load, name) in [(&mut doc.loads[0], "base"), (&mut other, "spike")] {
+            load.plan.name = Some(name.into());
+        }
+        doc.loads.push(other);
+        let said = arrivals(&doc);
+        assert!(said[0].starts_with("base: Of ") && said[1].starts_with("spike: Of "), "{said:?}");
+        doc.loads.iter_mut().for_each(|load| load.arrival_process = None);
+        assert!(arrivals(&doc).is_empty());
     }
 }

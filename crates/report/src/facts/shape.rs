@@ -54,12 +54,12 @@ fn untold(doc: &RunDocument) -> Option<Shape> {
     let due = base.from_per_s * base.duration_ns as f64 / 1e9 * 0.75;
     let why = if due < 10.0 {
         format!(
-            "at {} too few arrivals come before it to know the level to compare with. Use a longer -d or a higher \
-             lower rate.",
+            "at {} too few arrivals come before it to know the level that it is held against. Take a longer -d or a \
+             higher lower rate.",
             format::rate(base.from_per_s)
         )
     } else if doc.status == RunStatus::Complete {
-        "nothing was answered before it, or too late to be a level to compare with.".into()
+        "nothing was answered before it, or too late to be a level that it could be held against.".into()
     } else {
         "the run ended too early.".into()
     };

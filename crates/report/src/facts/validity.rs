@@ -26,19 +26,19 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
     };
     match doc.validity.status {
         ValidityStatus::Valid if doc.arrivals.scheduled == 0 => {
-            "Nothing was scheduled, so there is nothing to judge.".into()
+            "Nothing was scheduled, so nothing is said.".into()
         }
         ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),
         ValidityStatus::Valid if doc.validity.findings.is_empty() => {
             format!("Every arrival is accounted for, and no check found anything against this run.{ended}")
         }
-        ValidityStatus::Valid => {
-            format!("Every arrival is accounted for. The notes below don't affect these figures.{ended}")
-        }
+        ValidityStatus::Valid => format!(
+            "Every arrival is accounted for, and nothing was found that takes from these figures.{ended}"
+        ),
         ValidityStatus::Degraded => format!("Read {findings} before the figures."),
         ValidityStatus::Invalid if is_told(doc) => {
             format!(
-                "Read {findings} before the figures. They can't have changed the verdicts that are given."
+                "Read {findings} before the figures: what is said of the objectives, they can't have reversed."
             )
         }
         ValidityStatus::Invalid => "No verdict can rest on this run.".into(),
@@ -112,7 +112,8 @@ mod tests {
         doc.status = RunStatus::Interrupted;
         assert_eq!(
             validity_sentence(&doc),
-            "Every arrival is accounted for. The notes below don't affect these figures. The run was ended early."
+            "Every arrival is accounted for, and nothing was found that takes from these figures. The run was \
+             ended early."
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The tables below the pictures.
 
 use super::block::write;
-use crate::block::{Block, Paint, Room, Section, run};
+use crate::block::{Block, Paint, Room, Section, apart, run};
 use crate::svg::canvas::escape;
 use crate::{facts, format};
 use std::fmt::Write;
@@ -19,8 +19,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, run::fanout(doc), level);
     phases(out, doc, level);
     slowest(out, doc, level);
-    write(out, run::operation_accounts(doc, Room::Page), level);
-    write(out, run::operation_times(doc, Room::Page), level);
+    write(out, apart::all(doc, Room::Page), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);
     write(out, [run::connections(doc), run::throughput(doc), generator(doc)], level);
@@ -223,7 +222,7 @@ fn generator(doc: &RunDocument) -> Section {
     if g.double_intervals > 0 {
         rows.push(("intervals handed over late".into(), format::count(g.double_intervals)));
     }
-    let arrivals = facts::arrivals(doc).map(|arrivals| Block::Line(Paint::Dim, arrivals));
+    let arrivals = facts::arrivals(doc).into_iter().map(|arrivals| Block::Line(Paint::Dim, arrivals));
     let blocks = std::iter::once(Block::Pairs(rows)).chain(arrivals).collect();
     Section { class: "pairs", name: "Load generator", note: String::new(), blocks }
 }

@@ -37,8 +37,8 @@ fn bracketed(doc: &KneeDocument) -> (String, String) {
         (true, _) => "No more was asked (--at-least).".into(),
         (false, Some(within)) => {
             format!(
-                "The load was limited to {} (--within). A search with more time can say where the limit lies between the \
-                 two.",
+                "The load was to last for {} at the most (--within); a search with more time says where between the two \
+                 the border is.",
                 format::moment(within)
             )
         }
@@ -71,7 +71,7 @@ fn bracketed(doc: &KneeDocument) -> (String, String) {
 
 /// Of a bracket without one of its ends.
 fn only(why: &str) -> String {
-    why.replace(" lies between the two", " lies")
+    why.replace(" where between the two the border is", " where the border is")
 }
 
 /// What an interrupted search knows.

@@ -160,7 +160,7 @@ pub(super) fn send_lag(screen: &mut Screen, doc: &RunDocument) {
     for wait in facts::waits(doc) {
         screen.paragraph(2, Paint::Plain, &wait);
     }
-    if let Some(arrivals) = facts::arrivals(doc) {
+    for arrivals in facts::arrivals(doc) {
         screen.paragraph(2, Paint::Dim, &arrivals);
     }
 }

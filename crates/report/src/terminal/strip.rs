@@ -32,7 +32,7 @@ pub(super) fn draw(screen: &mut Screen, doc: &RunDocument) {
     let label_width = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
     let room = screen.width().saturating_sub(2 + NAME + 2 + 2 + label_width);
     let strip = Strip::new(rows, room.clamp(WIDTH_MIN, WIDTH_MAX));
-    screen.heading("Over time", "answers by second; linear, from 0 to the peak shown at the end");
+    screen.heading("Over time", "what was answered then; linear, from 0 to the highest at the end");
     let mut has_none = false;
     for line in lines {
         let cells = strip.cells(&line.values);

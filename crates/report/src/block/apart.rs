@@ -1,0 +1,267 @@
+//! Tables of what a run keeps apart: its operations, and its loads.
+
+use super::run::more;
+use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain};
+use crate::{facts, format};
+use unblink_artifact::document::{Distribution, Load, OperationArrivals, RunDocument};
+
+/// Every table of loads, and then of operations, that has something to say.
+pub(crate) fn all(doc: &RunDocument, room: Room) -> Vec<Section> {
+    let mut sections: Vec<Section> = planned(doc).into_iter().collect();
+    for rows in [loads(doc), operations(doc, room)].into_iter().flatten() {
+        sections.extend([rows.accounts(), rows.times(room)]);
+    }
+    sections
+}
+
+/// Rows of a table.
+struct Rows<'a> {
+    class: &'static str,
+    accounts: &'static str,
+    times: &'static str,
+    columns: &'static [Column],
+    parts: Vec<Part<'a>>,
+    /// So many more have no row.
+    left_out: usize,
+}
+
+/// An operation, or a load.
+struct Part<'a> {
+    name: String,
+    scheduled: u64,
+    arrivals: &'a OperationArrivals,
+    response: Option<&'a Distribution>,
+    service: Option<&'a Distribution>,
+}
+
+fn operations(doc: &RunDocument, room: Room) -> Option<Rows<'_>> {
+    let (shown, left_out) = (doc.operations.len() > 1).then(|| facts::operations(doc, room.rows_max()))?;
+    let part = |(name, operation)| Part {
+        name,
+        scheduled: facts::arrivals_of(operation),
+        arrivals: &operation.arrivals,
+        response: Some(&operation.response_time),
+        service: operation.service_time.as_ref(),
+    };
+    Some(Rows {
+        class: "operations wide-block",
+        accounts: "Outcomes by operation",
+        times: "Times by operation",
+        columns: &OF_OPERATIONS,
+        parts: shown.into_iter().map(part).collect(),
+        left_out,
+    })
+}
+
+fn loads(doc: &RunDocument) -> Option<Rows<'_>> {
+    (doc.loads.len() > 1).then(|| Rows {
+        class: "loads wide-block",
+        accounts: "Outcomes by load",
+        times: "Times by load",
+        columns: &OF_LOADS,
+        parts: doc.loads.iter().map(Part::of_load).collect(),
+        left_out: 0,
+    })
+}
+
+/// What each of several loads was to offer, in words.
+fn planned(doc: &RunDocument) -> Option<Section> {
+    let row = |load: &Load| {
+        let words = facts::load_in_words(&load.plan, doc.plan.duration_ns);
+        vec![plain(load.plan.name.clone().unwrap_or_default()), plain(words)]
+    };
+    let rows: Vec<Vec<Span>> = doc.loads.iter().map(row).collect();
+    (rows.len() > 1).then(|| Section {
+        class: "loads wide-block",
+        name: "Loads",
+        note: "open, offered at the same time".into(),
+        blocks: vec![Block::Table(Table { head: Vec::new(), align: vec![Align::Left; 2], rows })],
+    })
+}
+
+/// An outcome: its name, and how many arrivals had it, where that is known.
+type Outcome = (&'static str, fn(&OperationArrivals) -> Option<u64>);
+
+const OUTCOMES: [Outcome; 5] = [
+    ("ok", |a| Some(a.ok)),
+    ("failed", |a| Some(a.failed)),
+    ("timed out", |a| a.timed_out),
+    ("unfinished", |a| a.unfinished),
+    ("unsent", |a| a.unsent),
+];
+
+/// A column of times: its name, what it is, and the least room in which it stands.
+type Column = (&'static str, Time, Room);
+
+#[derive(Clone, Copy)]
+enum Time {
+    Response(f64),
+    /// The 95 % interval of a response time.
+    Interval(f64),
+    ResponseMax,
+    Service(f64),
+}
+
+const OF_OPERATIONS: [Column; 6] = [
+    ("p50", Time::Response(0.5), Room::Narrow),
+    ("p99", Time::Response(0.99), Room::Narrow),
+    ("p99.9", Time::Response(0.999), Room::Page),
+    ("max", Time::ResponseMax, Room::Narrow),
+    ("service p50", Time::Service(0.5), Room::Terminal),
+    ("service p99", Time::Service(0.99), Room::Narrow),
+];
+
+const OF_LOADS: [Column; 8] = [
+    ("p50", Time::Response(0.5), Room::Narrow),
+    ("95\u{a0}%", Time::Interval(0.5), Room::Page),
+    ("p99", Time::Response(0.99), Room::Narrow),
+    ("95\u{a0}%", Time::Interval(0.99), Room::Terminal),
+    ("p99.9", Time::Response(0.999), Room::Page),
+    ("max", Time::ResponseMax, Room::Page),
+    ("service p50", Time::Service(0.5), Room::Terminal),
+    ("service p99", Time::Service(0.99), Room::Narrow),
+];
+
+impl Rows<'_> {
+    /// Where the arrivals of each ended, as a sum. An outcome that none of them had has no column.
+    fn accounts(&self) -> Section {
+        let all = || self.parts.iter().map(|part| part.arrivals);
+        let is_there = |(name, of): &Outcome| *name == "ok" || all().any(|arrivals| of(arrivals) > Some(0));
+        let outcomes: Vec<Outcome> = OUTCOMES.into_iter().filter(is_there).collect();
+        // Documents of the first version know of those that ended alone.
+        let is_known = all().all(|arrivals| arrivals.scheduled.is_some());
+        let first = if is_known { "scheduled" } else { "ended" };
+        let head = ["", first].into_iter().chain(outcomes.iter().map(|(name, _)| *name)).map(dim).collect();
+        let row = |part: &Part<'_>| {
+            let cell = |(name, of): &Outcome| match (of(part.arrivals), *name) {
+                (None, _) => dim("–"),
+                (Some(0), _) => dim("0"),
+                (Some(n), "ok") => plain(format::count(n)),
+                (Some(n), "failed") => (Paint::Failure, format::count(n)),
+                (Some(n), _) => (Paint::Finding, format::count(n)),
+            };
+            let all = plain(format::count(part.scheduled));
+            [plain(&part.name), all].into_iter().chain(outcomes.iter().map(cell)).collect()
+        };
+        let rows = self.parts.iter().map(row).collect();
+        self.section(self.accounts, "each arrival ends in one of these", head, rows)
+    }
+
+    /// Response and service times of each. Intervals have a column where there are any.
+    fn times(&self, room: Room) -> Section {
+        let all = |time| self.parts.iter().map(move |part| part.time(time));
+        let is_said =
+            |time| !matches!(time, Time::Interval(_)) || all(time).any(|(_, text)| !text.is_empty());
+        let columns = self.columns.iter().filter(|(_, time, least)| room >= *least && is_said(*time));
+        let columns: Vec<&Column> = columns.collect();
+        let head = std::iter::once("").chain(columns.iter().map(|(name, ..)| *name)).map(dim).collect();
+        let row = |part: &Part<'_>| {
+            let cells = columns.iter().map(|(_, time, _)| part.time(*time));
+            std::iter::once(plain(&part.name)).chain(cells).collect()
+        };
+        let rows = self.parts.iter().map(row).collect();
+        self.section(self.times, "response time, and service time from the send", head, rows)
+    }
+
+    fn section(&self, name: &'static str, note: &str, head: Vec<Span>, rows: Vec<Vec<Span>>) -> Section {
+        let align = (0..head.len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
+        let table = Block::Table(Table { head, align, rows });
+        let blocks = std::iter::once(table).chain(more(self.left_out)).collect();
+        Section { class: self.class, name, note: note.into(), blocks }
+    }
+}
+
+impl Part<'_> {
+    fn of_load(load: &Load) -> Part<'_> {
+        let arrivals = &load.arrivals;
+        Part {
+            name: load.plan.name.clone().unwrap_or_default(),
+            scheduled: arrivals.scheduled.unwrap_or(arrivals.ok.saturating_add(arrivals.failed)),
+            arrivals,
+            response: load.response_time.as_ref(),
+            service: load.service_time.as_ref(),
+        }
+    }
+
+    fn time(&self, time: Time) -> Span {
+        let is_service = matches!(time, Time::Service(_));
+        let Some(of) = (if is_service { self.service } else { self.response }) else { return dim("–") };
+        let paint = if is_service { Paint::Service } else { Paint::Plain };
+        match time {
+            Time::ResponseMax => (paint, facts::max(of)),
+            Time::Interval(q) => dim(facts::quantile(of, q).map(facts::interval).unwrap_or_default()),
+            Time::Response(q) | Time::Service(q) => match facts::quantile(of, q) {
+                None => dim("–"),
+                Some(quantile) if quantile.few_samples && !quantile.censored => {
+                    dim(facts::marked(quantile, false))
+                }
+                Some(quantile) => (paint, facts::marked(quantile, false)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Rows of numbers as they are printed.
+    fn numbers(section: &Section) -> Vec<Vec<u64>> {
+        let Some(Block::Table(table)) = section.blocks.first() else { panic!("a table") };
+        let number = |(_, text): &Span| text.replace('\u{202f}', "").parse().expect("a number");
+        table.rows.iter().map(|row| row[1..].iter().map(number).collect()).collect()
+    }
+
+    fn accounts(doc: &RunDocument, room: Room) -> Section {
+        operations(doc, room).expect("several operations").accounts()
+    }
+
+    #[test]
+    fn the_outcomes_of_each_operation_add_up_in_sight() {
+        let mut doc = fixture::failures();
+        for (i, operation) in doc.operations.iter_mut().enumerate() {
+            let arrivals = &mut operation.arrivals;
+            let n = i as u64;
+            arrivals.ok -= 6 * n;
+            (arrivals.timed_out, arrivals.unfinished, arrivals.unsent) = (Some(3 * n), Some(2 * n), Some(n));
+        }
+        for room in [Room::Narrow, Room::Terminal, Room::Page] {
+            for row in numbers(&accounts(&doc, room)) {
+                assert_eq!(row.len(), 6);
+                assert_eq!(row[0], row[1..].iter().sum::<u64>(), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_outcome_that_no_operation_had_has_no_column() {
+        let mut doc = fixture::failures();
+        doc.operations.iter_mut().for_each(|operation| operation.arrivals.failed = 0);
+        let section = accounts(&doc, Room::Page);
+        assert!(numbers(&section).iter().all(|row| row.len() == 2), "{section:?}");
+        doc.operations[1].arrivals.scheduled = None;
+        let Section { blocks, .. } = accounts(&doc, Room::Page);
+        assert!(matches!(&blocks[0], Block::Table(table) if table.head[1].1 == "ended"));
+    }
+
+    #[test]
+    fn one_load_has_no_table_and_several_have_a_row_each() {
+        assert!(loads(&fixture::stall()).is_none() && planned(&fixture::stall()).is_none());
+        let doc = fixture::loads();
+        let rows = loads(&doc).expect("several loads");
+        let account = numbers(&rows.accounts());
+        assert_eq!(account.iter().map(|row| row[0]).sum::<u64>(), doc.arrivals.scheduled);
+        assert!(account.iter().all(|row| row[0] == row[1..].iter().sum::<u64>()), "{account:?}");
+        let Block::Table(times) = &rows.times(Room::Page).blocks[0] else { panic!("a table") };
+        for (row, load) in times.rows.iter().zip(&doc.loads) {
+            let response = load.response_time.as_ref().expect("of its own");
+            let place = |name: &str| times.head.iter().position(|(_, head)| head == name).expect("a column");
+            let [p50, p99] = [0.5, 0.99].map(|q| facts::quantile(response, q).expect("a quantile"));
+            assert_eq!(row[0].1, load.plan.name.clone().unwrap_or_default());
+            assert_eq!(row[place("p50")].1, facts::marked(p50, false));
+            assert_eq!(row[place("p50") + 1].1, facts::interval(p50));
+            assert_eq!(row[place("p99")].1, facts::marked(p99, false));
+        }
+    }
+}
