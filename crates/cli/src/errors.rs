@@ -15,6 +15,8 @@ pub(crate) struct Refused {
     pub fields: Vec<&'static str>,
     /// Which value of the field, where it has several.
     pub number: usize,
+    /// The load whose fields they are, where a plan lists several; otherwise those of the sections.
+    pub load: Option<usize>,
     message: String,
 }
 
@@ -39,12 +41,20 @@ impl PreflightFailed {
 
 /// What is wrong with these fields.
 pub(crate) fn refused(fields: &[&'static str], message: impl Into<String>) -> Error {
-    Refused { fields: fields.to_vec(), number: 0, message: message.into() }.into()
+    Refused { fields: fields.to_vec(), number: 0, load: None, message: message.into() }.into()
 }
 
 /// What is wrong with one value of a field that may have several.
 pub(crate) fn refused_value(field: &'static str, number: usize, message: String) -> Error {
-    Refused { fields: vec![field], number, message }.into()
+    Refused { fields: vec![field], number, load: None, message }.into()
+}
+
+/// The error, as one about the load with this number of those that a plan lists.
+pub(crate) fn of_load(load: usize, error: Error) -> Error {
+    match error.downcast::<Refused>() {
+        Ok(refused) => Refused { load: Some(load), ..refused }.into(),
+        Err(error) => error,
+    }
 }
 
 /// Returns with what is wrong with these fields.

@@ -1,12 +1,13 @@
 //! From the flags of a load to what a plan needs, and to what the run document says of it.
 
-use crate::args::load::{Arrivals, LoadArgs};
+use crate::args::load::{Arrivals, LoadArgs, PlannedLoad, ShapeName};
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
-use crate::errors::{refuse, refused};
+use crate::errors::{self, refuse, refused, refused_value};
 use crate::shape as named;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
+use unblink_artifact::names::few;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
@@ -14,8 +15,52 @@ use unblink_report::format;
 
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 
-/// What offers the load.
-pub(crate) fn spec(args: &LoadArgs) -> Result<LoadSpec> {
+/// What offers the load. `targets` are those that a load may be restricted to.
+pub(crate) fn spec(args: &LoadArgs, targets: &[Target]) -> Result<LoadSpec> {
+    if args.loads.is_empty() {
+        return one(args);
+    }
+    let part = |(number, load)| part(args, load, targets).map_err(|error| errors::of_load(number, error));
+    errors::all(args.loads.iter().enumerate().map(part)).map(LoadSpec::Several)
+}
+
+/// One of several loads: what it says of itself, and for the rest what `args` say of all.
+fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Target]) -> Result<OpenPart> {
+    if load.shape == Some(ShapeName::Soak) {
+        refuse!(
+            ["shape"],
+            "a soak looks for drift in a run of one load: put it into [load], or give a load that holds its rate \
+             among others no shape"
+        );
+    }
+    let alone = LoadArgs {
+        loads: Vec::new(),
+        rate: Some(load.rate.clone()),
+        shape: load.shape,
+        peak_for: load.peak_for,
+        arrivals: load.arrivals,
+        duration: Some(load.duration),
+        ..args.clone()
+    };
+    let LoadSpec::Open { phases, process } = one(&alone)? else {
+        refuse!(["closed"], "users who wait (--closed) are a load that stands alone");
+    };
+    let mut numbers = Vec::new();
+    for (place, name) in load.only.iter().enumerate() {
+        let so_called = (0..).zip(targets).filter(|(_, target)| target.name == *name);
+        let before = numbers.len();
+        numbers.extend(so_called.map(|(number, _)| number));
+        if numbers.len() == before {
+            let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+            let message = format!("no request is called {name:?}; there are {}", few(&names));
+            return Err(refused_value("only", place, message));
+        }
+    }
+    let only = (!load.only.is_empty()).then_some(numbers);
+    Ok(OpenPart { name: load.name.clone(), phases, process, start: load.start, only })
+}
+
+fn one(args: &LoadArgs) -> Result<LoadSpec> {
     let duration = args.duration.unwrap_or(DURATION_DEFAULT);
     let named = named::phases(args, duration);
     match (&args.rate, args.closed) {
@@ -81,15 +126,23 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
         LoadSpec::Open { .. } | LoadSpec::Several(_) => None,
     };
     let warmup = spec.warmup;
+    let starts: Vec<Nanos> = spec.load.open_parts().iter().map(|part| part.start).collect();
     Plan::new(spec).map_err(|error| {
-        let fields: &[&str] = match &error {
+        let (of, blamed) = match &error {
+            PlanError::OfLoad { load, error } => (Some(*load), &**error),
+            error => (None, error),
+        };
+        let start = of.and_then(|load| starts.get(load).copied());
+        let fields: &[&str] = match blamed {
             PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate"],
             PlanError::AboveCap { .. } | PlanError::SumAboveCap { .. } => &["rate", "max-rate"],
             PlanError::TooManyLoads(_) => &["loads"],
             PlanError::LimitOfSeveral => &["requests"],
+            PlanError::OfLoad { .. } => &[],
             PlanError::ClosedAboveCap { .. } => &["closed", "think", "max-rate"],
             PlanError::WarmupWithoutRate => &["warmup", "rate"],
             PlanError::DurationZero => &["duration"],
+            PlanError::TooLong { length, .. } if Some(*length) == start => &["start"],
             PlanError::TooLong { length, .. } if *length == warmup => &["warmup"],
             PlanError::TooLong { length, .. } if Some(*length) == ramp_up => &["ramp-up"],
             PlanError::TooLong { .. } => &["duration"],
@@ -101,7 +154,11 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],
             PlanError::FewerUsersThanThreads { .. } => &["threads", "closed"],
         };
-        refused(fields, error.to_string())
+        let refused = refused(fields, error.to_string());
+        match of {
+            Some(load) => errors::of_load(load, refused),
+            None => refused,
+        }
     })
 }
 
@@ -144,10 +201,14 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
     };
     let (loads, phases, offered) = match &spec.load {
         LoadSpec::Open { phases, process } => {
-            let (kind, phases, words) = open(args, phases, *process);
-            (vec![LoadPlan { name: None, kind }], phases, words)
+            let (kind, words) = open(args.shape, phases, *process);
+            (
+                vec![LoadPlan { name: None, kind }],
+                phases.iter().map(phase).collect(),
+                format!("open, {words}"),
+            )
         }
-        LoadSpec::Several(parts) => several(args, parts, names),
+        LoadSpec::Several(parts) => several(parts, length, names),
         LoadSpec::Closed { users, think, ramp_up, .. } => {
             let people = if *users == 1 { "user" } else { "users" };
             let thinking =
@@ -184,38 +245,46 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
     (plan, loads)
 }
 
-/// Several open loads: each with its name, what they ask for together, and all of it in words.
-fn several(args: &LoadArgs, parts: &[OpenPart], names: &[Target]) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
+/// Several open loads: each with its name, what they ask for together, and all of it in words. The longest ends after
+/// `length`.
+fn several(parts: &[OpenPart], length: Nanos, names: &[Target]) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
     let described = parts.iter().map(|part| {
-        let (mut kind, _, words) = open(args, &part.phases, part.process);
+        let (mut kind, _) = open(None, &part.phases, part.process);
         if let LoadKind::Open { start_ns, only, .. } = &mut kind {
             *start_ns = part.start.0;
             let numbers = part.only.iter().flatten();
             *only = numbers.filter_map(|&n| Some(names.get(n as usize)?.name.clone())).collect();
         }
-        let name = part.name.clone().unwrap_or_default();
-        let begins = match part.start {
-            Nanos::ZERO => String::new(),
-            start => format!(" from {}", format::moment(start.0)),
-        };
-        (LoadPlan { name: part.name.clone(), kind }, format!("{name} ({words}{begins})"))
+        let load = LoadPlan { name: part.name.clone(), kind };
+        let name = part.name.as_deref().unwrap_or_default();
+        let said = format!("{name} ({})", unblink_report::load_in_words(&load, length.0));
+        (load, said)
     });
     let (loads, words): (Vec<_>, Vec<_>) = described.unzip();
-    let phase = |stretch: &Stretch| LoadPhase {
+    let stretch = |stretch: &Stretch| LoadPhase {
         from_per_s: stretch.from_per_s,
         to_per_s: stretch.to_per_s,
         duration_ns: stretch.length.0,
     };
-    let phases = together(parts).iter().map(phase).collect();
-    (loads, phases, format!("{} loads: {}", parts.len(), words.join(", ")))
+    let phases = together(parts).iter().map(stretch).collect();
+    let count = format::plural(parts.len() as u64, "open load", "open loads");
+    (loads, phases, format!("{count}: {}", words.join(", ")))
 }
 
-/// An open load: its kind, its shape, and both in words.
-fn open(args: &LoadArgs, phases: &[Phase], process: Process) -> (LoadKind, Vec<LoadPhase>, String) {
+fn phase(phase: &Phase) -> LoadPhase {
+    LoadPhase {
+        from_per_s: phase.from.as_per_s(),
+        to_per_s: phase.to.as_per_s(),
+        duration_ns: phase.duration.0,
+    }
+}
+
+/// An open load, and its rate and arrivals in words.
+fn open(shape: Option<ShapeName>, phases: &[Phase], process: Process) -> (LoadKind, String) {
     let rate = |r: Rate| format::rate_asked(r.as_per_s());
     let rates =
         |rates: Vec<Rate>| format::rates_asked(&rates.into_iter().map(|r| r.as_per_s()).collect::<Vec<_>>());
-    let named = args.shape.and_then(|name| named::summary(name, phases));
+    let named = shape.and_then(|name| named::summary(name, phases));
     let shape = match phases {
         _ if named.is_some() => named.unwrap_or_default(),
         [hold] if hold.from == hold.to => rate(hold.from),
@@ -226,12 +295,7 @@ fn open(args: &LoadArgs, phases: &[Phase], process: Process) -> (LoadKind, Vec<L
         Process::Even => document::Process::Even,
         Process::Poisson { seed } => document::Process::Poisson { seed },
     };
-    let phase = |p: &Phase| LoadPhase {
-        from_per_s: p.from.as_per_s(),
-        to_per_s: p.to.as_per_s(),
-        duration_ns: p.duration.0,
-    };
-    let phases: Vec<LoadPhase> = phases.iter().map(phase).collect();
-    let words = format!("open, {shape}, {} arrivals", process.name());
-    (LoadKind::Open { process, phases: phases.clone(), start_ns: 0, only: Vec::new() }, phases, words)
+    let words = format!("{shape}, {} arrivals", process.name());
+    let phases = phases.iter().map(phase).collect();
+    (LoadKind::Open { process, phases, start_ns: 0, only: Vec::new() }, words)
 }

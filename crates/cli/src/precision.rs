@@ -25,6 +25,13 @@ fn check(args: &PrecisionArgs, load: &LoadArgs) -> Result<()> {
         }
         return Ok(());
     }
+    if !load.loads.is_empty() {
+        refuse!(
+            ["precision"],
+            "--precision needs one load that holds its rate, and [[loads]] have a length each: leave it out, or put one \
+             load into [load]"
+        );
+    }
     if matches!(load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
         refuse!(
             ["precision", "rate"],

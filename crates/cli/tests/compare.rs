@@ -142,7 +142,7 @@ fn what_can_not_be_compared_is_refused() {
     place.call(&["compare", "a", "other"]).refused(&["200/s poisson", "300/s poisson", "same load"]);
     place.call(&["compare", "a", "a/1"]).refused(&["stands on both sides"]);
     place.call(&["compare", "a", "empty"]).refused(&["holds no run"]);
-    place.call(&["compare", "a", "nowhere"]).refused(&["nowhere", "was not found"]);
+    place.call(&["compare", "a", "nowhere"]).refused(&["neither a URL"]);
     place.call(&["compare", "a", "http://127.0.0.1:1/"]).refused(&["one side is a URL"]);
     place.call(&["compare", "a", "other", "-R", "10"]).refused(&["recorded already", "--rate"]);
     for flags in [

@@ -9,6 +9,11 @@ use unblink_core::time::Nanos;
 /// The load.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadArgs {
+    /// The loads of a plan that has a list of them. Each says what is offered in the place of `rate`, `shape`, `arrivals`
+    /// and `duration`.
+    #[arg(skip)]
+    pub loads: Vec<PlannedLoad>,
+
     /// Send this many requests per second, however slowly they are answered (open loop)
     #[arg(short = 'R', long, value_name = "RATE", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::shape)]
@@ -82,6 +87,44 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub drain: Option<Nanos>,
+}
+
+/// One of the open loads that a plan lists.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlannedLoad {
+    /// How the report calls it [default: its place, as in "load 1"]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Send this many requests per second, however slowly they are answered
+    #[arg(long, value_name = "RATE", required = true, allow_hyphen_values = true, value_parser = value::shape)]
+    pub rate: value::Shape,
+
+    /// How the rate changes: `load` holds it; `spike` jumps from the lower to the higher rate of LOW..HIGH and drops
+    /// back; `stress` ramps from one to the other, stays there, and ramps down
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub shape: Option<ShapeName>,
+
+    /// How long a spike or the top of a stress test lasts [default: 1/6 of the duration for a spike, 1/8 for stress]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = value::duration)]
+    pub peak_for: Option<Nanos>,
+
+    /// How requests are spaced in time
+    #[arg(long, value_enum, default_value_t = Arrivals::Even)]
+    pub arrivals: Arrivals,
+
+    /// When it begins, after the start of the measured part
+    #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true, value_parser = value::duration)]
+    pub start: Nanos,
+
+    /// How long it lasts
+    #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub duration: Nanos,
+
+    /// Names of the requests that it sends in turn [default: all of them]
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
 }
 
 /// What a load is for.

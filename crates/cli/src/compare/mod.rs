@@ -144,8 +144,8 @@ impl Place<'_> {
             let is_name = !text.contains(['@', '?', '#', '=']);
             let shown = if is_name { text.to_string() } else { secrets::mask_wrong_url(text) };
             bail!(
-                "{shown:?} was not found: give a URL (such as http://127.0.0.1:8080/), the folder of a run, a run of the \
-                 history, or {BASELINE}NAME"
+                "{shown:?} is neither a URL (such as http://127.0.0.1:8080/) nor a folder nor a run of the history nor \
+                 {BASELINE}NAME"
             );
         }
         let knees = compare::knee_folders(&folder);

@@ -205,6 +205,7 @@ fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
 
 fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, measure: Nanos) -> RunArgs {
     let load = LoadArgs {
+        loads: Vec::new(),
         rate: Some(Shape::Hold(rate)),
         closed: None,
         think: None,

@@ -1,12 +1,12 @@
 //! The fields of a plan: every flag of the commands that take a plan is one, if it takes a value, in the section that
 //! its help names. So a plan can say what the command line can, in the same words, and a flag always has the field's
-//! meaning. A table of which a plan has several has its fields from a struct of flags in the same way.
+//! meaning. The fields of the tables in lists stand in [`lists`](super::lists).
 
 use super::holds::Holds;
+use super::lists::{LISTS, List};
 use crate::args::Cli;
-use crate::request::fields::PlannedRequest;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::error::Error;
 use std::sync::OnceLock;
 
@@ -16,8 +16,6 @@ pub(super) const NO_FIELDS: [&str; 8] =
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
-/// The tables of requests.
-pub(crate) const REQUESTS: &str = "requests";
 /// The address of what is tested.
 pub(crate) const TARGET: &str = "target";
 /// The address that `unblink compare` holds against the target.
@@ -26,7 +24,7 @@ pub(crate) const CANDIDATE: &str = "candidate";
 /// One field.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// As in the help, in small letters; or `TOP`, or `REQUESTS`.
+    /// As in the help, in small letters; or `TOP`, or the name of a list.
     pub section: String,
     /// Of the flag, without the dashes.
     pub name: String,
@@ -97,9 +95,9 @@ pub(crate) fn all() -> &'static [Field] {
                 fields[place].commands.push((command, default));
             }
         }
-        for (section, table) in [(TOP, top()), (REQUESTS, request())] {
+        for table in [top()].into_iter().chain(LISTS.iter().map(List::command)) {
             let args = table.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));
-            fields.extend(args.map(|(arg, name)| Field::of(arg, name, section.into())));
+            fields.extend(args.map(|(arg, name)| Field::of(arg, name, table.get_name().into())));
         }
         fields
     })
@@ -112,12 +110,7 @@ fn top() -> Command {
     Command::new(TOP).args([arg(TARGET, target), arg(CANDIDATE, candidate)])
 }
 
-/// What reads a request of a plan.
-pub(super) fn request() -> Command {
-    PlannedRequest::augment_args(Command::new(REQUESTS))
-}
-
-/// The fields of a section, of `TOP` or of `REQUESTS`.
+/// The fields of a section, of `TOP`, or of the tables of a list.
 pub(crate) fn of(section: &str) -> impl Iterator<Item = &'static Field> + Clone {
     all().iter().filter(move |field| field.section == section)
 }
@@ -131,8 +124,9 @@ pub(crate) fn named(name: &str) -> Option<&'static Field> {
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections: Vec<&str> = Vec::new();
     for field in all() {
-        if !sections.contains(&field.section.as_str()) && ![TOP, REQUESTS].contains(&&*field.section) {
-            sections.push(&field.section);
+        let section = field.section.as_str();
+        if !sections.contains(&section) && section != TOP && List::called(section).is_none() {
+            sections.push(section);
         }
     }
     sections
@@ -201,9 +195,13 @@ impl Field {
 
     /// What is wrong with `value`, in the words of the flag.
     pub(crate) fn check(&self, value: &str) -> Result<(), String> {
-        let Some((command, _)) = self.commands.first() else { return Ok(()) };
-        let argv = [command.name(), &format!("--{}={value}", self.name)];
-        let Err(error) = command.of(built()).clone().try_get_matches_from(argv) else { return Ok(()) };
+        let command = match (self.commands.first(), List::called(&self.section)) {
+            (Some((command, _)), _) => command.of(built()).clone(),
+            (None, Some(list)) => list.command(),
+            (None, None) => return Ok(()),
+        };
+        let argv = [command.get_name().to_string(), format!("--{}={value}", self.name)];
+        let Err(error) = command.try_get_matches_from(argv) else { return Ok(()) };
         match error.kind() {
             ErrorKind::ValueValidation => {
                 Err(error.source().map_or_else(|| error.to_string(), ToString::to_string))

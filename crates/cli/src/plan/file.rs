@@ -1,6 +1,7 @@
 //! A plan as it was written: checked field by field, with the place of each.
 
-use super::fields::{self, CANDIDATE, Field, Kind, REQUESTS, TARGET, TOP};
+use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
+use super::lists::{ALONE, LISTS, LOADS, List};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::yaml;
@@ -24,6 +25,8 @@ pub(crate) struct PlanFile {
     pub given: Vec<Given>,
     /// What is asked in turn.
     pub requests: Vec<Table>,
+    /// What is offered at the same time.
+    pub loads: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
@@ -99,19 +102,25 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     let mut hidden = Vec::new();
     root.secrets("", &mut hidden);
     let mut reader = Reader { text: &source.text, wrong: Vec::new() };
-    let (given, requests) = reader.plan(root);
+    let (given, tables) = reader.plan(root);
     if !reader.wrong.is_empty() {
         reader.wrong.sort_by_key(|wrong| wrong.at.start);
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    Ok(PlanFile { path, source, given, requests, hidden, to_look_at: false })
+    let [loads, requests] = tables;
+    Ok(PlanFile { path, source, given, requests, loads, hidden, to_look_at: false })
 }
 
 impl PlanFile {
     /// Does it have a field of this section?
     pub(crate) fn has_section(&self, section: &str) -> bool {
         self.given.iter().any(|given| given.field.section == section)
+    }
+
+    /// The tables of a list.
+    pub(crate) fn tables(&self, list: &List) -> &[Table] {
+        if list.name == LOADS { &self.loads } else { &self.requests }
     }
 
     /// It says whom to ask for what.
@@ -134,8 +143,8 @@ impl PlanFile {
         self.source.error_hiding(&Wrong::new(text.at.clone(), message), &self.hidden)
     }
 
-    /// The error, or each of several, at the one of these fields that it is about; as it is where there is none, or where
-    /// `is_other` says that it is about something else.
+    /// The error, or each of several, at the one of these fields that it is about, or at that of the load that it is about;
+    /// as it is where there is none, or where `is_other` says that it is about something else.
     pub(crate) fn pointed(
         &self,
         error: anyhow::Error,
@@ -143,6 +152,10 @@ impl PlanFile {
         is_other: impl Fn(&Refused) -> bool,
     ) -> anyhow::Error {
         let text_of = |refused: &Refused| {
+            let given = match refused.load.and_then(|number| self.loads.get(number)) {
+                Some(load) => &load.given,
+                None => given,
+            };
             let mut texts = refused.fields.iter().map(|field| values_of(given, field));
             let texts = texts.find(|texts| !texts.is_empty())?;
             texts.get(refused.number).or(texts.first())
@@ -192,11 +205,15 @@ impl Reader<'_> {
         read.map_err(|wrong| self.wrong.push(wrong)).ok()
     }
 
-    fn plan(&mut self, root: Node) -> (Vec<Given>, Vec<Table>) {
-        let (mut given, mut requests) = (Vec::new(), Vec::new());
+    /// The fields in sections, and the tables of each list.
+    fn plan(&mut self, root: Node) -> (Vec<Given>, [Vec<Table>; LISTS.len()]) {
+        let (mut given, mut tables) = (Vec::new(), LISTS.each_ref().map(|_| Vec::new()));
         for (key, node) in self.kept(table(root, "a plan is a table of fields")).unwrap_or_default() {
             match key.name.as_str() {
-                REQUESTS => requests = self.requests(node),
+                name if List::called(name).is_some() => {
+                    let place = LISTS.iter().position(|list| list.name == name).unwrap_or_default();
+                    tables[place] = self.list(&LISTS[place], node);
+                }
                 name if fields::sections().contains(&name) => {
                     let entries = self.kept(table(node, "a section is a table of fields"));
                     given.extend(self.fields(name, &format!("[{name}]"), entries.unwrap_or_default()));
@@ -205,12 +222,13 @@ impl Reader<'_> {
                     given.extend(self.fields(TOP, "a plan", vec![(key, node)]));
                 }
                 _ => {
-                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE, REQUESTS]);
+                    let lists = LISTS.iter().map(|list| list.name);
+                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE]).chain(lists);
                     self.wrong.push(unknown("a plan", &key, all));
                 }
             }
         }
-        (given, requests)
+        (given, tables)
     }
 
     /// The fields of a section, which is called `whole` where one is unknown.
@@ -219,7 +237,13 @@ impl Reader<'_> {
         for (key, node) in entries {
             let Some(field) = fields::of(section).find(|field| field.name == key.name) else {
                 let own = fields::of(section).map(|field| field.name.as_str());
-                self.wrong.push(unknown(whole, &key, own));
+                let mut wrong = unknown(whole, &key, own);
+                if section == LOADS && ALONE.contains(&key.name.as_str()) {
+                    let help =
+                        format!("a load of this kind stands alone: [load] in a plan without [[{LOADS}]]");
+                    wrong.help = Some(help);
+                }
+                self.wrong.push(wrong);
                 continue;
             };
             let values = self.kept(values(field, node)).unwrap_or_default();
@@ -256,23 +280,33 @@ impl Reader<'_> {
         })
     }
 
-    fn requests(&mut self, node: Node) -> Vec<Table> {
+    fn list(&mut self, list: &List, node: Node) -> Vec<Table> {
+        let List { name, one, needs: (needed, _), .. } = list;
         let Value::List(items) = node.value else {
-            self.wrong.push(Wrong::new(node.at, "requests is a list of tables, each with its url"));
+            let message = format!("{name} is a list of tables, each with its {needed}");
+            self.wrong.push(Wrong::new(node.at, message));
             return Vec::new();
         };
-        items.into_iter().filter_map(|item| self.request(item)).collect()
+        if let Some(max) = list.tables_max
+            && let Some(beyond) = items.get(max)
+        {
+            let message =
+                format!("this is {one} {} of {}: a plan has {max} at the most", max + 1, items.len());
+            self.wrong.push(Wrong::new(beyond.at.clone(), message));
+        }
+        items.into_iter().filter_map(|item| self.table(list, item)).collect()
     }
 
-    fn request(&mut self, node: Node) -> Option<Table> {
+    fn table(&mut self, list: &List, node: Node) -> Option<Table> {
+        let List { name, one, needs: (needed, how), .. } = list;
         let at = node.at.clone();
-        let entries = self.kept(table(node, "a request is a table with its url"))?;
-        if entries.iter().all(|(key, _)| key.name != "url") {
-            let message = "this request has no url: give a path, such as \"/cart\"";
+        let entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
+        if entries.iter().all(|(key, _)| key.name != *needed) {
+            let message = format!("this {one} has no {needed}: {how}");
             self.wrong.push(Wrong::new(at.clone(), message));
         }
-        let given = self.fields(REQUESTS, "a request", entries);
-        self.wrong.extend(conflict(&fields::request(), &given));
+        let given = self.fields(name, &format!("a {one}"), entries);
+        self.wrong.extend(conflict(&list.command(), &given));
         Some(Table { at, given })
     }
 }
@@ -336,7 +370,7 @@ fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clon
 fn belongs(field: &Field) -> Option<String> {
     Some(match field.section.as_str() {
         TOP => "it belongs above all sections".to_string(),
-        REQUESTS => format!("it belongs into [[{REQUESTS}]]"),
+        list if List::called(list).is_some() => format!("it belongs into [[{list}]]"),
         section => format!("it belongs into [{section}]"),
     })
 }

@@ -13,12 +13,12 @@ const GIVEN: [(&str, &str); 4] =
 const LINE_MAX: usize = 101;
 
 const HEAD: &str = "\
-# A plan of unblink: what is asked, of whom, how often, and the objectives.
+# A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
 #   unblink plan show FILE    what it comes to, with a picture of the load
 #   unblink run FILE          runs it; a flag on the command line overrides the field of its name
 #   unblink sim FILE          simulates it, in virtual time ([world] says what the server does)
 #   unblink knee FILE         looks for the highest rate that meets its percentile ([search] says how)
-#   unblink compare FILE      compares candidate with target under its load ([comparison] says how)
+#   unblink compare FILE      holds candidate against target under its load ([comparison] says how)
 # Values are written as on the command line; ${NAME} in target, url, header and body comes from the environment.
 
 target = \"http://127.0.0.1:8080/\"
@@ -26,6 +26,18 @@ target = \"http://127.0.0.1:8080/\"
 ";
 
 const TAIL: &str = "
+# Several loads at the same time, in the place of rate and duration in [load]: a base, and a sale on top of it.
+# [[loads]]
+# name = \"base\"
+# rate = 100
+# duration = \"60s\"
+# [[loads]]
+# name = \"sale\"
+# rate = 400
+# start = \"20s\"
+# duration = \"10s\"
+# only = [\"cart\"]
+
 # Several requests, sent in turn; an objective may name one: \"cart: p99 < 200ms\".
 # [[requests]]
 # name = \"cart\"

@@ -5,6 +5,8 @@ mod fields;
 mod file;
 mod holds;
 mod init;
+mod lists;
+mod loads;
 mod overlay;
 mod picture;
 mod requests;
@@ -86,7 +88,7 @@ pub(crate) fn plan(command: &PlanCommand) -> Result<u8> {
 pub(crate) fn init(args: &InitArgs) -> Result<u8> {
     let path = &args.file;
     if path.extension().is_none_or(|extension| extension != "toml") {
-        bail!("{path:?}: the plan is written as TOML, so its name must end in .toml");
+        bail!("{path:?}: the plan is written as TOML, so its name is to end in .toml");
     }
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = file.map_err(|error| match error.kind() {
@@ -94,7 +96,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8> {
         _ => anyhow!("can't write {path:?}: {error}"),
     })?;
     file.write_all(init::text().as_bytes()).with_context(|| format!("can't write {path:?}"))?;
-    output::print(&format!("Wrote {}. To see what it does: unblink plan show {0}\n", path.display()))?;
+    output::print(&format!("{} is written. What it comes to: unblink plan show {0}\n", path.display()))?;
     Ok(exit::OK)
 }
 
@@ -208,7 +210,8 @@ fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
     let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
-    let has_load = ["rate", "closed"].iter().any(|field| plan.value(field).is_some());
+    let has_load =
+        !plan.loads.is_empty() || ["rate", "closed"].iter().any(|field| plan.value(field).is_some());
     let is_for_run = has_load || !is_for_knee;
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [
@@ -230,8 +233,9 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
         match checked_as(plan, command, flags) {
             Ok(one) => {
                 let first: &mut Checked = checked.get_or_insert_with(|| one.clone());
-                // A simulated run has the load of the real one.
-                if !first.summary.contains(&one.summary) {
+                // A simulated run has the load of the real one, of which it may not tell the requests apart.
+                let is_same = command == For::Sim && !plan.loads.is_empty();
+                if !is_same && !first.summary.contains(&one.summary) {
                     first.summary += &format!("; {}", one.summary);
                 }
             }
@@ -265,9 +269,9 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     };
     let (core, summary) = planned(&overlay.requested(cli))
         .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
-    let picture = match core.as_ref().map(|core| (core.schedule(), core.spec().warmup)) {
-        Some((Some(schedule), warmup)) => picture::draw(schedule, warmup, output::style().width.into()),
-        Some((None, _)) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
+    let picture = match &core {
+        Some(core) if core.is_open() => picture::of(core, output::style().width.into()),
+        Some(_) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
         None => "No rate is fixed beforehand: each follows from what came of those before.\n".to_string(),
     };
     let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
@@ -300,8 +304,10 @@ fn resolved(plan: &PlanFile) -> String {
         };
     }
     let json = write::json(plan, &mut write::shown);
-    if let Some(requests) = json.get(fields::REQUESTS) {
-        out += &format!("\n{}", write::toml(&serde_json::json!({ fields::REQUESTS: requests })));
+    for list in &lists::LISTS {
+        if let Some(tables) = json.get(list.name) {
+            out += &format!("\n{}", write::toml(&serde_json::json!({ list.name: tables })));
+        }
     }
     out
 }

@@ -5,9 +5,10 @@
 use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{requests, search, value};
+use super::{loads, requests, search, value};
+use crate::args::load::PlannedLoad;
 use crate::args::{Cli, Command as Of};
-use crate::errors::Refused;
+use crate::errors::{self, Refused};
 use crate::request::Request;
 use anyhow::{Error, Result};
 use clap::Command;
@@ -24,6 +25,8 @@ pub(super) struct Overlay<'a> {
     /// What of the plan's fields it heeds.
     heeded: Vec<Given>,
     requests: Requests,
+    /// In the place of the load that the fields describe.
+    loads: Vec<PlannedLoad>,
 }
 
 /// What a plan requests.
@@ -33,6 +36,24 @@ enum Requests {
     Of(Vec<Request>),
     /// Of the baseline, and of the candidate.
     OfBoth([Vec<Request>; 2]),
+}
+
+impl Requests {
+    fn of(plan: &PlanFile, command: For, user: &User, is_simulated: bool) -> Result<Requests> {
+        let urls = user.urls();
+        Ok(match command {
+            For::Run if user.has("targets") => Requests::None,
+            For::Compare if !is_simulated => {
+                let a_a = user.has("a-a") || plan.value("a-a").is_some();
+                Requests::OfBoth(match a_a {
+                    true => [requests::of(plan, &urls)?, Vec::new()],
+                    false => requests::of_both(plan, &urls)?,
+                })
+            }
+            For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls)?),
+            _ => Requests::None,
+        })
+    }
 }
 
 impl<'a> Overlay<'a> {
@@ -72,20 +93,9 @@ impl<'a> Overlay<'a> {
         if let Some(wrong) = file::conflict(command.of(fields::built()), &heeded) {
             return Err(plan.source.error_hiding(&wrong, &plan.hidden));
         }
-        let urls = user.urls();
-        let requests = match command {
-            For::Run if user.has("targets") => Requests::None,
-            For::Compare if !is_simulated => {
-                let a_a = user.has("a-a") || plan.value("a-a").is_some();
-                Requests::OfBoth(match a_a {
-                    true => [requests::of(plan, &urls)?, Vec::new()],
-                    false => requests::of_both(plan, &urls)?,
-                })
-            }
-            For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls)?),
-            _ => Requests::None,
-        };
-        Ok(Overlay { plan, user, command, heeded, requests })
+        let requests = Requests::of(plan, command, &user, is_simulated);
+        let (requests, loads) = errors::both(requests, loads::of(plan, command, &user))?;
+        Ok(Overlay { plan, user, command, heeded, requests, loads })
     }
 
     /// The fields that are heeded.
@@ -110,8 +120,14 @@ impl<'a> Overlay<'a> {
         }))
     }
 
-    /// The command line with what the plan requests.
+    /// The command line with what the plan requests, and with the loads that it lists.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
+        match &mut cli.command {
+            Of::Run(args) => args.load.loads.clone_from(&self.loads),
+            Of::Sim(args) => args.load.loads.clone_from(&self.loads),
+            Of::Compare(args) => args.load.loads.clone_from(&self.loads),
+            _ => {}
+        }
         match (&mut cli.command, &self.requests) {
             (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
@@ -126,7 +142,9 @@ impl<'a> Overlay<'a> {
 
     /// The error, pointed at the field that it is about; as it is where that is a flag of the user's own.
     pub(super) fn pointed(&self, error: Error) -> Error {
-        let is_users = |refused: &Refused| refused.fields.iter().any(|field| self.user.has(field));
+        let is_users = |refused: &Refused| {
+            refused.load.is_none() && refused.fields.iter().any(|field| self.user.has(field))
+        };
         self.plan.pointed(error, &self.heeded, is_users)
     }
 }

@@ -1,8 +1,9 @@
 //! What a plan requests, with `${NAME}` filled in from the environment. What was written is kept beside what is sent:
 //! only the former is ever shown.
 
-use super::fields::{self, CANDIDATE, TARGET};
+use super::fields::{CANDIDATE, TARGET};
 use super::file::{PlanFile, Table, Text, values_of};
+use super::lists::REQUESTS;
 use super::value;
 use crate::request::body::BodyFiles;
 use crate::request::fields::PlannedRequest;
@@ -109,7 +110,7 @@ fn of_one(
     instead: Option<&str>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let PlannedRequest { name, url, own } = value::read(plan, table, fields::request())?;
+    let PlannedRequest { name, url, own } = value::read(plan, table, REQUESTS)?;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);

@@ -1,6 +1,7 @@
 //! The JSON Schema of plans, from the flags.
 
-use super::fields::{self, Field, For, Kind, REQUESTS, TOP};
+use super::fields::{self, Field, For, Kind, TOP};
+use super::lists::LISTS;
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.
@@ -9,8 +10,13 @@ pub(crate) fn schema() -> Value {
     for section in fields::sections() {
         root["properties"][section] = table(section);
     }
-    root["properties"][REQUESTS] =
-        json!({"type": "array", "description": "Requests that are sent in turn", "items": table(REQUESTS)});
+    for list in &LISTS {
+        let mut tables = json!({"type": "array", "description": list.help, "items": table(list.name)});
+        if let Some(max) = list.tables_max {
+            tables["maxItems"] = max.into();
+        }
+        root["properties"][list.name] = tables;
+    }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["$id"] = "unblink.plan.schema.json".into();
     root["title"] = "A plan of unblink".into();

@@ -1,6 +1,7 @@
 //! The text of a plan, and errors that point into it.
 
-use super::fields::{self, REQUESTS};
+use super::fields;
+use super::lists::List;
 use std::fmt;
 use std::ops::Range;
 use unblink_artifact::plan_check::PlanError;
@@ -131,7 +132,7 @@ fn seen_of_line(line: &str) -> usize {
     let is_public = field.is_some_and(|field| field.holds.is_public());
     match &line[end + 1..] {
         value if is_public && !value.contains(['=', ':', '{', '#', ',']) => line.len(),
-        _ if field.is_some() || fields::sections().contains(&name) || name == REQUESTS => end,
+        _ if field.is_some() || fields::sections().contains(&name) || List::called(name).is_some() => end,
         _ => 0,
     }
 }

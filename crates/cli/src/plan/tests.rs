@@ -1,7 +1,8 @@
 //! Fields and flags walked side by side, and plans written and read back.
 
-use super::fields::{Field, For, Kind, NO_FIELDS, all};
+use super::fields::{Field, For, Kind, NO_FIELDS, TOP, all};
 use super::file::{PlanFile, parse};
+use super::lists::List;
 use super::overlay::Overlay;
 use super::user::User;
 use super::{schema, write};
@@ -124,13 +125,15 @@ fn text() -> impl Strategy<Value = String> {
 fn any_plan() -> impl Strategy<Value = Value> {
     let request = (text(), proptest::option::of(text()), proptest::collection::vec(text(), 0..3));
     let fields = proptest::collection::vec(any::<bool>(), all().len());
-    (proptest::option::of(text()), fields, proptest::collection::vec(request, 0..3), text()).prop_map(
-        |(target, chosen, requests, free)| {
+    let loads = proptest::collection::vec(proptest::option::of(text()), 0..3);
+    (proptest::option::of(text()), fields, proptest::collection::vec(request, 0..3), text(), loads).prop_map(
+        |(target, chosen, requests, free, loads)| {
             let mut root = Map::new();
             if let Some(target) = target {
                 root.insert("target".into(), target.into());
             }
-            let flags = all().iter().filter(|field| !["", "requests"].contains(&field.section.as_str()));
+            let is_listed = |field: &Field| List::called(&field.section).is_some();
+            let flags = all().iter().filter(|field| field.section != TOP && !is_listed(field));
             for (field, _) in flags.zip(chosen).filter(|(_, chosen)| *chosen) {
                 // What the flag does not look into may be any text.
                 let is_free = ["header", "body", "output", "junit"].contains(&field.name.as_str());
@@ -152,6 +155,13 @@ fn any_plan() -> impl Strategy<Value = Value> {
                 }
                 Value::from(table)
             };
+            let load = |name: Option<String>| match name {
+                Some(name) => json!({"rate": "1..5", "name": name, "only": [name]}),
+                None => json!({"rate": "100", "start": "5s"}),
+            };
+            if !loads.is_empty() {
+                root.insert("loads".into(), loads.into_iter().map(load).collect());
+            }
             if !requests.is_empty() {
                 root.insert("requests".into(), requests.into_iter().map(request).collect());
             }

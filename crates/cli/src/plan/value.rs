@@ -3,21 +3,23 @@
 use super::fields::Field;
 use super::file::{PlanFile, Table, Text};
 use super::holds::Holds;
+use super::lists::List;
 use crate::errors::{self, without_secrets};
 use crate::secrets;
 use anyhow::Result;
-use clap::{Command, FromArgMatches};
+use clap::FromArgMatches;
 use std::ffi::OsString;
 
-/// What `table` says, read by the flags of `command`; or all that the environment lacks for it.
-pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, command: Command) -> Result<T> {
+/// What `table` of the list of this name says, read by the list's flags; or all that the environment lacks for it.
+pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str) -> Result<T> {
+    let list = List::called(list).expect("the list exists");
     let values = table.given.iter().flat_map(|given| given.values.iter().map(|text| (given.field, text)));
     let args = errors::all(values.map(|(field, text)| {
         let mut arg = OsString::from(format!("--{}=", field.name));
         arg.push(of(plan, field, text)?);
         Ok(arg)
     }))?;
-    let matches = command.no_binary_name(true).try_get_matches_from(args);
+    let matches = list.command().no_binary_name(true).try_get_matches_from(args);
     let read = matches.and_then(|matches| T::from_arg_matches(&matches));
     read.map_err(|error| plan.error_of_all(&without_secrets(error).to_string()))
 }

@@ -1,7 +1,8 @@
 //! A plan written down again, in any form that it may have.
 
-use super::fields::{self, Field, Kind, REQUESTS, TOP};
+use super::fields::{self, Field, Kind, TOP};
 use super::file::{Given, PlanFile, Text};
+use super::lists::LISTS;
 use serde_json::{Map, Value};
 use unblink_artifact::harmless;
 
@@ -14,9 +15,12 @@ pub(crate) fn json(plan: &PlanFile, value: &mut impl FnMut(&Field, &Text) -> Str
             root.insert(section.into(), table.into());
         }
     }
-    if !plan.requests.is_empty() {
-        let requests = plan.requests.iter().map(|request| table(&request.given, REQUESTS, value).into());
-        root.insert(REQUESTS.into(), Value::Array(requests.collect()));
+    for list in &LISTS {
+        let tables = plan.tables(list).iter().map(|one| table(&one.given, list.name, value).into());
+        let tables: Vec<Value> = tables.collect();
+        if !tables.is_empty() {
+            root.insert(list.name.into(), tables.into());
+        }
     }
     root.into()
 }
@@ -40,13 +44,13 @@ fn table(
     .collect()
 }
 
-/// As TOML: the target, the sections, the requests. TOML's basic strings have their escapes in common with JSON.
+/// As TOML: the target, the sections, the lists. TOML's basic strings have their escapes in common with JSON.
 pub(crate) fn toml(json: &Value) -> String {
     let (mut own, mut tables) = (String::new(), String::new());
     for (name, value) in json.as_object().into_iter().flatten() {
         let (head, of_name) = match value {
             Value::Object(_) => (format!("[{name}]"), std::slice::from_ref(value)),
-            Value::Array(requests) => (format!("[[{name}]]"), requests.as_slice()),
+            Value::Array(tables) => (format!("[[{name}]]"), tables.as_slice()),
             value => {
                 own += &format!("{name} = {}\n", quoted(value));
                 continue;
@@ -79,10 +83,10 @@ pub(crate) fn yaml(json: &Value) -> String {
                 out += &format!("{name}:\n");
                 table.iter().for_each(|(name, value)| out += &format!("  {name}: {}\n", quoted(value)));
             }
-            Value::Array(requests) => {
+            Value::Array(tables) => {
                 out += &format!("{name}:\n");
-                for request in requests {
-                    for (i, (name, value)) in request.as_object().into_iter().flatten().enumerate() {
+                for table in tables {
+                    for (i, (name, value)) in table.as_object().into_iter().flatten().enumerate() {
                         let mark = if i == 0 { "-" } else { " " };
                         out += &format!("  {mark} {name}: {}\n", quoted(value));
                     }

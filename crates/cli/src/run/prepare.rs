@@ -17,7 +17,7 @@ use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec, Stretch, together};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, Stretch, together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::expect::Expect;
@@ -92,14 +92,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
         Connections::Fixed(n) => Pool::Fixed { n },
     };
-    let plan = core_plan(
-        args,
-        &requests,
-        load::spec(&precision::lasting(&args.precision, &args.load)?)?,
-        pool,
-        threads,
-        config::max_rate()?,
-    )?;
+    let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
     let operations = requests.operations_apart(plan.operations_apart());
     let asked = objectives::named(args, &requests);
     objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
@@ -127,7 +120,7 @@ fn plan(
     targets: &[Target],
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
-    let load = load::spec(&precision::lasting(&args.precision, &args.load)?)?;
+    let load = load_spec(args, requests)?;
     let stretches = together(&load.open_parts());
     let rate_max_per_s = stretches.iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
@@ -135,6 +128,15 @@ fn plan(
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
     let threads = args.target.threads.unwrap_or(wanted.min(max));
     Ok((core_plan(args, requests, load, pool, threads, rate_cap)?, limited_by))
+}
+
+/// What offers the load. Loads name their requests as objectives do.
+fn load_spec(args: &RunArgs, requests: &Requests) -> Result<LoadSpec> {
+    let mut load = precision::lasting(&args.precision, &args.load)?;
+    for name in load.loads.iter_mut().flat_map(|one| &mut one.only) {
+        *name = requests.called(name);
+    }
+    load::spec(&load, &requests.targets)
 }
 
 fn core_plan(
@@ -180,12 +182,17 @@ fn describe(
 
 /// The end of a transient can only be found in a load that holds, and not in a short one.
 pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
-    if let LoadSpec::Open { phases, .. } = &plan.spec().load
-        && phases.iter().any(|p| p.from != p.to || p.from != phases[0].from)
-    {
+    let parts = plan.spec().load.open_parts();
+    let holds = |part: &OpenPart| {
+        let first = part.phases[0].from;
+        part.start == Nanos::ZERO && part.phases.iter().all(|phase| [phase.from, phase.to] == [first; 2])
+    };
+    let length = |part: &OpenPart| part.phases.iter().map(|phase| phase.duration.0).sum::<u64>();
+    if parts.iter().any(|part| !holds(part) || length(part) != length(&parts[0])) {
         refuse!(
             ["warmup", "rate"],
-            "--warmup auto needs one constant rate: a ramp or steps have no steady state; give it a time"
+            "--warmup auto needs one constant rate: a ramp or steps have no steady state, nor have loads that begin or end \
+             at different times; give it a time"
         );
     }
     let needed = Nanos::from_secs(INTERVALS_MIN as u64);

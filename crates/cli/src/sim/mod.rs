@@ -123,6 +123,9 @@ impl Described {
     /// The load that was asked for; without one, that for which the scenario was made.
     pub(crate) fn load(&self, args: &LoadArgs) -> LoadArgs {
         let mut load = args.clone();
+        if !load.loads.is_empty() {
+            return load;
+        }
         if let Some(scenario) =
             self.scenario.as_ref().filter(|_| load.rate.is_none() && load.closed.is_none())
         {
@@ -149,7 +152,7 @@ impl Described {
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let plan = load::plan(PlanSpec {
-            load: load::spec(args)?,
+            load: load::spec(args, &[])?,
             warmup: args.warmup.planned(),
             limit: args.requests,
             timeout: args.timeout,
@@ -197,6 +200,13 @@ impl Described {
     /// The client with what it takes from the load.
     fn fitted(&self, client: Client, args: &LoadArgs, plan: &Plan) -> Result<Option<ClientSpec>> {
         let Client::Other { mut spec, by_planned_interval } = client else { return Ok(None) };
+        if !args.loads.is_empty() {
+            refuse!(
+                ["client"],
+                "--client imitates a tool with one load: leave it out, or put one load into [load] in the place of \
+                 [[loads]]"
+            );
+        }
         if args.closed.is_some() {
             refuse!(
                 ["closed", "client"],
