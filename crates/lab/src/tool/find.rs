@@ -35,12 +35,7 @@ impl Places {
     /// The tool's program, or why it can't be used.
     pub fn find(&self, definition: &Definition) -> Result<Found, String> {
         let program = self.program(&definition.program);
-        let program = program.ok_or_else(|| {
-            format!(
-                "{} is not installed, or not on the PATH (unblink lab tools has more)",
-                definition.program
-            )
-        })?;
+        let program = program.ok_or_else(|| format!("there is no {}", definition.program))?;
         let said = self.version(definition, &program)?;
         Ok(Found { program, version: said })
     }
