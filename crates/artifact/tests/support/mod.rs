@@ -407,6 +407,7 @@ pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSp
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -154,6 +154,7 @@ fn core_plan(
         pool,
         threads,
         idempotent: requests.idempotent.clone(),
+        mix: Default::default(),
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;

@@ -157,6 +157,7 @@ impl Described {
             pool,
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
