@@ -18,13 +18,21 @@ pub(super) fn name(document: &RunDocument) -> String {
         (server, network, generator, client)
     });
     let (targets, beyond) = (&document.targets, &document.targets_beyond);
-    match (beyond, others) {
+    let name = match (beyond, others) {
         (None, []) => fingerprint_of(&(load, targets, world)),
         (Some(beyond), []) => fingerprint_of(&(load, targets, world, beyond)),
         (beyond, others) => {
             let others: Vec<(&Option<String>, Hashed<'_>)> =
                 others.iter().map(|load| (&load.name, Hashed::of(&document.plan, Some(load)))).collect();
             fingerprint_of(&(load, targets, world, beyond, others))
+        }
+    };
+    // Of requests in turn, the name is that of the first documents.
+    match document.plan.order {
+        None => name,
+        Some(order) => {
+            let shares: Vec<Option<f64>> = document.operations.iter().map(|of| of.plan.share).collect();
+            fingerprint_of(&(name, order.name(), shares))
         }
     }
 }

@@ -43,7 +43,7 @@ EXIT STATUS
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP, override_usage = USAGE)]
 pub(crate) struct KneeArgs {
-    /// Where to send requests, or a plan. Several URLs are requested in turn and must share scheme, host and port
+    /// Where to send requests, or a plan. Several URLs are requested in turn, or as --order says
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 

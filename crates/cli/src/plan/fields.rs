@@ -11,8 +11,8 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 8] =
-    ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 9] =
+    ["request", "json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";

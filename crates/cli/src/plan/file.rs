@@ -22,7 +22,7 @@ pub(crate) struct PlanFile {
     pub source: Source,
     /// Above all sections and in them, in the order of the text.
     pub given: Vec<Given>,
-    /// What is asked in turn.
+    /// What is asked.
     pub requests: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,

@@ -26,8 +26,13 @@ target = \"http://127.0.0.1:8080/\"
 ";
 
 const TAIL: &str = "
-# Several requests, sent in turn; an objective may name one: \"cart: p99 < 200ms\".
+# Several requests, each with its share of the load (or all without, and sent in turn); an objective may name one:
+# \"cart: p99 < 200ms\".
 # [[requests]]
+# share = \"80%\"
+# url = \"/items\"
+# [[requests]]
+# share = \"20%\"
 # name = \"cart\"
 # url = \"/cart\"
 # method = \"POST\"

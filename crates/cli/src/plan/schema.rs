@@ -10,7 +10,7 @@ pub(crate) fn schema() -> Value {
         root["properties"][section] = table(section);
     }
     root["properties"][REQUESTS] =
-        json!({"type": "array", "description": "Requests that are sent in turn", "items": table(REQUESTS)});
+        json!({"type": "array", "description": "Requests, each with its share of the load, or sent in turn", "items": table(REQUESTS)});
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["$id"] = "unblink.plan.schema.json".into();
     root["title"] = "A plan of unblink".into();

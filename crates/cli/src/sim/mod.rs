@@ -259,6 +259,7 @@ impl Described {
                 name: "simulated server".into(),
                 protocol: document::Protocol::Simulated,
                 origin: None,
+                share: None,
             }],
             operations_are_whole: true,
             objectives: Default::default(),
