@@ -83,7 +83,12 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             .to_vec(),
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"]
-            .map(|name| OperationPlan { name: name.into(), protocol: Protocol::Http11, origin: None, share: None })
+            .map(|name| OperationPlan {
+                name: name.into(),
+                protocol: Protocol::Http11,
+                origin: None,
+                share: None,
+            })
             .to_vec(),
         operations_are_whole: true,
         objectives: Default::default(),

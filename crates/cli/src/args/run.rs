@@ -8,6 +8,7 @@ use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use super::value;
 use crate::request::Request;
+use crate::request::line::LineArgs;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::AbortRule;
@@ -70,6 +71,9 @@ pub(crate) struct RunArgs {
     pub precision: PrecisionArgs,
 
     #[command(flatten)]
+    pub lines: LineArgs,
+
+    #[command(flatten)]
     pub target: TargetArgs,
 
     #[command(flatten)]
@@ -110,6 +114,7 @@ impl RunArgs {
             watch_pid: None,
             watch_path: None,
             precision: PrecisionArgs::default(),
+            lines: LineArgs::default(),
             target,
             objectives: SloArgs::default(),
             abort_on: Vec::new(),

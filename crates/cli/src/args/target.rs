@@ -40,12 +40,6 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
 
-    /// Request this of the URL, such as '80% POST /orders @order.json': a share of the load (or a weight, such as 4), a
-    /// method, a path, and a file with the body. All but the path may be left out; may be given several times
-    #[arg(long = "request", value_name = "LINE", help_heading = "Request")]
-    #[serde(skip)]
-    pub lines: Vec<String>,
-
     /// Which request comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -95,14 +95,14 @@ fn places(args: &CompareArgs) -> Result<Places> {
             "compare what? Give two URLs, two folders of runs, or a plan (unblink compare --help shows each)"
         )
     };
-    let (store, lines) = (&args.keep.store, &args.target.lines);
+    let store = &args.keep.store;
     let base = Place::of(base, store)?;
     let candidate = args.candidate.as_deref().map(|text| Place::of(text, store)).transpose()?;
     match (base, candidate) {
         (_, None) if !args.a_a => bail!("which candidate? Give a second URL or folder, or --a-a"),
-        (Place::Url(base), None) => Ok(Places::Measured([Source::url(base, lines)?, Source::url(base, lines)?])),
+        (Place::Url(base), None) => Ok(Places::Measured([Source::url(base)?, Source::url(base)?])),
         (Place::Url(base), Some(Place::Url(candidate))) => {
-            Ok(Places::Measured([Source::url(base, lines)?, Source::url(candidate, lines)?]))
+            Ok(Places::Measured([Source::url(base)?, Source::url(candidate)?]))
         }
         (Place::Runs(base), None) => {
             let (first, second) = measure::dealt_out(&base);

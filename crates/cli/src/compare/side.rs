@@ -5,7 +5,7 @@ use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::sim::WorldArgs;
 use crate::errors::refuse;
-use crate::request::{Request, line};
+use crate::request::Request;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
 use crate::sim::{Described, Simulation};
@@ -37,12 +37,8 @@ enum Run {
 }
 
 impl Source {
-    /// `lines` are what `--request` asks of it.
-    pub(super) fn url(url: &str, lines: &[String]) -> Result<Source> {
-        Ok(Source::Real(match lines {
-            [] => vec![Request::new(None, url)?],
-            lines => line::requests(lines, Some(url))?,
-        }))
+    pub(super) fn url(url: &str) -> Result<Source> {
+        Ok(Source::Real(vec![Request::new(None, url)?]))
     }
 
     /// Both sides in virtual time.

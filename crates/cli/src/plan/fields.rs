@@ -11,8 +11,11 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 9] =
-    ["request", "json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 8] =
+    ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
+
+/// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
+const LINES: &str = "lines";
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
@@ -86,7 +89,8 @@ pub(crate) fn all() -> &'static [Field] {
         let mut fields: Vec<Field> = Vec::new();
         for command in For::ALL {
             for arg in command.of(built()).get_arguments() {
-                let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else { continue };
+                let is_field = |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES;
+                let Some(name) = arg.get_long().filter(is_field) else { continue };
                 let place = fields.iter().position(|field| field.name == name);
                 let place = place.unwrap_or_else(|| {
                     let section = arg.get_help_heading().unwrap_or("Request").to_lowercase();

@@ -47,8 +47,10 @@ pub(crate) fn command_line() -> Result<Cli> {
     }
     let plan = file::read(Path::new(&name))?;
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
-    if User::of(&Cli::command(), command, &argv).has("request") {
-        bail!("--request and a plan exclude each other: write what is requested into the plan, as [[requests]]");
+    if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
+        bail!(
+            "--request and a plan exclude each other: write what is requested into the plan, as [[requests]]"
+        );
     }
     let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv))?;
     // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is
@@ -66,8 +68,8 @@ pub(crate) fn command_line() -> Result<Cli> {
 /// The URLs of a command line as requests, where no plan says what is asked.
 fn with_requests(mut cli: Cli) -> Result<Cli> {
     let (urls, lines, requests) = match &mut cli.command {
-        Command::Run(args) => (&args.urls, &args.target.lines, &mut args.requests),
-        Command::Knee(args) => (&args.urls, &args.target.lines, &mut args.requests),
+        Command::Run(args) => (&args.urls, &args.lines.lines, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &args.lines.lines, &mut args.requests),
         _ => return Ok(cli),
     };
     if requests.is_empty() {

@@ -94,13 +94,21 @@ fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>
     if plan.requests.is_empty() {
         let plain = |target: Address<'_>| {
             let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
-            Ok(Request { url, url_text: target.shown, parts: Parts::default(), place, name: None, share: None })
+            Ok(Request {
+                url,
+                url_text: target.shown,
+                parts: Parts::default(),
+                place,
+                name: None,
+                share: None,
+            })
         };
         return target.map(plain).into_iter().collect();
     }
     let mut files = BodyFiles::default();
-    let requests =
-        errors::all(plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)))?;
+    let requests = errors::all(
+        plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)),
+    )?;
     let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
     match share::weights(&shares) {
         Ok(_) => Ok(requests),

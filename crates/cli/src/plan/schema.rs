@@ -9,8 +9,7 @@ pub(crate) fn schema() -> Value {
     for section in fields::sections() {
         root["properties"][section] = table(section);
     }
-    root["properties"][REQUESTS] =
-        json!({"type": "array", "description": "Requests, each with its share of the load, or sent in turn", "items": table(REQUESTS)});
+    root["properties"][REQUESTS] = json!({"type": "array", "description": "Requests, each with its share of the load, or sent in turn", "items": table(REQUESTS)});
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["$id"] = "unblink.plan.schema.json".into();
     root["title"] = "A plan of unblink".into();

@@ -7,6 +7,15 @@ use crate::errors;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
 
+/// Requests on the command line, where no plan lists them.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct LineArgs {
+    /// Request this of the URL, such as '80% POST /orders @order.json': a share of the load (or a weight, such as 4), a
+    /// method, a path, and a file with the body. All but the path may be left out; may be given several times
+    #[arg(long = "request", value_name = "LINE", help_heading = "Request")]
+    pub lines: Vec<String>,
+}
+
 /// What the lines ask for: paths stand at `target`.
 pub(crate) fn requests(lines: &[String], target: Option<&str>) -> Result<Vec<Request>> {
     let mut files = BodyFiles::default();
@@ -19,9 +28,9 @@ pub(crate) fn requests(lines: &[String], target: Option<&str>) -> Result<Vec<Req
 /// Nothing of a line is quoted that may be a secret.
 fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Request> {
     let mut words = line.split_whitespace().peekable();
-    let share = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(|word| {
-        if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) }
-    });
+    let share = words
+        .next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
     let share = share.transpose().map_err(|message| anyhow!("{message}"))?;
     let is_method = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase());
     let method = words.next_if(is_method).map(str::to_string);
@@ -59,7 +68,8 @@ mod tests {
             "4.5%  DELETE  https://other.test/x".to_string(),
         ];
         let all = requests(&lines, Some("http://h:1/base")).unwrap();
-        let said: Vec<_> = all.iter().map(|one| (one.share.unwrap(), one.method(), one.url_text.as_str())).collect();
+        let said: Vec<_> =
+            all.iter().map(|one| (one.share.unwrap(), one.method(), one.url_text.as_str())).collect();
         assert_eq!(
             said,
             [

@@ -75,7 +75,14 @@ impl Parts {
 impl Request {
     pub(crate) fn new(method: Option<String>, url: &str) -> Result<Request> {
         let parts = Parts { method, ..Parts::default() };
-        Ok(Request { url: Url::parse(url)?, url_text: url.to_string(), parts, place: None, name: None, share: None })
+        Ok(Request {
+            url: Url::parse(url)?,
+            url_text: url.to_string(),
+            parts,
+            place: None,
+            name: None,
+            share: None,
+        })
     }
 
     pub(crate) fn method(&self) -> &str {

@@ -43,7 +43,8 @@ impl Share {
     /// Reads `80%` or `0.25%`.
     pub(crate) fn percent(text: &str) -> Result<Share, String> {
         let wrong = |why: &str| format!("{text:?} is not a share: {why}");
-        let number = text.strip_suffix('%').ok_or_else(|| wrong("expected a percentage, such as 80%"))?.trim();
+        let number =
+            text.strip_suffix('%').ok_or_else(|| wrong("expected a percentage, such as 80%"))?.trim();
         let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if !is_number(whole) || !is_number(decimals) {
@@ -62,9 +63,13 @@ impl Share {
     /// Reads `4`.
     pub(crate) fn weight(text: &str) -> Result<Share, String> {
         match text.parse::<u32>() {
-            Ok(0) => Err("a request with the weight 0 is never sent: leave it out, or give it 1 or more".into()),
+            Ok(0) => {
+                Err("a request with the weight 0 is never sent: leave it out, or give it 1 or more".into())
+            }
             Ok(weight) => Ok(Share::Weight(weight)),
-            Err(_) => Err(format!("{text:?} is not a weight: expected a whole number from 1 to {}", u32::MAX)),
+            Err(_) => {
+                Err(format!("{text:?} is not a weight: expected a whole number from 1 to {}", u32::MAX))
+            }
         }
     }
 }
@@ -77,11 +82,13 @@ pub(crate) fn weights(shares: &[Option<Share>]) -> Result<Option<Vec<u32>>, Wron
         weights.push(match (first, share) {
             (Share::Percent(_), Some(Share::Percent(n))) | (Share::Weight(_), Some(Share::Weight(n))) => *n,
             (_, None) => {
-                let message = "this request has no share, and others have: give all of them one, or none".into();
+                let message =
+                    "this request has no share, and others have: give all of them one, or none".into();
                 return Err(WrongShare { request, message });
             }
             (_, Some(_)) => {
-                let message = "some requests have a share and some a weight: give all of them the same".into();
+                let message =
+                    "some requests have a share and some a weight: give all of them the same".into();
                 return Err(WrongShare { request, message });
             }
         });

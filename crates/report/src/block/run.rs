@@ -97,7 +97,10 @@ pub(crate) fn operation_accounts(doc: &RunDocument, room: Room) -> Option<Sectio
     // Documents of the first version know of those that ended alone.
     let is_known = all().all(|arrivals| arrivals.scheduled.is_some());
     let first = if is_known { "scheduled" } else { "ended" };
-    let head = ["", first].into_iter().chain(outcomes.iter().map(|(name, _)| *name)).map(dim).collect();
+    let planned = has_shares(doc, room).then_some(["share", "planned"]).into_iter().flatten();
+    let head = ["", first].into_iter().chain(planned);
+    let head = head.chain(outcomes.iter().map(|(name, _)| *name)).map(dim).collect();
+    let total = all().fold(0u64, |sum, arrivals| sum.saturating_add(arrivals.scheduled.unwrap_or(0)));
     let row = |(name, operation): (String, &Operation)| {
         let cell = |(name, of): &Outcome| match (of(&operation.arrivals), *name) {
             (None, _) => dim("–"),
@@ -106,11 +109,22 @@ pub(crate) fn operation_accounts(doc: &RunDocument, room: Room) -> Option<Sectio
             (Some(n), "failed") => (Paint::Failure, format::count(n)),
             (Some(n), _) => (Paint::Finding, format::count(n)),
         };
-        let all = plain(format::count(facts::arrivals_of(operation)));
-        [plain(name), all].into_iter().chain(outcomes.iter().map(cell)).collect()
+        let arrivals = facts::arrivals_of(operation);
+        let shares = has_shares(doc, room).then(|| {
+            let planned = operation.plan.share.map_or("–".into(), format::percent);
+            [plain(format::share(arrivals, total)), dim(planned)]
+        });
+        let first = [plain(name), plain(format::count(arrivals))].into_iter();
+        first.chain(shares.into_iter().flatten()).chain(outcomes.iter().map(cell)).collect()
     };
     let note = "each arrival ends in one of these";
     Some(operations("Outcomes by operation", note, head, shown.into_iter().map(row).collect(), left_out))
+}
+
+/// Is the share of the load that each operation had held against the one that was planned? Several loads may each ask for
+/// some operations only, so that no share of all is planned.
+fn has_shares(doc: &RunDocument, room: Room) -> bool {
+    room > Room::Narrow && doc.loads.len() == 1 && doc.operations.iter().any(|of| of.plan.share.is_some())
 }
 
 /// A time of an operation: its name, of the service time or of the response time, and the quantile; `None`: the maximum.
@@ -199,6 +213,27 @@ mod tests {
                 assert_eq!(row[0], row[1..].iter().sum::<u64>(), "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_planned_share_stands_beside_the_measured_one() {
+        let mut doc = fixture::failures();
+        doc.operations.truncate(2);
+        for (operation, (scheduled, share)) in doc.operations.iter_mut().zip([(801, 0.8), (199, 0.2)]) {
+            operation.arrivals.scheduled = Some(scheduled);
+            operation.plan.share = Some(share);
+        }
+        let shares = |doc: &RunDocument, room| {
+            let section = operation_accounts(doc, room).expect("several operations");
+            let Some(Block::Table(table)) = section.blocks.first() else { panic!("a table") };
+            let cells = |row: &Vec<Span>| row[2..4].iter().map(|(_, text)| text.clone()).collect::<Vec<_>>();
+            std::iter::once(&table.head).chain(&table.rows).map(cells).collect::<Vec<_>>()
+        };
+        let expected = [["share", "planned"], ["80.1\u{a0}%", "80\u{a0}%"], ["19.9\u{a0}%", "20\u{a0}%"]];
+        assert_eq!(shares(&doc, Room::Terminal), expected);
+        assert_ne!(shares(&doc, Room::Narrow)[0], expected[0]);
+        doc.operations.iter_mut().for_each(|operation| operation.plan.share = None);
+        assert_ne!(shares(&doc, Room::Page)[0], expected[0]);
     }
 
     #[test]
