@@ -15,7 +15,7 @@ pub(super) const NO_FIELDS: [&str; 8] =
     ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
 /// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
-const LINES: &str = "lines";
+pub(super) const LINES: &str = "lines";
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
