@@ -77,6 +77,7 @@ fn a_plan_gives_requests_their_weights() {
     // A folder read again says the same.
     let again: Value = serde_json::from_str(&place.call(&["report", "out", "--json"]).stdout).expect("JSON");
     assert_eq!(operations(&again), found);
+    place.file("plan.toml", format!("target = \"{url}\"\n{PLAN}"));
     let shown = place.call(&["plan", "show", "plan.toml", "--as", "json"]).stdout;
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["requests"][0]["weight"], "3");
 }
