@@ -186,6 +186,7 @@ fn dispatched(cell: &Cell, seed: u64) -> Found {
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

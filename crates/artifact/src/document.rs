@@ -19,7 +19,7 @@ pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{ConnectionMode, Connections, FailedAttempts, MachineLimit};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
-pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Pacing, Process, RunPlan};
+pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan};
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
@@ -64,7 +64,7 @@ pub struct RunDocument {
     pub loads: Vec<Load>,
     /// Where requests went, and the connections to it.
     pub origins: Vec<Origin>,
-    /// What was requested, in turn.
+    /// What was requested.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]

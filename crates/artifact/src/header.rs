@@ -29,7 +29,7 @@ pub struct RunHeader {
     pub loads: Vec<LoadPlan>,
     /// Where requests go.
     pub origins: Vec<OriginPlan>,
-    /// What is requested, in turn.
+    /// What is requested.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there are very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]

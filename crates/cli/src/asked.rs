@@ -28,12 +28,16 @@ pub(crate) fn of_target(
     files.into_iter().flatten().for_each(|path| *path = path.to_string_lossy().into_owned().into());
     let of_request = |request: &Request| {
         let line = |(name, value): &(String, String)| mask_header(&format!("{name}: {value}"));
-        json!({
+        let mut asked = json!({
             "name": request.name,
             "method": request.parts.method,
             "headers": request.parts.headers.iter().map(line).collect::<Vec<_>>(),
             "body": request.parts.body.as_ref().map(|body| length(body.len())),
-        })
+        });
+        if let Some(share) = request.share {
+            asked["share"] = json!(share);
+        }
+        asked
     };
     let addresses = prepared.job.targets.iter().flat_map(|target| &target.addresses);
     taken(&json!({

@@ -8,6 +8,7 @@ use crate::shape as named;
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
 use unblink_artifact::names::few;
+use unblink_core::mix::Order;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
@@ -151,6 +152,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::LimitZero | PlanError::LimitTooHigh(_) => &["requests"],
             PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
             PlanError::NoOperations => &[],
+            PlanError::Mix(_) => &["order"],
             PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],
             PlanError::FewerUsersThanThreads { .. } => &["threads", "closed"],
         };
@@ -230,6 +232,12 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
     }
     let plan = RunPlan {
         summary,
+        order: match spec.mix.order {
+            _ if spec.idempotent.len() == 1 => None,
+            Order::Turn => None,
+            Order::Shuffled { seed } => Some(document::Order::Shuffled { seed }),
+            Order::Random { seed } => Some(document::Order::Random { seed }),
+        },
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,

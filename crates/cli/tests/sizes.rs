@@ -122,7 +122,7 @@ fn of_very_many_targets_the_first_are_listed() {
         // Every target has its arrival, and the row of those that are not kept apart says how many they are.
         let more = if count == 900 { "899" } else { "1 499" };
         let others = if count == 900 { "(645 others)" } else { "(1 245 others)" };
-        for part in [format!(" and {more} more in turn"), others.to_string()] {
+        for part in [format!(" and {more} more"), others.to_string()] {
             assert!(said.stdout.contains(&part), "{part:?} is missing: {}", said.stdout);
         }
         let slowest = run["slowest"].as_array().expect("a list");

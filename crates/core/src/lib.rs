@@ -9,6 +9,7 @@ pub mod dispatch;
 pub mod failure;
 pub mod heat;
 pub mod load;
+pub mod mix;
 pub mod origins;
 pub mod outcome;
 pub mod plan;

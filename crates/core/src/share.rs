@@ -1,6 +1,6 @@
 //! Which arrivals of a load are whose, when several workers offer it together.
 
-use crate::random::mixed;
+use crate::random::{below, mixed};
 
 /// A worker's share of a load: of Poisson arrivals whole streams, of even ones one in each group of `of` consecutive ones.
 ///
@@ -36,9 +36,9 @@ impl Share {
     }
 }
 
-/// 0 to `of` − 1, each as likely: the upper half of a product takes the place of a division.
+/// By how much the order of the workers is turned in a group.
 fn turn(group: u64, of: u64) -> u64 {
-    ((u128::from(mixed(group)) * u128::from(of)) >> 64) as u64
+    below(mixed(group), of)
 }
 
 #[cfg(test)]

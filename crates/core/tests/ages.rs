@@ -47,6 +47,7 @@ fn plan(phases: Vec<Phase>, process: Process, pool: Pool) -> Plan {
         pool,
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -47,6 +47,7 @@ impl Rig {
             pool,
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             rate_cap: None,
         })

@@ -30,6 +30,7 @@ fn poisson_or_even(per_s: u64, seconds: u64, process: Process, limit: Option<u64
         pool: Pool::Auto { max: 100_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

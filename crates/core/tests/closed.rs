@@ -24,6 +24,7 @@ fn plan(load: LoadSpec, threads: u32) -> Plan {
         pool: Pool::Auto { max: 1_000_000 },
         threads,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

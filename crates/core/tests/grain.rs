@@ -26,6 +26,7 @@ fn arrivals_leave_at_multiples_of_the_grain() {
         pool: Pool::Fixed { n: 20 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

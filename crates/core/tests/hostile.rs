@@ -52,6 +52,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         pool,
         threads: 1,
         idempotent: vec![dice.roll(2) == 0, true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })
@@ -208,6 +209,7 @@ fn workers_share_a_schedule_without_gap_or_overlap() {
             pool: Pool::Auto { max: 1000 },
             threads,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             rate_cap: None,
         })

@@ -61,6 +61,7 @@ fn hostile(seed: u64) -> Hostile {
         pool: Pool::Auto { max: 100_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -26,6 +26,7 @@ fn plan(loads: Vec<OpenPart>, threads: u32, of_operation: &[u8]) -> Plan {
         pool: Pool::Auto { max: 64 },
         threads,
         idempotent: vec![true; of_operation.len()],
+        mix: Default::default(),
         origins: Origins::new(of_operation).unwrap(),
         rate_cap: None,
     })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use unblink_core::arrival::Arrival;
 use unblink_core::failure::FailureKind;
+use unblink_core::mix::Asked;
 use unblink_core::record::{
     Ages, Answer, Bank, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
 };
@@ -29,7 +30,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
     let mut cursor = Cursor::new(schedule, 0, 1);
     let mut all = Vec::new();
     while let Some((index, offset)) = cursor.next(schedule) {
-        let operation = schedule.operation(index, OPERATIONS as u64);
+        let operation = Asked::all(OPERATIONS).at(schedule.place(index));
         let arrival = Arrival::single(index, operation, Instant(offset.0));
         let waits = if random.below(4) == 0 { random.below(3 * MILLISECOND_NS) } else { 0 };
         let sent = arrival.intended + Nanos(waits + random.below(2_000));

@@ -5,7 +5,8 @@ use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
 use unblink_core::failure::FailureKind;
-use unblink_core::load::{Asked, Closed, ClosedShare, LoadNumber};
+use unblink_core::load::{Closed, ClosedShare, LoadNumber};
+use unblink_core::mix::Asked;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Recorder};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -110,6 +111,7 @@ fn a_pool_that_is_never_accepted_is_not_too_small() {
             pool: Pool::Auto { max },
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             rate_cap: None,
         })

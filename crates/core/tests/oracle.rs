@@ -29,6 +29,7 @@ fn spec(load: LoadSpec, pool: Pool) -> PlanSpec {
         pool,
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     }

@@ -35,6 +35,7 @@ fn plan(load: LoadSpec, origins: u8, pool: Pool) -> Plan {
         pool,
         threads: 1,
         idempotent: vec![true; of_operation.len()],
+        mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),
         rate_cap: None,
     })

@@ -1,5 +1,6 @@
 //! Schedules against closed forms and against the distribution they claim.
 
+use unblink_core::mix::Asked;
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::share::Share;
 use unblink_core::time::{Nanos, SECOND_NS};
@@ -369,11 +370,12 @@ fn operations_in_turn_are_alike_for_each_share_of_poisson_arrivals() {
     let hold = [Phase::hold(Rate::per_second(2_000), Nanos::from_secs(60))];
     let schedule = Schedule::new(&hold, Process::Poisson { seed: 8 }, u64::MAX);
     for (of, operations) in [(1, 2), (2, 2), (2, 5), (8, 4), (4, 4)] {
+        let asked = Asked::all(operations);
         for first in 0..of {
             let mut cursor = Cursor::of_share(&schedule, Share { first, of });
             let mut counts = vec![vec![0u64; operations as usize]; 2];
             while let Some((index, at)) = cursor.next(&schedule) {
-                let operation = schedule.operation(index, operations) as usize;
+                let operation = asked.at(schedule.place(index)) as usize;
                 counts[0][operation] += u64::from(at < Nanos::from_secs(1));
                 counts[1][operation] += 1;
             }
@@ -392,10 +394,10 @@ fn operations_in_turn_are_alike_for_each_share_of_poisson_arrivals() {
 fn a_long_list_is_gone_through() {
     let hold = [Phase::hold(Rate::per_second(10_000), Nanos::from_secs(10))];
     let schedule = Schedule::new(&hold, Process::Poisson { seed: 1 }, 100_000);
-    let mut counts = vec![0u32; 10_000];
+    let (asked, mut counts) = (Asked::all(10_000), vec![0u32; 10_000]);
     let mut cursor = Cursor::new(&schedule, 0, 1);
     while let Some((index, _)) = cursor.next(&schedule) {
-        counts[schedule.operation(index, 10_000) as usize] += 1;
+        counts[asked.at(schedule.place(index)) as usize] += 1;
     }
     // Ten of each, as often as the streams overlap: fewer than by chance are left out.
     assert!(counts.iter().all(|&n| n > 0 && n < 30), "{:?}", counts.iter().max());

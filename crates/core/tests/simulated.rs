@@ -21,6 +21,7 @@ fn plan(load: LoadSpec, pool: Pool) -> Plan {
         pool,
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -94,6 +94,7 @@ fn plan(queues: &[Queue<'_>], length_s: u64) -> Plan {
         pool: Pool::Auto { max: 60_000 },
         threads: 1,
         idempotent: vec![true; queues.len()],
+        mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),
         rate_cap: None,
     })

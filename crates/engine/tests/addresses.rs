@@ -65,6 +65,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
         pool,
         threads,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     });

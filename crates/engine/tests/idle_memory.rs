@@ -82,6 +82,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         pool: Pool::Fixed { n },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     });

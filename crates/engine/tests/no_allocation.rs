@@ -93,6 +93,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
         pool,
         threads: 1,
         idempotent: vec![true; 2],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     });

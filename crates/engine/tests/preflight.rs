@@ -49,6 +49,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
         pool: Pool::Fixed { n: 1 },
         threads: 1,
         idempotent: vec![true; 2],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     });

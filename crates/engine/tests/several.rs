@@ -85,6 +85,7 @@ fn run(
         pool: Pool::Fixed { n: connections },
         threads: 1,
         idempotent: vec![true; requests.len()],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     });

@@ -52,6 +52,7 @@ pub(super) fn case(seed: u64) -> Case {
         pool,
         threads: if dice.one_in(4) { 1 + dice.below(3) as u32 } else { 1 }.min(connections).min(users),
         idempotent: (0..operations).map(|_| !dice.one_in(3)).collect(),
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     };

@@ -49,6 +49,7 @@ fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
         pool: Pool::Fixed { n: 1 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     };

@@ -86,6 +86,7 @@ impl Server {
             pool: Pool::Auto { max: 20_000 },
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             rate_cap: None,
         })

@@ -55,6 +55,7 @@ impl SimulatedRunner {
             pool: self.setup.pool,
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             rate_cap: None,
         })

@@ -42,6 +42,7 @@ pub(crate) fn run(
         pool: Pool::Auto { max: 1_000_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct RunPlan {
     /// One plain line, such as `open, 1,000/s, even arrivals, for 60 s`.
     pub summary: String,
+    /// Which request came when; absent where they came in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// The name of the load's shape, if it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,
@@ -119,6 +122,32 @@ impl Process {
         match self {
             Process::Even => "even",
             Process::Poisson { .. } => "poisson",
+        }
+    }
+}
+
+/// Which request comes when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Order {
+    /// In blocks with the exact shares, each in a random order of its own.
+    Shuffled {
+        /// The same seed gives the same requests.
+        seed: u64,
+    },
+    /// Each by itself.
+    Random {
+        /// The same seed gives the same requests.
+        seed: u64,
+    },
+}
+
+impl Order {
+    /// As in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Shuffled { .. } => "shuffled",
+            Order::Random { .. } => "random",
         }
     }
 }

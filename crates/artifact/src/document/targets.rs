@@ -4,7 +4,7 @@ use crate::fingerprint::fingerprint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One request that is sent in turn.
+/// One request of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// How it is called in the report.

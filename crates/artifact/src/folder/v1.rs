@@ -120,7 +120,7 @@ impl Common {
     fn operation(&self, name: Option<String>) -> OperationPlan {
         let only = || self.targets.first().map_or_else(String::new, |target| target.name.clone());
         let protocol = if self.is_simulated { Protocol::Simulated } else { Protocol::Http11 };
-        OperationPlan { name: name.unwrap_or_else(only), protocol, origin: None }
+        OperationPlan { name: name.unwrap_or_else(only), protocol, origin: None, share: None }
     }
 
     /// All targets shared one; it stands in their URLs.
@@ -176,6 +176,7 @@ impl Load1 {
     fn run(&self) -> RunPlan {
         RunPlan {
             summary: self.summary.clone(),
+            order: None,
             shape: self.shape,
             phases: self.phases.clone(),
             warmup_ns: self.warmup_ns,

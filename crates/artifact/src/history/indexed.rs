@@ -34,7 +34,7 @@ pub struct IndexedRun {
     pub model: LoadModel,
     /// The load in one line; of a simulated run with its network, generator and client, where these are not perfect.
     pub load: String,
-    /// What was requested, in turn; secrets masked.
+    /// What was requested; secrets masked.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]

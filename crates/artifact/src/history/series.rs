@@ -16,7 +16,7 @@ pub(super) fn name(document: &RunDocument) -> String {
         (server, network, generator, client)
     });
     let (targets, beyond) = (&document.targets, &document.targets_beyond);
-    match (beyond, &loads[..]) {
+    let name = match (beyond, &loads[..]) {
         (None, [] | [_]) if !loads.iter().any(is_placed) => fingerprint_of(&(load, targets, world)),
         (Some(beyond), [] | [_]) if !loads.iter().any(is_placed) => {
             fingerprint_of(&(load, targets, world, beyond))
@@ -24,6 +24,14 @@ pub(super) fn name(document: &RunDocument) -> String {
         (beyond, loads) => {
             let each: Vec<_> = loads.iter().map(|load| told(load, &document.plan)).collect();
             fingerprint_of(&(load, targets, world, beyond, each))
+        }
+    };
+    // Of requests in turn, the name is that of the first documents.
+    match document.plan.order {
+        None => name,
+        Some(order) => {
+            let shares: Vec<Option<f64>> = document.operations.iter().map(|of| of.plan.share).collect();
+            fingerprint_of(&(name, order.name(), shares))
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct TrendDocument {
     pub series: String,
     /// Their load in one line.
     pub load: String,
-    /// What they requested, in turn.
+    /// What they requested.
     pub targets: Vec<Target>,
     /// Those of them that are not listed, where there were very many.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -50,6 +50,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         environment: Environment { kernel: "Linux 6.1".into(), cores: 8, ..Environment::default() },
         plan: RunPlan {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
+            order: None,
             shape: None,
             phases: phases.clone(),
             warmup_ns: warmup_s * SECOND_NS,
@@ -82,7 +83,12 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             .to_vec(),
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
         operations: ["GET /", "GET /two"]
-            .map(|name| OperationPlan { name: name.into(), protocol: Protocol::Http11, origin: None })
+            .map(|name| OperationPlan {
+                name: name.into(),
+                protocol: Protocol::Http11,
+                origin: None,
+                share: None,
+            })
             .to_vec(),
         operations_are_whole: true,
         objectives: Default::default(),
@@ -407,6 +413,7 @@ pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSp
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
         idempotent: vec![true],
+        mix: Default::default(),
         origins: Default::default(),
         rate_cap: None,
     })

@@ -6,6 +6,7 @@ use super::sim::WorldArgs;
 use super::target::TargetArgs;
 use super::value;
 use crate::request::Request;
+use crate::request::line::LineArgs;
 use crate::secrets;
 use clap::Args;
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ EXIT STATUS
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP, override_usage = USAGE)]
 pub(crate) struct KneeArgs {
-    /// Where to send requests, or a plan. Several URLs are requested in turn and must share scheme, host and port
+    /// Where to send requests, or a plan. Several URLs are requested in turn, or as --order says
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
@@ -125,6 +126,9 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
           value_parser = value::duration)]
     pub timeout: Nanos,
+
+    #[command(flatten)]
+    pub lines: LineArgs,
 
     #[command(flatten)]
     pub target: TargetArgs,

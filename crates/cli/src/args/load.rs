@@ -65,7 +65,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_enum, default_value_t = Arrivals::Even, help_heading = "Load")]
     pub arrivals: Arrivals,
 
-    /// Seed of the Poisson process; the same seed gives the same arrival times for any number of threads
+    /// Seed of Poisson arrivals and of the order of the requests; the same seed gives the same ones for any number of
+    /// threads
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
 

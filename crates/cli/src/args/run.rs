@@ -8,6 +8,7 @@ use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use super::value;
 use crate::request::Request;
+use crate::request::line::LineArgs;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::AbortRule;
@@ -19,6 +20,7 @@ EXAMPLES
   unblink run http://[::1]:8080/ -R 30/m -n 20
   unblink run http://127.0.0.1:8080/ --closed 10 -d 30s
   unblink run --targets targets.txt -R 500 -c 64 -t 2
+  unblink run http://127.0.0.1:8080/ -R 1000 --request '80% /a' --request '20% POST /b @body'
   unblink run plan.toml -R 2000                    (see unblink init, unblink plan)
   unblink run http://127.0.0.1:8080/ -R 1000 --slo 'p99 < 200ms' --slo 'errors < 0.1%'
 
@@ -41,8 +43,7 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct RunArgs {
-    /// Where to send requests. Several URLs are requested in turn and must share scheme, host and port. A file that
-    /// ends in .toml, .yaml or .yml is a plan: its fields act like flags, and a URL given with it replaces its
+    /// Where to send requests. Several URLs are requested in turn, or as --order says. A file that ends in .toml, .yaml or .yml is a plan: its fields act like flags, and a URL given with it replaces its
     /// target
     #[arg(value_name = "URL|PLAN")]
     pub urls: Vec<String>,
@@ -51,8 +52,8 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub requests: Vec<Request>,
 
-    /// Request the targets in this file in turn; the format is vegeta's (`-` reads standard input)
-    #[arg(long, value_name = "FILE", conflicts_with = "urls", help_heading = "Request")]
+    /// Request the targets in this file, in turn unless --order says otherwise; the format is vegeta's (`-` reads standard input)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "lines"], help_heading = "Request")]
     pub targets: Option<PathBuf>,
 
     #[command(flatten)]
@@ -68,6 +69,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub precision: PrecisionArgs,
+
+    #[command(flatten)]
+    pub lines: LineArgs,
 
     #[command(flatten)]
     pub target: TargetArgs,
@@ -110,6 +114,7 @@ impl RunArgs {
             watch_pid: None,
             watch_path: None,
             precision: PrecisionArgs::default(),
+            lines: LineArgs::default(),
             target,
             objectives: SloArgs::default(),
             abort_on: Vec::new(),

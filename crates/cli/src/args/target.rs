@@ -3,6 +3,7 @@
 
 use super::{expect, value};
 use crate::request::fields::RequestArgs;
+use crate::request::share::OrderArg;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;
@@ -38,6 +39,11 @@ pub(crate) struct TargetArgs {
     /// Connect to this Unix-domain socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
+
+    /// Which request comes when [default: shuffled where requests have shares, turn where they have none]
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderArg>,
 
     #[command(flatten)]
     #[serde(flatten)]

@@ -14,6 +14,9 @@ use std::sync::OnceLock;
 pub(super) const NO_FIELDS: [&str; 8] =
     ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
+/// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
+pub(super) const LINES: &str = "lines";
+
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
 /// The address of what is tested.
@@ -84,7 +87,8 @@ pub(crate) fn all() -> &'static [Field] {
         let mut fields: Vec<Field> = Vec::new();
         for command in For::ALL {
             for arg in command.of(built()).get_arguments() {
-                let Some(name) = arg.get_long().filter(|name| !NO_FIELDS.contains(name)) else { continue };
+                let is_field = |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES;
+                let Some(name) = arg.get_long().filter(is_field) else { continue };
                 let place = fields.iter().position(|field| field.name == name);
                 let place = place.unwrap_or_else(|| {
                     let section = arg.get_help_heading().unwrap_or("Request").to_lowercase();

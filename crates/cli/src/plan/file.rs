@@ -23,7 +23,7 @@ pub(crate) struct PlanFile {
     pub source: Source,
     /// Above all sections and in them, in the order of the text.
     pub given: Vec<Given>,
-    /// What is asked in turn.
+    /// What is asked.
     pub requests: Vec<Table>,
     /// What is offered at the same time.
     pub loads: Vec<Table>,

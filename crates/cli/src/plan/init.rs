@@ -38,8 +38,13 @@ const TAIL: &str = "
 # duration = \"10s\"
 # only = [\"cart\"]
 
-# Several requests, sent in turn; an objective may name one: \"cart: p99 < 200ms\".
+# Several requests, each with its share of the load (or all without, and sent in turn); an objective may name one:
+# \"cart: p99 < 200ms\".
 # [[requests]]
+# share = \"80%\"
+# url = \"/items\"
+# [[requests]]
+# share = \"20%\"
 # name = \"cart\"
 # url = \"/cart\"
 # method = \"POST\"

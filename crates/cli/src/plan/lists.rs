@@ -41,7 +41,7 @@ pub(crate) static LISTS: [List; 2] = [
     List {
         name: REQUESTS,
         one: "request",
-        help: "Requests that are sent in turn",
+        help: "Requests, each with its share of the load, or sent in turn",
         needs: ("url", "give a path, such as \"/cart\""),
         tables_max: None,
         fields: PlannedRequest::augment_args,

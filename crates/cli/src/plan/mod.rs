@@ -24,7 +24,7 @@ mod yaml;
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
-use crate::request::Request;
+use crate::request::{Request, line};
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{CommandFactory, FromArgMatches};
@@ -49,6 +49,11 @@ pub(crate) fn command_line() -> Result<Cli> {
     }
     let plan = file::read(Path::new(&name))?;
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
+    if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
+        bail!(
+            "--request and a plan exclude each other: write what is requested into the plan, as [[requests]]"
+        );
+    }
     let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv))?;
     // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is
     // there once.
@@ -64,13 +69,17 @@ pub(crate) fn command_line() -> Result<Cli> {
 
 /// The URLs of a command line as requests, where no plan says what is asked.
 fn with_requests(mut cli: Cli) -> Result<Cli> {
-    let (urls, requests) = match &mut cli.command {
-        Command::Run(args) => (&args.urls, &mut args.requests),
-        Command::Knee(args) => (&args.urls, &mut args.requests),
+    let (urls, lines, requests) = match &mut cli.command {
+        Command::Run(args) => (&args.urls, &args.lines.lines, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &args.lines.lines, &mut args.requests),
         _ => return Ok(cli),
     };
     if requests.is_empty() {
-        *requests = errors::all(urls.iter().map(|url| Request::new(None, url)))?;
+        *requests = match (lines.as_slice(), urls.as_slice()) {
+            ([], urls) => errors::all(urls.iter().map(|url| Request::new(None, url)))?,
+            (lines, [] | [_]) => line::requests(lines, urls.first().map(String::as_str))?,
+            _ => bail!("--request takes its paths from one URL, and there are {}: give one", urls.len()),
+        };
     }
     Ok(cli)
 }

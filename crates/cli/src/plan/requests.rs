@@ -7,7 +7,8 @@ use super::lists::REQUESTS;
 use super::value;
 use crate::request::body::BodyFiles;
 use crate::request::fields::PlannedRequest;
-use crate::request::url::Url;
+use crate::request::share::{self, Share};
+use crate::request::url::{Url, at};
 use crate::request::{Parts, Request};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
@@ -17,7 +18,7 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
     match urls {
         [] => at_target(plan, written(plan, plan.value(TARGET))?, None),
         [url] => at_target(plan, given(url), Some("the URL on the command line")),
-        // Several are what is asked for, in turn.
+        // Several are what is asked for.
         _ => urls.iter().map(|url| Request::new(None, url)).collect(),
     }
 }
@@ -94,12 +95,32 @@ fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>
     if plan.requests.is_empty() {
         let plain = |target: Address<'_>| {
             let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
-            Ok(Request { url, url_text: target.shown, parts: Parts::default(), place, name: None })
+            Ok(Request {
+                url,
+                url_text: target.shown,
+                parts: Parts::default(),
+                place,
+                name: None,
+                share: None,
+            })
         };
         return target.map(plain).into_iter().collect();
     }
     let mut files = BodyFiles::default();
-    errors::all(plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)))
+    let requests = errors::all(
+        plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)),
+    )?;
+    let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
+    match share::weights(&shares) {
+        Ok(_) => Ok(requests),
+        Err(wrong) => Err(plan.error(share_of(&plan.requests[wrong.request]), wrong.message)),
+    }
+}
+
+/// Where a request has its share, or else its address.
+fn share_of(table: &Table) -> &Text {
+    let fields = ["share", "weight", "url"].into_iter();
+    fields.flat_map(|field| values_of(&table.given, field)).next().expect("each request has a url")
 }
 
 /// A request of the plan, once it can be sent. What is wrong is pointed at.
@@ -110,13 +131,18 @@ fn of_one(
     instead: Option<&str>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let PlannedRequest { name, url, own } = value::read(plan, table, REQUESTS)?;
+    let PlannedRequest { name, url, share, weight, own } = value::read(plan, table, REQUESTS)?;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
+    let share = match (share, weight) {
+        (Some(share), _) => Share::percent(&share).map(Some),
+        (None, weight) => weight.map(|weight| Share::weight(&weight)).transpose(),
+    };
+    let share = share.map_err(|message| plan.error(share_of(table), message));
     let parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
-    let (url, parts) = errors::both(address.parsed(plan), parts)?;
+    let (url, (parts, share)) = errors::both(address.parsed(plan), errors::both(parts, share))?;
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
-    let request = Request { url, url_text: address.shown, parts, place, name };
+    let request = Request { url, url_text: address.shown, parts, place, name, share };
     match request.render() {
         Ok(_) => Ok(request),
         Err(error) => Err(pointed(errors::refused(&["method", "url"], crate::explain_error(&error)))),
@@ -145,24 +171,5 @@ fn address<'a>(
             ),
         )),
         (false, _, None) => Ok(Address { url, shown: text.raw.clone(), at: Some(text) }),
-    }
-}
-
-/// `path` at the scheme, host and port of `base`.
-fn at(base: &str, path: &str) -> String {
-    let host = base.find("://").map_or(0, |i| i + 3);
-    let end = base[host..].find(['/', '?', '#']).map_or(base.len(), |i| host + i);
-    format!("{}{path}", &base[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_stands_at_the_origin_of_the_target() {
-        assert_eq!(at("http://h:1/base?x", "/cart"), "http://h:1/cart");
-        assert_eq!(at("http://h:1", "/cart"), "http://h:1/cart");
-        assert_eq!(at("${BASE}", "/cart"), "${BASE}/cart");
     }
 }

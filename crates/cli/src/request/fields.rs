@@ -34,6 +34,14 @@ pub(crate) struct PlannedRequest {
     #[arg(long, value_name = "URL", required = true)]
     pub url: String,
 
+    /// Its share of the load, such as 80%; those of all requests sum to 100%
+    #[arg(long, value_name = "PERCENT")]
+    pub share: Option<String>,
+
+    /// Its share of the load as a whole number beside those of the others, instead of share
+    #[arg(long, value_name = "COUNT", conflicts_with = "share")]
+    pub weight: Option<String>,
+
     #[command(flatten)]
     pub own: RequestArgs,
 }

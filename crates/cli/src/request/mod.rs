@@ -2,12 +2,15 @@
 
 pub(crate) mod body;
 pub(crate) mod fields;
+pub(crate) mod line;
+pub(crate) mod share;
 pub(crate) mod url;
 
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
 use body::BodyFiles;
 use fields::RequestArgs;
+use share::Share;
 use std::sync::Arc;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http1::Request as Rendered;
@@ -25,6 +28,8 @@ pub(crate) struct Request {
     pub place: Option<String>,
     /// How the report calls it instead of by method and path.
     pub name: Option<String>,
+    /// Of the load, if it was given one.
+    pub share: Option<Share>,
 }
 
 /// What a request says beside its address, read and checked.
@@ -70,7 +75,14 @@ impl Parts {
 impl Request {
     pub(crate) fn new(method: Option<String>, url: &str) -> Result<Request> {
         let parts = Parts { method, ..Parts::default() };
-        Ok(Request { url: Url::parse(url)?, url_text: url.to_string(), parts, place: None, name: None })
+        Ok(Request {
+            url: Url::parse(url)?,
+            url_text: url.to_string(),
+            parts,
+            place: None,
+            name: None,
+            share: None,
+        })
     }
 
     pub(crate) fn method(&self) -> &str {

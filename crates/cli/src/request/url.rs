@@ -103,6 +103,13 @@ impl Url {
     }
 }
 
+/// `path` at the scheme, host and port of `base`.
+pub(crate) fn at(base: &str, path: &str) -> String {
+    let host = base.find("://").map_or(0, |i| i + 3);
+    let end = base[host..].find(['/', '?', '#']).map_or(base.len(), |i| host + i);
+    format!("{}{path}", &base[..end])
+}
+
 /// What to write instead; `shown` is the text as it may be seen.
 fn without_scheme(text: &str, shown: &str) -> anyhow::Error {
     const EXPECTED: &str = "give the URL of what is tested, such as http://127.0.0.1:8080/";
@@ -134,6 +141,13 @@ mod tests {
         assert_eq!((six.authority.as_str(), six.target.as_str()), ("[::1]:8080", "/"));
         assert_eq!(Url::parse("http://h?x=1").unwrap().target, "/?x=1");
         assert_eq!(Url::parse("http://[::1]/").unwrap().origin.port, 80);
+    }
+
+    #[test]
+    fn a_path_stands_at_the_origin_of_the_target() {
+        assert_eq!(at("http://h:1/base?x", "/cart"), "http://h:1/cart");
+        assert_eq!(at("http://h:1", "/cart"), "http://h:1/cart");
+        assert_eq!(at("${BASE}", "/cart"), "${BASE}/cart");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Connections;
 use crate::errors::refuse;
+use crate::request::share;
 use crate::request::url::Origin;
 use crate::{config, environment, load, precision, secrets};
 use anyhow::{Result, anyhow};
@@ -77,7 +78,14 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     objectives::check_tellable(slos, rules, &job.plan)?;
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
-        n => format!("{n} targets at {}, in turn", requests.places()),
+        n => {
+            let order = match header.plan.order {
+                None => "in turn",
+                Some(document::Order::Shuffled { .. }) => "shuffled",
+                Some(document::Order::Random { .. }) => "in random order",
+            };
+            format!("{n} targets at {}, {order}", requests.places())
+        }
     };
     Ok(Prepared { job, header, target_line })
 }
@@ -156,6 +164,7 @@ fn core_plan(
         pool,
         threads,
         idempotent: requests.idempotent.clone(),
+        mix: share::mix(requests.weights.as_deref(), args.target.order, args.load.seed),
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;

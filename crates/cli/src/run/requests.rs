@@ -5,6 +5,7 @@ use super::target_file;
 use crate::args::run::RunArgs;
 use crate::request::body::BodyFiles;
 use crate::request::fields::RequestArgs;
+use crate::request::share::{self, Share};
 use crate::request::url::Origin;
 use crate::request::{Parts, Request};
 use crate::secrets;
@@ -18,7 +19,7 @@ use unblink_wire::http1::Request as Rendered;
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
 
-/// What is sent, in turn.
+/// What is sent.
 pub(crate) struct Requests {
     /// Where they go.
     pub origins: Vec<Origin>,
@@ -27,6 +28,8 @@ pub(crate) struct Requests {
     pub operations: Vec<Rendered>,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
+    /// For each its weight, if they were given shares.
+    pub weights: Option<Vec<u32>>,
     /// The first of them as the report names them, secrets masked.
     pub targets: Vec<Target>,
     /// The same by method and path, secrets and all: what they may be called by whoever asks.
@@ -44,8 +47,12 @@ impl Requests {
                 name: target.name.clone(),
                 protocol: Protocol::Http11,
                 origin: (self.origins.len() > 1).then_some(origin),
+                share: None,
             });
         let mut operations: Vec<OperationPlan> = named.collect();
+        for (i, part) in self.weights.iter().flat_map(|weights| share::parts(weights)).enumerate() {
+            *operations[i.min(apart - 1)].share.get_or_insert(0.0) += part;
+        }
         if self.operations.len() > apart {
             operations[apart - 1].name = "(others)".to_string();
             // They may go anywhere.
@@ -74,6 +81,7 @@ impl Gathering {
             origin_of: Vec::new(),
             operations: Vec::new(),
             idempotent: Vec::new(),
+            weights: None,
             targets: Vec::new(),
             asked: Vec::new(),
             has_at_sign: false,
@@ -130,7 +138,7 @@ impl Names {
     }
 }
 
-/// Every request of the run, in turn.
+/// Every request of the run.
 pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let of_all = of_all(&args.target.request)?;
     let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
@@ -141,6 +149,10 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let Gathering { found, unnamed, .. } = gathering;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
     found.tell_origins(&unnamed);
+    if args.targets.is_none() {
+        let shares: Vec<Option<Share>> = args.requests.iter().map(|request| request.share).collect();
+        found.weights = share::weights(&shares)?;
+    }
     Ok(found)
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
             "--body" => mask_body(&arg),
             "--expect" => mask_expectation(&arg),
             "--slo" | "--abort-on" => mask_objective(&arg),
+            "--request" => mask_request(&arg),
             // -H, also at the end of other short flags: the value is the next argument.
             flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
             _ => mask_argument(&arg),
@@ -61,6 +62,9 @@ fn mask_argument(arg: &str) -> String {
     if let Some(value) = arg.strip_prefix("--expect=") {
         return format!("--expect={}", mask_expectation(value));
     }
+    if let Some(value) = arg.strip_prefix("--request=") {
+        return format!("--request={}", mask_request(value));
+    }
     for flag in ["--slo=", "--abort-on="] {
         if let Some(value) = arg.strip_prefix(flag) {
             return format!("{flag}{}", mask_objective(value));
@@ -76,6 +80,18 @@ fn mask_argument(arg: &str) -> String {
 
 fn is_short_flags(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| c == 'k' || c == 'q'))
+}
+
+/// A request in a line, such as `80% POST /orders @order.json`. A word that is none of these may be anything.
+fn mask_request(line: &str) -> String {
+    let mask = |word: &str| match word {
+        _ if word.contains("://") => mask_url(word),
+        _ if word.starts_with('/') => mask_path_of(&format!("http://h{word}")),
+        _ if word.starts_with('@') || word.bytes().all(|b| b.is_ascii_uppercase()) => word.to_string(),
+        _ if word.bytes().all(|b| b.is_ascii_digit() || b".%".contains(&b)) => word.to_string(),
+        _ => MASK.to_string(),
+    };
+    line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ")
 }
 
 fn mask_body(body: &str) -> String {
@@ -154,6 +170,9 @@ mod tests {
             "--slo",
             "GET /?token=s3cret: p99 < 1s",
             "--abort-on=GET /?token=s3cret: p99 > 1s for 5s",
+            "--request",
+            "80% GET /items?page=2&token=s3cret",
+            "--request=20% POST https://u:s3cret@h/orders s3cret @order.json",
             "-H",
             "Cookie s3cret; a: b",
             "-o\u{1b}[2J",
@@ -164,6 +183,10 @@ mod tests {
         assert!(!masked.contains("s3cret"), "{masked}");
         assert!(masked.contains("https://***@h:8443/p?limit=7&id=***&access_token=***"), "{masked}");
         assert!(masked.contains("Accept: text/html") && masked.ends_with("-R 50"), "{masked}");
+        assert!(
+            masked.contains("--request 80% GET /items?page=***&token=*** --request=20% POST"),
+            "{masked}"
+        );
         assert!(masked.contains("--expect status=200") && !masked.contains('\u{1b}'), "{masked}");
     }
 }

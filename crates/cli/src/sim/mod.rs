@@ -160,6 +160,7 @@ impl Described {
             pool,
             threads: 1,
             idempotent: vec![true],
+            mix: Default::default(),
             origins: Default::default(),
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
@@ -268,6 +269,7 @@ impl Described {
                 name: "simulated server".into(),
                 protocol: document::Protocol::Simulated,
                 origin: None,
+                share: None,
             }],
             operations_are_whole: true,
             objectives: Default::default(),

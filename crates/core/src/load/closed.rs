@@ -1,7 +1,8 @@
 //! A closed population of users.
 
-use super::{Asked, Load, LoadNumber};
+use super::{Load, LoadNumber};
 use crate::arrival::{Arrival, Key};
+use crate::mix::{Asked, Place};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::Ages;
@@ -84,7 +85,7 @@ pub struct ClosedShare {
     pub limit: u64,
     /// Which users are this worker's: those whose number is `first` (mod `of`).
     pub share: Share,
-    /// Each user asks for these in turn; the users begin at places that are spread over them.
+    /// What each user asks for: a sequence of its own.
     pub asked: Asked,
     /// Where these are asked.
     pub origins: Origins,
@@ -118,11 +119,10 @@ impl Closed {
 }
 
 impl Closed {
-    /// What a user asks for next. Were all to begin with neighbours, a long list would be walked in step.
+    /// What a user asks for next.
     fn operation(&self, user: u64, step: u32) -> u32 {
-        let operations = self.asked.count();
-        let begins_with = user * operations / self.beginners.users.max(1);
-        self.asked.at(((begins_with + u64::from(step)) % operations) as u32)
+        let sequences = self.beginners.users.max(1);
+        self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })
     }
 }
 

@@ -1,12 +1,10 @@
 //! Where arrivals come from: open schedules, or a closed population of users.
 
-mod asked;
 mod closed;
 mod open;
 mod queue;
 mod several;
 
-pub use asked::Asked;
 pub use closed::{Closed, ClosedShare};
 pub use open::{LoadNumber, OpenLoad, OpenShare};
 pub use several::Open;

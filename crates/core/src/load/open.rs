@@ -1,8 +1,9 @@
 //! One open load: arrivals from a schedule, whatever the target does.
 
+use super::Load;
 use super::queue::Queue;
-use super::{Asked, Load};
 use crate::arrival::{Arrival, Key};
+use crate::mix::Asked;
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::Ages;
@@ -76,7 +77,7 @@ impl Drawing {
         Some(Arrival {
             index: self.number.in_run(unit),
             key: Key { load: self.number.load, unit, step: 0 },
-            operation: self.asked.at(self.schedule.operation(unit, self.asked.count())),
+            operation: self.asked.at(self.schedule.place(unit)),
             intended: self.start + offset,
             begins: false,
         })

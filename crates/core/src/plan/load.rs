@@ -41,7 +41,7 @@ pub struct OpenPart {
     pub process: Process,
     /// When it begins, after the start of the measured part.
     pub start: Nanos,
-    /// The numbers of the operations that it asks for in turn; all of the run without.
+    /// The numbers of the operations that it asks for; all of the run without.
     pub only: Option<Vec<u32>>,
 }
 

@@ -8,7 +8,8 @@ pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, together};
 
 use crate::dispatch::{Policy, Pool, Room};
-use crate::load::{Asked, Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
+use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
+use crate::mix::{Asked, Mix};
 use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
 use crate::schedule::{Rate, Schedule};
@@ -54,6 +55,8 @@ pub struct PlanSpec {
     pub threads: u32,
     /// For each operation: may it be sent twice?
     pub idempotent: Vec<bool>,
+    /// In which shares and in which order the operations are asked for.
+    pub mix: Mix,
     /// Where each operation goes.
     pub origins: Origins,
     /// No plan may offer more than this.
@@ -75,6 +78,8 @@ pub struct Plan {
     spec: PlanSpec,
     /// Of an open load, one for each of its parts.
     open: Vec<PlacedLoad>,
+    /// What a load asks for that has no `only`.
+    asked: Asked,
     load_length: Nanos,
 }
 
@@ -97,16 +102,17 @@ impl Plan {
                 check_closed_lengths(*ramp_up, *duration)?;
             }
         }
+        let asked = Asked::new(&spec.mix, spec.idempotent.len(), None, 0)?;
         let place = |(load, part): (u32, &OpenPart)| {
-            let asked = asked(part, spec.idempotent.len())?;
+            let asked = asked_by(load, part, &spec)?;
             Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })
         };
-        let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, _>>()?;
+        let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, PlanError>>()?;
         let load_length = match spec.load {
             LoadSpec::Closed { ramp_up, duration, .. } => ramp_up + spec.warmup + duration,
             _ => open.iter().map(|load| load.schedule.span()).max().unwrap_or_default(),
         };
-        Ok(Plan { spec, open, load_length })
+        Ok(Plan { spec, open, asked, load_length })
     }
 
     /// What was asked for.
@@ -163,8 +169,13 @@ impl Plan {
         loads.filter_map(|load| Some(self.scheduled_of(load, from, to)?.measured)).collect()
     }
 
+    /// What is asked for by closed users, or by the first open load.
+    pub fn asked(&self) -> &Asked {
+        self.open.first().map_or(&self.asked, |load| &load.asked)
+    }
+
     /// The measured ones of these by operation, as they are recorded apart; `None` where there is one operation, or no
-    /// schedule.
+    /// schedule, or where they are too many to be drawn one by one, as those in random order must be.
     pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
         let places = self.operations_apart();
         if places == 1 || self.open.is_empty() {
@@ -172,11 +183,7 @@ impl Plan {
         }
         let mut all = vec![0; places];
         for PlacedLoad { schedule, asked } in &self.open {
-            let turns = asked.count();
-            let counts = schedule.counts_by_operation(from.min(to), to, turns, turns as usize);
-            for (turn, count) in (0..).zip(counts) {
-                all[(asked.at(turn) as usize).min(places - 1)] += count;
-            }
+            schedule.count_by_operation(from.min(to), to, asked, &mut all)?;
         }
         Some(all)
     }
@@ -263,7 +270,7 @@ impl Plan {
             measured_from: start + self.measured_from(),
             limit: self.spec.limit.unwrap_or(u64::MAX),
             share: self.share_of(shard),
-            asked: Asked::all(self.spec.idempotent.len()),
+            asked: self.asked.clone(),
             origins: self.spec.origins.clone(),
         }))
     }
@@ -274,11 +281,12 @@ impl Plan {
     }
 }
 
-fn asked(part: &OpenPart, operations: usize) -> Result<Asked, PlanError> {
-    match &part.only {
-        None => Ok(Asked::all(operations)),
-        Some(numbers) => Asked::only(numbers, operations).ok_or(PlanError::NoOperations),
+fn asked_by(load: u32, part: &OpenPart, spec: &PlanSpec) -> Result<Asked, PlanError> {
+    let (operations, only) = (spec.idempotent.len(), part.only.as_deref());
+    if only.is_some_and(|only| only.is_empty() || only.iter().any(|&number| number as usize >= operations)) {
+        return Err(PlanError::NoOperations);
     }
+    Ok(Asked::new(&spec.mix, operations, only, load)?)
 }
 
 /// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.

@@ -2,62 +2,63 @@
 
 use super::streams::{self, Stream};
 use super::{Process, STREAMS, Schedule};
+use crate::mix::{Asked, Place};
 use crate::share::Share;
 use crate::time::Nanos;
 
+/// Arrivals that are looked at one by one at the most, in a second or two.
+const WALKED_MAX: u64 = 1 << 28;
+
 impl Schedule {
-    /// Arrivals from `from` until just before `to` for each of so many operations; those beyond the last of `places`
-    /// are counted there.
-    pub fn counts_by_operation(&self, from: Nanos, to: Nanos, operations: u64, places: usize) -> Vec<u64> {
-        let mut turns = Turns { counts: vec![0; places], operations };
+    /// Where arrival `index` stands in its load.
+    #[inline]
+    pub fn place(&self, index: u64) -> Place {
+        match self.process {
+            Process::Even => Place { sequence: 0, sequences: 1, ordinal: index },
+            Process::Poisson { .. } => {
+                Place { sequence: index % STREAMS, sequences: STREAMS, ordinal: index / STREAMS }
+            }
+        }
+    }
+
+    /// Adds to `counts` the arrivals from `from` until just before `to` of each operation; those beyond the last of
+    /// `counts` are counted there. `None`, and nothing added, where so many arrivals would have to be drawn one by one that
+    /// nobody would wait for it.
+    pub fn count_by_operation(
+        &self,
+        from: Nanos,
+        to: Nanos,
+        asked: &Asked,
+        counts: &mut [u64],
+    ) -> Option<()> {
         let ends = [from.min(to), to].map(|end| self.units_before(end).min(self.end_units));
+        if !asked.has_blocks() && self.expected_before(to) > WALKED_MAX {
+            return None;
+        }
         match self.process {
             Process::Even => {
                 let [first, end] = ends.map(|units| units.div_ceil(self.units_per_request) as u64);
-                turns.add(first, end);
+                asked.count(self.place(0), first..end, counts);
             }
             Process::Poisson { seed } => {
                 for number in streams::of_share(Share::WHOLE) {
                     let mut stream = Stream::new(self, seed, number);
-                    let begins_with = number * operations / STREAMS;
                     let [first, end] = ends.map(|units| {
                         stream.go_to(units, self);
-                        begins_with + stream.ordinal()
+                        stream.ordinal()
                     });
-                    turns.add(first, end);
+                    asked.count(self.place(number), first..end, counts);
                 }
             }
         }
-        turns.counts
-    }
-}
-
-/// Arrivals take the operations in turn.
-struct Turns {
-    counts: Vec<u64>,
-    operations: u64,
-}
-
-impl Turns {
-    /// Those whose turn is `first` or a later one before `end`.
-    fn add(&mut self, first: u64, end: u64) {
-        let operations = self.operations;
-        // Of the numbers below `end`, those that leave the remainder `rest`.
-        let below = |end: u64, rest: u64| (end + operations - 1 - rest) / operations;
-        let Some((last, alone)) = self.counts.split_last_mut() else { return };
-        let mut left = end - first;
-        for (count, rest) in alone.iter_mut().zip(0..operations) {
-            let n = below(end, rest) - below(first, rest);
-            *count += n;
-            left -= n;
-        }
-        *last += left;
+        Some(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mix::{Mix, Order};
     use crate::schedule::{Cursor, Phase, Rate};
 
     #[test]
@@ -66,20 +67,45 @@ mod tests {
             Phase::hold(Rate::per_second(700), Nanos::from_secs(1)),
             Phase { from: Rate::per_second(700), to: Rate::per_second(90), duration: Nanos::from_secs(2) },
         ];
+        let weighted = |order| {
+            let mix = Mix { weights: Some(vec![60, 25, 10, 5]), order };
+            [None, Some(&[2, 0][..])].map(|only| (Asked::new(&mix, 4, only, 0).unwrap(), 4))
+        };
+        let turn =
+            [(1, 1), (2, 2), (7, 7), (7, 3), (3_000, 10)].map(|(all, places)| (Asked::all(all), places));
+        let [shuffled, random] = [Order::Shuffled { seed: 1 }, Order::Random { seed: 1 }].map(weighted);
+        let asked: Vec<_> = turn.into_iter().chain(shuffled).chain(random).collect();
         for process in [Process::Even, Process::Poisson { seed: 5 }] {
             let schedule = Schedule::new(&phases, process, 1_500);
-            for (operations, places) in [(1, 1), (2, 2), (7, 7), (7, 3), (3_000, 10)] {
-                for (from, to) in [(0, 3_000), (400, 1_900), (1_000, 1_000)] {
+            for (asked, places) in &asked {
+                for (from, to) in [(0, 3_000), (400, 1_900), (1_000, 1_000), (903, 904)] {
                     let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
-                    let mut expected = vec![0; places];
+                    let mut expected = vec![0; *places];
                     let mut cursor = Cursor::new(&schedule, 0, 1);
                     while let Some((index, due)) = cursor.next(&schedule) {
-                        let operation = schedule.operation(index, operations) as usize;
+                        let operation = asked.at(schedule.place(index)) as usize;
                         expected[operation.min(places - 1)] += u64::from((from..to).contains(&due));
                     }
-                    assert_eq!(schedule.counts_by_operation(from, to, operations, places), expected);
+                    let mut counts = vec![0; *places];
+                    schedule.count_by_operation(from, to, asked, &mut counts).unwrap();
+                    assert_eq!(counts, expected, "{asked:?}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_counted() {
+        let hold = [Phase::hold(Rate::per_second(1_000_000), Nanos::from_secs(300))];
+        let schedule = Schedule::new(&hold, Process::Even, u64::MAX);
+        let asked = |order| Asked::new(&Mix { weights: Some(vec![3, 1]), order }, 2, None, 0).unwrap();
+        let count = |order| {
+            let mut counts = [0; 2];
+            let counted =
+                schedule.count_by_operation(Nanos::ZERO, schedule.end(), &asked(order), &mut counts);
+            counted.map(|()| counts)
+        };
+        assert_eq!(count(Order::Shuffled { seed: 1 }), Some([225_000_000, 75_000_000]));
+        assert_eq!(count(Order::Random { seed: 1 }), None);
     }
 }

@@ -198,17 +198,6 @@ impl Schedule {
         }
     }
 
-    /// Which of so many operations, taken in turn, arrival `index` asks for: a function of its number alone. Each of
-    /// Poisson's streams goes through all of them, and the streams begin at places that are spread over them, so that
-    /// a long list is gone through evenly, and what a share's streams begin with has nothing to do with the share.
-    pub fn operation(&self, index: u64, operations: u64) -> u32 {
-        let turn = match self.process {
-            Process::Even => index,
-            Process::Poisson { .. } => index % STREAMS * operations / STREAMS + index / STREAMS,
-        };
-        (turn % operations) as u32
-    }
-
     /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the process and the limit.
     pub fn expected_before(&self, end: Nanos) -> u64 {
         (self.units_before(end) / self.units_per_request) as u64

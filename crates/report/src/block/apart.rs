@@ -21,6 +21,8 @@ struct Rows<'a> {
     times: &'static str,
     columns: &'static [Column],
     parts: Vec<Part<'a>>,
+    /// Arrivals of all, where the share of each is held against the one that was planned.
+    shares_of: Option<u64>,
     /// So many more have no row.
     left_out: usize,
 }
@@ -29,6 +31,8 @@ struct Rows<'a> {
 struct Part<'a> {
     name: String,
     scheduled: u64,
+    /// The planned share of the load.
+    share: Option<f64>,
     arrivals: &'a OperationArrivals,
     response: Option<&'a Distribution>,
     service: Option<&'a Distribution>,
@@ -39,6 +43,7 @@ fn operations(doc: &RunDocument, room: Room) -> Option<Rows<'_>> {
     let part = |(name, operation)| Part {
         name,
         scheduled: facts::arrivals_of(operation),
+        share: operation.plan.share,
         arrivals: &operation.arrivals,
         response: Some(&operation.response_time),
         service: operation.service_time.as_ref(),
@@ -49,8 +54,16 @@ fn operations(doc: &RunDocument, room: Room) -> Option<Rows<'_>> {
         times: "Times by operation",
         columns: &OF_OPERATIONS,
         parts: shown.into_iter().map(part).collect(),
+        shares_of: shares_of(doc, room),
         left_out,
     })
+}
+
+/// Several loads may each ask for some operations only, so that no share of all is planned.
+fn shares_of(doc: &RunDocument, room: Room) -> Option<u64> {
+    let is_planned = doc.operations.iter().any(|of| of.plan.share.is_some());
+    let all = doc.operations.iter().map(facts::arrivals_of).fold(0, u64::saturating_add);
+    (room > Room::Narrow && doc.loads.len() == 1 && is_planned).then_some(all)
 }
 
 fn loads(doc: &RunDocument) -> Option<Rows<'_>> {
@@ -60,6 +73,7 @@ fn loads(doc: &RunDocument) -> Option<Rows<'_>> {
         times: "Times by load",
         columns: &OF_LOADS,
         parts: doc.loads.iter().map(Part::of_load).collect(),
+        shares_of: None,
         left_out: 0,
     })
 }
@@ -131,7 +145,9 @@ impl Rows<'_> {
         // Documents of the first version know of those that ended alone.
         let is_known = all().all(|arrivals| arrivals.scheduled.is_some());
         let first = if is_known { "scheduled" } else { "ended" };
-        let head = ["", first].into_iter().chain(outcomes.iter().map(|(name, _)| *name)).map(dim).collect();
+        let shares = self.shares_of.map(|_| ["share", "planned"]).into_iter().flatten();
+        let head = ["", first].into_iter().chain(shares).chain(outcomes.iter().map(|(name, _)| *name));
+        let head = head.map(dim).collect();
         let row = |part: &Part<'_>| {
             let cell = |(name, of): &Outcome| match (of(part.arrivals), *name) {
                 (None, _) => dim("–"),
@@ -140,8 +156,12 @@ impl Rows<'_> {
                 (Some(n), "failed") => (Paint::Failure, format::count(n)),
                 (Some(n), _) => (Paint::Finding, format::count(n)),
             };
-            let all = plain(format::count(part.scheduled));
-            [plain(&part.name), all].into_iter().chain(outcomes.iter().map(cell)).collect()
+            let first = [plain(&part.name), plain(format::count(part.scheduled))].into_iter();
+            let shares = self.shares_of.map(|all| {
+                let planned = part.share.map_or("–".into(), format::percent);
+                [plain(format::share(part.scheduled, all)), dim(planned)]
+            });
+            first.chain(shares.into_iter().flatten()).chain(outcomes.iter().map(cell)).collect()
         };
         let rows = self.parts.iter().map(row).collect();
         self.section(self.accounts, "each arrival ends in one of these", head, rows)
@@ -177,6 +197,7 @@ impl Part<'_> {
         Part {
             name: load.plan.name.clone().unwrap_or_default(),
             scheduled: arrivals.scheduled.unwrap_or(arrivals.ok.saturating_add(arrivals.failed)),
+            share: None,
             arrivals,
             response: load.response_time.as_ref(),
             service: load.service_time.as_ref(),
@@ -232,6 +253,27 @@ mod tests {
                 assert_eq!(row[0], row[1..].iter().sum::<u64>(), "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_planned_share_stands_beside_the_measured_one() {
+        let mut doc = fixture::failures();
+        doc.operations.truncate(2);
+        for (operation, (scheduled, share)) in doc.operations.iter_mut().zip([(801, 0.8), (199, 0.2)]) {
+            operation.arrivals.scheduled = Some(scheduled);
+            operation.plan.share = Some(share);
+        }
+        let shares = |doc: &RunDocument, room| {
+            let Section { blocks, .. } = accounts(doc, room);
+            let Some(Block::Table(table)) = blocks.first() else { panic!("a table") };
+            let cells = |row: &Vec<Span>| row[2..4].iter().map(|(_, text)| text.clone()).collect::<Vec<_>>();
+            std::iter::once(&table.head).chain(&table.rows).map(cells).collect::<Vec<_>>()
+        };
+        let expected = [["share", "planned"], ["80.1\u{a0}%", "80\u{a0}%"], ["19.9\u{a0}%", "20\u{a0}%"]];
+        assert_eq!(shares(&doc, Room::Terminal), expected);
+        assert_ne!(shares(&doc, Room::Narrow)[0], expected[0]);
+        doc.operations.iter_mut().for_each(|operation| operation.plan.share = None);
+        assert_ne!(shares(&doc, Room::Page)[0], expected[0]);
     }
 
     #[test]

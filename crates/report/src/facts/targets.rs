@@ -16,7 +16,7 @@ pub(crate) fn first_and_more(targets: &[Target], beyond: Option<&TargetsBeyond>)
         [one] if beyond == 0 => format!("{} {}", one.method, one.url),
         [first, rest @ ..] => {
             let more = format::count(rest.len() as u64 + beyond);
-            format!("{} {} and {more} more in turn", first.method, first.url)
+            format!("{} {} and {more} more", first.method, first.url)
         }
     }
 }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!((rows.len(), left_out), (20, 10));
         assert_eq!(rows[19].0, format!("({} others)", 971));
         assert_eq!(rows[19].1, &doc.operations[29]);
-        assert!(target(&doc).ends_with(" and 999 more in turn"), "{}", target(&doc));
+        assert!(target(&doc).ends_with(" and 999 more"), "{}", target(&doc));
         let lines = first_targets(&doc.targets, doc.targets_beyond.as_ref());
         assert_eq!((lines.len(), lines[10].as_str()), (11, "and 990 more"));
         let (rows, left_out) = operations(&doc, 60);

@@ -2,6 +2,7 @@
 
 use super::spec::{Late, Pacing, ToolSpec};
 use crate::arrival::Arrival;
+use crate::mix::Asked;
 use crate::schedule::{Cursor, Schedule};
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -48,7 +49,7 @@ pub(super) struct Lane {
     cursor: Cursor,
     next: Option<Next>,
     zero: Instant,
-    operations: u64,
+    asked: Asked,
     /// Nothing starts at this time or later, after the schedule moved.
     end: Option<Instant>,
     /// How far the schedule has moved.
@@ -78,7 +79,7 @@ impl Lane {
     pub(super) fn new(
         spec: &ToolSpec,
         schedule: &Arc<Schedule>,
-        operations: usize,
+        asked: &Asked,
         zero: Instant,
         part: (u64, u64),
     ) -> Lane {
@@ -88,7 +89,7 @@ impl Lane {
             schedule: schedule.clone(),
             next: None,
             zero,
-            operations: operations.max(1) as u64,
+            asked: asked.clone(),
             end: (!spec.by_count).then(|| zero + schedule.span()),
             moved: Nanos::ZERO,
             late: if is_limiter { Late::Shift } else { spec.late },
@@ -158,7 +159,7 @@ impl Lane {
     }
 
     fn arrival(&self, index: u64, intended: Instant) -> Arrival {
-        Arrival::single(index, self.schedule.operation(index, self.operations), intended)
+        Arrival::single(index, self.asked.at(self.schedule.place(index)), intended)
     }
 
     /// What has fallen due by `now` and was not sent: only where it is queued.

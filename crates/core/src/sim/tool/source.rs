@@ -3,7 +3,7 @@
 use super::lane::{Lane, Start};
 use super::spec::{Late, Pacing, ToolSpec};
 use crate::arrival::Arrival;
-use crate::load::{Asked, Closed, ClosedShare, Load, LoadNumber};
+use crate::load::{Closed, ClosedShare, Load, LoadNumber};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -43,17 +43,17 @@ pub(super) struct Population {
 impl Source {
     pub(super) fn new(spec: &ToolSpec, plan: &Plan, schedule: &Arc<Schedule>, zero: Instant) -> Source {
         let workers = spec.workers.unwrap_or(0);
-        let operations = plan.spec().idempotent.len();
+        let asked = plan.asked();
         match spec.pacing {
             Pacing::Closed => Source::Population(Population::new(spec, plan, zero)),
             Pacing::Static | Pacing::Dynamic => {
-                let mut lane = Lane::new(spec, schedule, operations, zero, (0, 1));
+                let mut lane = Lane::new(spec, schedule, asked, zero, (0, 1));
                 (0..workers).for_each(|worker| lane.free(worker, zero));
                 Source::Shared(lane)
             }
             Pacing::StaticLocal | Pacing::DynamicLocal => {
                 let all = u64::from(workers);
-                let lane = |worker| Lane::new(spec, schedule, operations, zero, (worker, all));
+                let lane = |worker| Lane::new(spec, schedule, asked, zero, (worker, all));
                 let mut lanes = Lanes {
                     lanes: (0..all).map(lane).collect(),
                     wakes: BinaryHeap::with_capacity(workers as usize),
@@ -154,7 +154,7 @@ impl Population {
             measured_from: zero + plan.measured_from(),
             limit: plan.spec().limit.unwrap_or(u64::MAX),
             share: Share::WHOLE,
-            asked: Asked::all(plan.spec().idempotent.len()),
+            asked: plan.asked().clone(),
             // A tool has one line of users for all.
             origins: Origins::default(),
             number: LoadNumber::ONLY,

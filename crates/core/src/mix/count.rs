@@ -1,0 +1,51 @@
+//! How often each operation is asked for, without walking whole blocks.
+
+use super::{Asked, Pick, Place};
+use std::ops::Range;
+
+impl Asked {
+    /// How many arrivals of a row hold each operation exactly as often as its weight says; `None` where each arrival has to
+    /// be looked at.
+    fn block(&self) -> Option<u64> {
+        match &self.pick {
+            Pick::Turn => Some(self.count),
+            Pick::Shuffled { shares, .. } => Some(shares.total),
+            Pick::Random { .. } => None,
+        }
+    }
+
+    /// Is counting a matter of divisions?
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.block().is_some()
+    }
+
+    /// Adds to `counts` how often each operation is asked for by the arrivals of a sequence with these ordinals. `first` is
+    /// the one at the ordinal 0. Operations beyond the last of `counts` are counted there.
+    pub(crate) fn count(&self, first: Place, ordinals: Range<u64>, counts: &mut [u64]) {
+        let Range { start, end } = ordinals;
+        let (whole_from, whole_to, blocks) = match self.block() {
+            Some(block) => {
+                let (from, to) = (start.next_multiple_of(block).min(end), end - end % block);
+                (from, to.max(from), to.saturating_sub(from) / block)
+            }
+            None => (end, end, 0),
+        };
+        let last = counts.len() - 1;
+        for ordinal in (start..whole_from).chain(whole_to..end) {
+            counts[(self.at(Place { ordinal, ..first }) as usize).min(last)] += 1;
+        }
+        if blocks > 0 {
+            for one in 0..self.count {
+                counts[(self.number(one) as usize).min(last)] += blocks * self.places_of(one);
+            }
+        }
+    }
+
+    /// Of an operation in each block.
+    fn places_of(&self, one: u64) -> u64 {
+        match &self.pick {
+            Pick::Turn => 1,
+            Pick::Shuffled { shares, .. } | Pick::Random { shares, .. } => shares.places_of(one as usize),
+        }
+    }
+}
