@@ -118,7 +118,7 @@ mod tests {
                     counts[(one * size + other) as usize] += 1;
                 }
                 let (same, apart): (Vec<_>, Vec<_>) =
-                    counts.iter().enumerate().partition(|(at, _)| *at as u64 % (size + 1) == 0);
+                    counts.iter().enumerate().partition(|(at, _)| (*at as u64).is_multiple_of(size + 1));
                 assert!(same.iter().all(|(_, n)| **n == 0));
                 let apart: Vec<u64> = apart.into_iter().map(|(_, &n)| n).collect();
                 assert_even(&apart, &format!("ranks {one} and {other} of {size}"));
