@@ -56,6 +56,8 @@ pub struct Users {
 pub struct Address<'a> {
     /// Its name.
     pub name: &'a str,
+    /// Of which origin it is.
+    pub origin: usize,
     /// Connections to it that became usable.
     pub usable: u64,
     /// Attempts that it refused.

@@ -161,3 +161,38 @@ fn failures_are_those_of_their_origin() {
     assert_eq!(operation(&run, "/bad")["codes"]["500"], 10);
     assert_eq!(operation(&run, "/bad")["arrivals"]["failed"], 10);
 }
+
+/// What the report says of an origin's only address is not said of one address of several.
+#[test]
+fn addresses_are_those_of_their_origin() {
+    let (good, nobody) = (quick(), [Refusing::new(), Refusing::new()]);
+    let url = format!("http://{}/", good.address);
+    let (first, second) = (nobody[0].url(), nobody[1].url());
+    let run = Place::new().measure(&[&url, &first, &second, "-R", "100", "-n", "12", "--no-preflight"]);
+    assert!(!run.has_finding("address_dead"), "{:#}", run.at("/validity"));
+    let findings = run.at("/validity/findings").as_array().expect("a list");
+    let never = findings.iter().find(|finding| finding["code"] == "never_connected").expect("a finding");
+    for server in &nobody {
+        assert!(never["message"].to_string().contains(&server.address.to_string()), "{never:#}");
+    }
+}
+
+#[test]
+fn an_origin_beyond_the_listed_targets_is_asked_before_the_run() {
+    let (place, good, nobody) = (Place::new(), quick(), Refusing::new());
+    let mut targets = format!("GET http://{}/\n", good.address).repeat(1_001);
+    targets += &format!("GET {}\n", nobody.url());
+    place.file("t.txt", targets);
+    let said = place.call(&["run", "--targets", "t.txt", "-R", "100", "-n", "10", "-o", "out"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.contains("target 1002"), "{said:?}");
+}
+
+#[test]
+fn names_of_hosts_are_the_same_in_either_case() {
+    let server = quick();
+    let port = server.address.port();
+    let urls = [format!("http://localhost:{port}/a"), format!("http://LOCALHOST:{port}/b")];
+    let run = Place::new().measure(&[&urls[0], &urls[1], "-R", "100", "-n", "10"]);
+    assert_eq!(run.at("/origins").as_array().map(Vec::len), Some(1));
+}

@@ -373,7 +373,7 @@ fn operations_in_turn_are_alike_for_each_share_of_poisson_arrivals() {
         let asked = Asked::all(operations);
         for first in 0..of {
             let mut cursor = Cursor::of_share(&schedule, Share { first, of });
-            let mut counts = vec![vec![0u64; operations as usize]; 2];
+            let mut counts = vec![vec![0u64; operations]; 2];
             while let Some((index, at)) = cursor.next(&schedule) {
                 let operation = asked.at(schedule.place(index)) as usize;
                 counts[0][operation] += u64::from(at < Nanos::from_secs(1));

@@ -8,15 +8,21 @@ use crate::text;
 /// Attempts go on to the next address when one fails, so that nothing else tells of it: what the others carried is all
 /// that was measured. Of several such addresses the worst is named.
 pub(super) fn dead(case: &Case<'_>) -> Option<Finding> {
-    let addresses = case.evidence.addresses;
+    let all = case.evidence.addresses;
     let failed = |a: &Address<'_>| a.refused + a.unanswered + a.unreachable;
     let is_dead = |a: &&Address<'_>| failed(a) > a.usable;
-    let dead: Vec<_> = addresses.iter().filter(is_dead).collect();
-    // Where none takes connections, other findings tell of the target as a whole.
-    if case.evidence.is_part || dead.len() == addresses.len() {
+    // Where none of an origin's addresses takes connections, other findings tell of the origin as a whole.
+    let lives = |origin: usize| all.iter().any(|a| a.origin == origin && !is_dead(&a));
+    let worst = all.iter().filter(is_dead).filter(|a| lives(a.origin)).max_by_key(|a| failed(a))?;
+    if case.evidence.is_part {
         return None;
     }
-    let worst = dead.iter().max_by_key(|a| failed(a))?;
+    let addresses: Vec<_> = all.iter().filter(|a| a.origin == worst.origin).collect();
+    let dead: Vec<_> = addresses.iter().copied().filter(is_dead).collect();
+    let of = match case.evidence.origins.get(worst.origin) {
+        Some(name) if case.evidence.origins.len() > 1 => name,
+        _ => "the target",
+    };
     let others = match dead.len() - 1 {
         0 => String::new(),
         n => format!(" So it was with {}.", text::plural(n as u64, "other", "others")),
@@ -33,7 +39,7 @@ pub(super) fn dead(case: &Case<'_>) -> Option<Finding> {
         // A refusal costs an attempt microseconds; one without an answer may cost its user the timeout.
         severity(dead.iter().any(|a| a.unanswered > 0), Severity::Degrades, Severity::Note),
         format!(
-            "{}, one of {} addresses of the target, took {}; attempts to connect to it failed ({}).{others} The \
+            "{}, one of {} addresses of {of}, took {}; attempts to connect to it failed ({}).{others} The \
              rest of the addresses carried the load.",
             worst.name,
             addresses.len(),

@@ -12,27 +12,27 @@ use unblink_core::time::Nanos;
 
 pub(super) fn never_connected(case: &Case<'_>) -> Option<Finding> {
     let Evidence { totals, origins, .. } = case.evidence;
-    let is_never = |counts: &&ConnectionCounts| counts.opened == 0 && counts.attempted > 0;
-    let number = totals.counters.origins.iter().position(|counts| is_never(&counts))?;
-    let counts = totals.counters.origins[number];
+    let is_never = |(_, counts): &(usize, &ConnectionCounts)| counts.opened == 0 && counts.attempted > 0;
+    let never: Vec<_> = totals.counters.origins.iter().enumerate().filter(is_never).collect();
     // In a part, connections may have been opened before.
-    if case.evidence.is_part {
+    if case.evidence.is_part || never.is_empty() {
         return None;
     }
-    let to = match (origins.len(), origins.get(number)) {
-        (2.., Some(name)) => format!(" to {name}"),
-        _ => String::new(),
-    };
+    let names: Vec<&str> =
+        never.iter().filter_map(|(number, _)| Some(origins.get(*number)?.as_str())).collect();
+    let to = if origins.len() > 1 { format!(" to {}", names.join(", ")) } else { String::new() };
+    let sum = |of: fn(&ConnectionCounts) -> u64| never.iter().map(|(_, counts)| of(counts)).sum::<u64>();
+    let (attempted, refused) = (sum(|counts| counts.attempted), sum(|counts| counts.refused));
     found(
         FindingCode::NeverConnected,
         Severity::Invalidates,
         format!(
             "No connection{to} could be opened in {}; {} refused by the target.",
-            text::plural(counts.attempted, "attempt", "attempts"),
-            text::plural(counts.refused, "was", "were")
+            text::plural(attempted, "attempt", "attempts"),
+            text::plural(refused, "was", "were")
         ),
         "Check that the target listens on this address and port, and that nothing between blocks it.",
-        vec![("attempted", counts.attempted as f64), ("refused", counts.refused as f64)],
+        vec![("attempted", attempted as f64), ("refused", refused as f64)],
     )
 }
 

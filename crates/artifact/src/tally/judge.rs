@@ -55,7 +55,9 @@ impl Tally {
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
         let accounts = self.accounts_apart(ending);
         let addresses =
-            ending.origins.iter().flat_map(|origin| origin.by_address.iter().map(|to| address(to, origin)));
+            ending.origins.iter().enumerate().flat_map(|(number, origin)| {
+                origin.by_address.iter().map(move |to| address(to, number, origin))
+            });
         let addresses: Vec<Address<'_>> = addresses.collect();
         validity::assess(&Evidence {
             model: match self.header.model() {
@@ -103,10 +105,10 @@ impl Tally {
     }
 }
 
-fn address<'a>((name, &usable): (&'a String, &u64), origin: &OriginEnding) -> Address<'a> {
+fn address<'a>((name, &usable): (&'a String, &u64), number: usize, origin: &OriginEnding) -> Address<'a> {
     let failed = origin.failed_by_address.get(name).copied().unwrap_or_default();
     let FailedAttempts { refused, unanswered, unreachable } = failed;
-    Address { name, usable, refused, unanswered, unreachable }
+    Address { name, origin: number, usable, refused, unanswered, unreachable }
 }
 
 /// For the document.

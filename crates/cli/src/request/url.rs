@@ -95,7 +95,8 @@ impl Url {
         };
         let default_port = format!(":{}", if tls { 443 } else { 80 });
         Ok(Url {
-            origin: Origin { tls, host: host.to_string(), port },
+            // Names of hosts are the same in either case (RFC 3986 §3.2.2).
+            origin: Origin { tls, host: host.to_ascii_lowercase(), port },
             authority: host_and_port.strip_suffix(&default_port).unwrap_or(host_and_port).to_string(),
             target,
             userinfo,

@@ -29,8 +29,14 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
     // No origin is left out because it comes late in a long list.
     let beyond = origins.into_iter().filter(|&number| number >= REQUESTS_MAX);
     for number in (0..REQUESTS_MAX).chain(beyond) {
-        let Some(target) = targets.get(number) else { continue };
-        let request = format!("{} {}", target.method, target.url);
+        if number >= job.operations.len() {
+            continue;
+        }
+        let request = match targets.get(number) {
+            Some(target) => format!("{} {}", target.method, target.url),
+            // Only so many are listed.
+            None => format!("target {}", number + 1),
+        };
         let asked = || preflight(job, number, patience);
         told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),

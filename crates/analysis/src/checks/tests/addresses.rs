@@ -4,7 +4,7 @@ use super::*;
 use crate::evidence::Address;
 
 const GOOD: Address<'static> =
-    Address { name: "192.0.2.1:80", usable: 10, refused: 0, unanswered: 0, unreachable: 0 };
+    Address { origin: 0, name: "192.0.2.1:80", usable: 10, refused: 0, unanswered: 0, unreachable: 0 };
 
 fn finding(addresses: &[Address<'static>]) -> Option<Finding> {
     let world = World::healthy();
@@ -14,7 +14,7 @@ fn finding(addresses: &[Address<'static>]) -> Option<Finding> {
 
 #[test]
 fn a_dead_address_is_named() {
-    let dead = Address { name: "192.0.2.2:80", usable: 0, refused: 7, unanswered: 2, ..GOOD };
+    let dead = Address { origin: 0, name: "192.0.2.2:80", usable: 0, refused: 7, unanswered: 2, ..GOOD };
     let found = finding(&[GOOD, dead]).expect("it is told");
     assert_eq!(found.severity, Severity::Degrades);
     for said in
@@ -25,7 +25,8 @@ fn a_dead_address_is_named() {
     let refusing = finding(&[GOOD, Address { unanswered: 0, ..dead }]).expect("it is told");
     assert_eq!(refusing.severity, Severity::Note, "it costs nobody any time");
     let more =
-        finding(&[GOOD, dead, Address { name: "192.0.2.3:80", refused: 1, usable: 0, ..GOOD }]).unwrap();
+        finding(&[GOOD, dead, Address { origin: 0, name: "192.0.2.3:80", refused: 1, usable: 0, ..GOOD }])
+            .unwrap();
     assert!(more.message.contains("192.0.2.2:80") && more.message.contains("1 other"), "{}", more.message);
     assert_eq!(finding(&[dead, dead]), None, "the target as a whole is dead, and other findings say so");
 }
