@@ -149,6 +149,10 @@ impl Asked {
     /// The operation that the arrival at `place` asks for.
     #[inline]
     pub fn at(&self, place: Place) -> u32 {
+        // Most runs have one request, and need no division for it.
+        if self.count == 1 {
+            return self.number(0);
+        }
         let Place { sequence, sequences, ordinal } = place;
         let one = match &self.pick {
             // Were all sequences to begin with the same operation, a long list would be walked in step.
