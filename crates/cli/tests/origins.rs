@@ -196,3 +196,17 @@ fn names_of_hosts_are_the_same_in_either_case() {
     let run = Place::new().measure(&[&urls[0], &urls[1], "-R", "100", "-n", "10"]);
     assert_eq!(run.at("/origins").as_array().map(Vec::len), Some(1));
 }
+
+/// Those who wait for a connection of a hung origin when the run ends are not the generator's doing, however quick the rest
+/// was.
+#[test]
+fn who_waits_for_a_hung_origin_is_not_the_generators_doing() {
+    let (good, hung) = (quick(), Hostile::start(|_| Act::SendThenStall(Vec::new())));
+    let urls = [format!("http://{}/good", good.address), format!("http://{}/hung", hung.address)];
+    let args = ["-R", "300", "-d", "2s", "-c", "2", "--timeout", "10s", "--drain", "200ms", "--no-preflight"];
+    let run = Place::new().measure(&[&urls.each_ref().map(String::as_str)[..], &args].concat());
+    assert_eq!((run.arrivals("unfinished"), run.arrivals("unsent")), (2, 298));
+    assert!(!run.has_finding("sent_below_offered"), "{:#}", run.at("/validity"));
+    let findings = run.at("/validity/findings").to_string();
+    assert!(!findings.contains("The generator can't carry"), "{findings}");
+}

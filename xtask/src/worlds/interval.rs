@@ -47,6 +47,7 @@ pub(super) fn check(
         (&mut expected.warmup, &snapshot.counters.warmup),
     ] {
         expected.timed_out_never_sent_own = known.timed_out_never_sent_own;
+        expected.unsent_own = known.unsent_own;
         expected.timed_out_hindered = known.timed_out_hindered;
         expected.failed_hindered = known.failed_hindered;
     }
@@ -55,6 +56,7 @@ pub(super) fn check(
     }
     for outcomes in [&snapshot.counters.measured, &snapshot.counters.warmup] {
         hold!(outcomes.timed_out_pool_full <= outcomes.timed_out, "{outcomes:?}");
+        hold!(outcomes.unsent_own <= outcomes.unsent, "{outcomes:?}");
         hold!(outcomes.timed_out_never_sent_own <= outcomes.timed_out_never_sent, "{outcomes:?}");
         hold!(outcomes.timed_out_hindered <= outcomes.timed_out, "{outcomes:?}");
         hold!(outcomes.failed_hindered <= outcomes.failed_total(), "{outcomes:?}");

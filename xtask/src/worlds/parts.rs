@@ -77,11 +77,12 @@ pub(super) fn check(recorded: &Operations<u64>, expected: &[Part]) -> Result<(),
         let of = &part.outcomes;
         // These depend on the load's end and on whose fault it was, which is asked of all arrivals together.
         let Outcomes { sent_in_load, timed_out_pool_full, .. } = *of;
-        let Outcomes { timed_out_never_sent_own, timed_out_hindered, failed_hindered, .. } = *of;
+        let Outcomes { timed_out_never_sent_own, timed_out_hindered, failed_hindered, unsent_own, .. } = *of;
         let expected = Outcomes {
             sent_in_load,
             timed_out_pool_full,
             timed_out_never_sent_own,
+            unsent_own,
             timed_out_hindered,
             failed_hindered,
             ..expected.outcomes

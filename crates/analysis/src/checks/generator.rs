@@ -28,8 +28,8 @@ pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let never_sent = measured.timed_out_never_sent_own;
-    let late = measured.sent.saturating_sub(evidence.sent_in_load) + measured.unsent;
-    let missing = never_sent + if is_own { late } else { 0 };
+    let late = measured.sent.saturating_sub(evidence.sent_in_load);
+    let missing = never_sent + measured.unsent_own + if is_own { late } else { 0 };
     let sent_share = 1.0 - share(missing, evidence.scheduled);
     if missing < SENT_MISSING_MIN || sent_share >= SENT_SHARE_DEGRADES {
         return None;

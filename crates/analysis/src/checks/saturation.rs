@@ -91,16 +91,18 @@ enum Narrowest {
 }
 
 /// What waits in the target is in flight. What piles up unsent waits for what has cost the arrivals most time: the
-/// generator, the pool's limit, or connections that were still being opened. Those that never were sent have waited
-/// for the whole timeout.
+/// generator, the pool's limit, or connections that were still being opened. Those that never were sent count with the
+/// whole timeout, whether it had passed or the run ended before.
 fn narrowest(case: &Case<'_>, last: &Row, working: f64) -> Narrowest {
     let (lag, measured) = (case.evidence.totals.counters.lag, case.measured());
     let whole = |n: u64| u128::from(n) * u128::from(case.evidence.timeout.0);
     let never_sent = measured.timed_out_never_sent;
     let own_unsent = measured.timed_out_never_sent_own.min(never_sent);
     let shed = measured.timed_out_pool_full.min(never_sent - own_unsent);
-    let own = u128::from(lag.generator_ns) + whole(own_unsent);
-    let pool = u128::from(lag.no_connection_ns) + whole(shed);
+    let unsent_own = measured.unsent_own.min(measured.unsent);
+    let own = u128::from(lag.generator_ns) + whole(own_unsent + unsent_own);
+    // Of those that still waited at the end without the generator's doing, the most have found the pool in use.
+    let pool = u128::from(lag.no_connection_ns) + whole(shed + measured.unsent - unsent_own);
     let connecting = u128::from(lag.connecting_ns) + whole(never_sent - own_unsent - shed);
     let has_enough = has_enough(last, working);
     match () {

@@ -25,6 +25,8 @@ pub(super) struct OutcomesLine {
     failed_hindered: u64,
     unfinished: u64,
     unsent: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unsent_own: u64,
 }
 
 impl OutcomesLine {
@@ -47,6 +49,7 @@ impl OutcomesLine {
             failed_hindered: o.failed_hindered,
             unfinished: o.unfinished,
             unsent: o.unsent,
+            unsent_own: o.unsent_own,
         }
     }
 
@@ -69,6 +72,7 @@ impl OutcomesLine {
             failed_hindered: self.failed_hindered,
             unfinished: self.unfinished,
             unsent: self.unsent,
+            unsent_own: self.unsent_own,
         })
     }
 }

@@ -126,6 +126,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         outcomes.timed_out_never_sent = random.below(99);
         outcomes.timed_out_pool_full = random.below(99);
         outcomes.timed_out_never_sent_own = random.below(99);
+        outcomes.unsent_own = random.below(99);
         outcomes.timed_out_hindered = random.below(99);
         outcomes.failed_hindered = random.below(99);
         (outcomes.unfinished, outcomes.unsent) = (random.below(99), random.below(99));

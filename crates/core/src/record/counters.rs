@@ -35,6 +35,8 @@ pub struct Outcomes {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
+    /// Those of `unsent` that nothing but the generator kept from being sent.
+    pub unsent_own: u64,
 }
 
 impl Default for Outcomes {
@@ -53,6 +55,7 @@ impl Default for Outcomes {
             failed_hindered: 0,
             unfinished: 0,
             unsent: 0,
+            unsent_own: 0,
         }
     }
 }
@@ -88,6 +91,7 @@ impl Outcomes {
         self.failed_hindered += o.failed_hindered;
         self.unfinished += o.unfinished;
         self.unsent += o.unsent;
+        self.unsent_own += o.unsent_own;
     }
 }
 

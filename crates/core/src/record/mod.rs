@@ -5,6 +5,7 @@
 
 mod absence;
 mod ages;
+mod answer;
 mod bank;
 mod bins;
 mod counters;
@@ -24,6 +25,7 @@ mod timeline;
 mod track;
 
 pub use ages::Ages;
+pub use answer::Answer;
 pub use bank::Bank;
 pub use counters::{
     ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM,
@@ -34,7 +36,7 @@ pub use interval::Interval;
 pub use layout::{Apart, Layout};
 pub use merge::{Handed, Merger};
 pub use operations::{OperationRecord, Operations, Sums};
-pub use recorder::{Answer, BEGUN_GRACE, Recorder};
+pub use recorder::{BEGUN_GRACE, Recorder};
 pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCK_EXPECTED, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use series::Series;
 pub use slowest::{SLOWEST_KEPT, SlowArrival, Slowest};

@@ -2,8 +2,8 @@
 
 use super::absence::Absences;
 use super::{
-    Apart, Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM, STATUS_FIRST,
-    SampleBlocks, Series, SlowArrival,
+    Answer, Apart, Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM,
+    STATUS_FIRST, SampleBlocks, Series, SlowArrival,
 };
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
@@ -17,19 +17,6 @@ const OWN_PART_MIN: u64 = 10;
 
 /// A user who begins by so much later than measuring does is no later than an ordinary machine makes it.
 pub const BEGUN_GRACE: Nanos = Nanos::from_millis(10);
-
-/// An answer as the dispatcher and the recorder need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Why it does not count as `ok`, if it doesn't.
-    pub failure: Option<FailureKind>,
-    /// HTTP status or the like; 0 without one.
-    pub status: u16,
-    /// When the first byte was read.
-    pub first_byte: Instant,
-    /// The connection may carry another request.
-    pub reusable: bool,
-}
 
 /// Where an arrival is recorded apart, if it is.
 #[derive(Clone, Copy, Default)]
@@ -375,7 +362,10 @@ impl Recorder {
         let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
         self.count(&flight.arrival, |outcomes| match flight.sent {
             Some(_) => outcomes.unfinished += 1,
-            None => outcomes.unsent += 1,
+            None => {
+                outcomes.unsent += 1;
+                outcomes.unsent_own += u64::from(!flight.is_kept());
+            }
         });
         self.ended(flight, outcome, now);
         if self.is_measured(&flight.arrival) {

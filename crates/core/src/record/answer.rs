@@ -1,0 +1,17 @@
+//! What is known of an answer.
+
+use crate::failure::FailureKind;
+use crate::time::Instant;
+
+/// An answer as the dispatcher and the recorder need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Why it does not count as `ok`, if it doesn't.
+    pub failure: Option<FailureKind>,
+    /// HTTP status or the like; 0 without one.
+    pub status: u16,
+    /// When the first byte was read.
+    pub first_byte: Instant,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
