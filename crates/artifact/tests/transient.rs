@@ -37,7 +37,7 @@ fn run(response_ms: impl Fn(u64) -> u64) -> Vec<Interval> {
         bank.counters.bytes_received = 10 * RATE;
         bank.counters.own.total = Nanos(SECOND_NS);
         if i == 0 {
-            (bank.counters.connections().attempted, bank.counters.connections().opened) = (4, 4);
+            (bank.counters.origins[0].attempted, bank.counters.origins[0].opened) = (4, 4);
         }
         let gauges = Gauges::of_one_origin(0, 0, ConnectionLevels { connections: 4, connections_peak: 4 });
         let (start, length) = (Nanos(i * SECOND_NS), Nanos(SECOND_NS));

@@ -48,6 +48,11 @@ fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Target]) -> Result<OpenP
     };
     let mut numbers = Vec::new();
     for (place, name) in load.only.iter().enumerate() {
+        if load.only[..place].contains(name) {
+            let message =
+                format!("{name:?} is there already: give each request once, and its share with the request");
+            return Err(refused_value("only", place, message));
+        }
         let so_called = (0..).zip(targets).filter(|(_, target)| target.name == *name);
         let before = numbers.len();
         numbers.extend(so_called.map(|(number, _)| number));

@@ -138,3 +138,28 @@ fn requests_in_lines_that_make_no_mix_are_refused() {
     place.file("plan.toml", PLAN);
     place.call(&["run", "plan.toml", "--request", "/a"]).refused(&["--request", "[[requests]]"]);
 }
+
+/// Another mix is another load: what the requests cost is no difference of the sides.
+#[test]
+fn runs_of_other_shares_are_not_compared() {
+    let (place, server) = (Place::new(), healthy());
+    let url = server.url();
+    for (folder, shares) in [("x", ["80% /a", "20% /b"]), ("y", ["50% /a", "50% /b"])] {
+        let args = [
+            "run",
+            &url,
+            "--request",
+            shares[0],
+            "--request",
+            shares[1],
+            "-R",
+            "200",
+            "-n",
+            "20",
+            "-o",
+            folder,
+        ];
+        place.call(&args).assert_ran();
+    }
+    place.call(&["compare", "x", "y"]).refused(&["asks for its requests", "80 %, 20 %", "50 %, 50 %"]);
+}

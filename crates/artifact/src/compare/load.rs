@@ -1,6 +1,8 @@
 //! What the loads of two runs differ in, in words.
 
-use crate::document::{ConnectionMode, LoadKind, LoadPhase, LoadPlan, Pacing, Process, RunDocument, RunPlan};
+use crate::document::{
+    ConnectionMode, LoadKind, LoadPhase, LoadPlan, OperationPlan, Pacing, Process, RunDocument, RunPlan,
+};
 use crate::header::RunHeader;
 
 /// What a run was to do.
@@ -8,12 +10,13 @@ use crate::header::RunHeader;
 pub struct Offered<'a> {
     plan: &'a RunPlan,
     loads: &'a [LoadPlan],
+    operations: &'a [OperationPlan],
 }
 
 impl<'a> Offered<'a> {
     /// By its header.
     pub fn of(header: &'a RunHeader) -> Offered<'a> {
-        Offered { plan: &header.plan, loads: &header.loads }
+        Offered { plan: &header.plan, loads: &header.loads, operations: &header.operations }
     }
 }
 
@@ -26,8 +29,11 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
     let real = |run: &RunDocument| Told::exact(real(run));
     let pairs = [("is", real(a), real(b)), ("has", connections(a), connections(b))];
     let [loads_a, loads_b] = [a, b].map(RunDocument::load_plans);
-    let offered = [Offered { plan: &a.plan, loads: &loads_a }, Offered { plan: &b.plan, loads: &loads_b }];
-    load_difference(offered[0], offered[1]).or_else(|| in_words(pairs))
+    let [operations_a, operations_b] =
+        [a, b].map(|run| run.operations.iter().map(|of| of.plan.clone()).collect::<Vec<_>>());
+    let a = Offered { plan: &a.plan, loads: &loads_a, operations: &operations_a };
+    let b = Offered { plan: &b.plan, loads: &loads_b, operations: &operations_b };
+    load_difference(a, b).or_else(|| in_words(pairs))
 }
 
 /// What two loads differ in, seeds and threads aside.
@@ -46,12 +52,13 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
     let pacing = |plan: &RunPlan| {
         Told::exact(plan.pacing.map_or("as it was before there was a choice", Pacing::name).into())
     };
-    let (models, offers) = ([x, y].map(model), [x, y].map(offered));
+    let (models, offers, mixes) = ([x, y].map(model), [x, y].map(offered), [x, y].map(mix));
     let (x, y) = (x.plan, y.plan);
-    let ([model_x, model_y], [offer_x, offer_y]) = (models, offers);
+    let ([model_x, model_y], [offer_x, offer_y], [mix_x, mix_y]) = (models, offers, mixes);
     let pairs = [
         ("has a load that is", model_x, model_y),
         ("was offered", offer_x, offer_y),
+        ("asks for its requests", mix_x, mix_y),
         ("was measured for", time(x.duration_ns), time(y.duration_ns)),
         ("has a warm-up of", warmup(x), warmup(y)),
         ("was paced", pacing(x), pacing(y)),
@@ -60,6 +67,14 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
         ("ends at a precision of", precision(x), precision(y)),
     ];
     in_words(pairs)
+}
+
+/// In which order, and how often each. Seeds do not tell.
+fn mix(load: Offered<'_>) -> Told {
+    let Some(order) = load.plan.order else { return Told::exact("in turn".into()) };
+    let shares = load.operations.iter().filter_map(|operation| operation.share);
+    let said: Vec<String> = shares.map(|share| format!("{} %", short(share * 100.0))).collect();
+    Told::exact(format!("{} with {}", order.name(), said.join(", ")))
 }
 
 fn offered(load: Offered<'_>) -> Told {

@@ -15,7 +15,8 @@ pub struct OperationPlan {
     /// Its place in `origins`. Absent where the run has one origin, and of `(others)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<u8>,
-    /// Its share of the load as planned, from 0 to 1. Absent where requests were given no shares.
+    /// Its share of the load as planned, from 0 to 1. Absent where requests were given no shares, or a load asks for some
+    /// of them only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }

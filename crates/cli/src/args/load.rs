@@ -123,7 +123,7 @@ pub(crate) struct PlannedLoad {
           value_parser = value::duration)]
     pub duration: Nanos,
 
-    /// Names of the requests that it sends in turn [default: all of them]
+    /// Names of the requests that it asks for [default: all of them]
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
 }

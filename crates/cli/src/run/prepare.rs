@@ -56,7 +56,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let asked = objectives::named(args, &requests);
-    let operations = requests.operations_apart(plan.operations_apart());
+    let operations = requests.operations_apart(&plan);
     let job = Job {
         plan,
         targets,
@@ -101,7 +101,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Fixed(n) => Pool::Fixed { n },
     };
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
-    let operations = requests.operations_apart(plan.operations_apart());
+    let operations = requests.operations_apart(&plan);
     let asked = objectives::named(args, &requests);
     objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
     objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;

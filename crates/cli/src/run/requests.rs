@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::plan::Plan;
 use unblink_wire::http1::Request as Rendered;
 
 /// Targets that a document lists; it counts the others.
@@ -41,7 +42,10 @@ pub(crate) struct Requests {
 
 impl Requests {
     /// Those that are recorded apart; the last of them may stand for all others.
-    pub(crate) fn operations_apart(&self, apart: usize) -> Vec<OperationPlan> {
+    pub(crate) fn operations_apart(&self, plan: &Plan) -> Vec<OperationPlan> {
+        let apart = plan.operations_apart();
+        // Shares are of all that is asked for.
+        let is_whole = plan.spec().load.open_parts().iter().all(|part| part.only.is_none());
         let named =
             self.targets.iter().take(apart).zip(&self.origin_of).map(|(target, &origin)| OperationPlan {
                 name: target.name.clone(),
@@ -50,7 +54,9 @@ impl Requests {
                 share: None,
             });
         let mut operations: Vec<OperationPlan> = named.collect();
-        for (i, part) in self.weights.iter().flat_map(|weights| share::parts(weights)).enumerate() {
+        for (i, part) in
+            self.weights.iter().filter(|_| is_whole).flat_map(|weights| share::parts(weights)).enumerate()
+        {
             *operations[i.min(apart - 1)].share.get_or_insert(0.0) += part;
         }
         if self.operations.len() > apart {

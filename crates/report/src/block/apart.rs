@@ -140,10 +140,12 @@ impl Rows<'_> {
     /// Where the arrivals of each ended, as a sum. An outcome that none of them had has no column.
     fn accounts(&self) -> Section {
         let all = || self.parts.iter().map(|part| part.arrivals);
-        let is_there = |(name, of): &Outcome| *name == "ok" || all().any(|arrivals| of(arrivals) > Some(0));
-        let outcomes: Vec<Outcome> = OUTCOMES.into_iter().filter(is_there).collect();
         // Documents of the first version know of those that ended alone.
         let is_known = all().all(|arrivals| arrivals.scheduled.is_some());
+        // Of a run that was killed nobody knows how the last ones would have ended.
+        let may_be = |n: Option<u64>| n.map_or(is_known, |n| n > 0);
+        let is_there = |(name, of): &Outcome| *name == "ok" || all().any(|arrivals| may_be(of(arrivals)));
+        let outcomes: Vec<Outcome> = OUTCOMES.into_iter().filter(is_there).collect();
         let first = if is_known { "scheduled" } else { "ended" };
         let shares = self.shares_of.map(|_| ["share", "planned"]).into_iter().flatten();
         let head = ["", first].into_iter().chain(shares).chain(outcomes.iter().map(|(name, _)| *name));
