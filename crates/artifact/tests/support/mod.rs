@@ -345,7 +345,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         interval.bank.counters.own.total = Nanos(SECOND_NS);
     }
     let first = &mut intervals[0].bank;
-    (first.counters.connections().attempted, first.counters.connections().opened) = (7, 7);
+    (first.counters.origins[0].attempted, first.counters.origins[0].opened) = (7, 7);
     (0..7).for_each(|_| first.track_mut(Series::Connect).record(Nanos::from_micros(90)));
     intervals
 }
