@@ -2,6 +2,7 @@
 
 use crate::args::{Cli, Command, DemoArgs};
 use crate::folder::Folder;
+use crate::request::Request;
 use crate::{exit, output, run, signals};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -107,7 +108,8 @@ fn measure(
     let url = format!("http://{}/", server.local_addr());
     let duration = format!("{}s", length.seconds);
     let command = ["unblink", "run", &url, "--duration", &duration].into_iter().chain(load.iter().copied());
-    let Command::Run(args) = Cli::try_parse_from(command)?.command else { bail!("not a run") };
+    let Command::Run(mut args) = Cli::try_parse_from(command)?.command else { bail!("not a run") };
+    args.requests = vec![Request::new(None, &url)?];
     // The user's config file protects targets elsewhere; this one was started for the purpose.
     let prepared = run::prepare_under(&args, None)?;
     let (document, _) = run::execute(prepared, folder, false, false, interruptions)?;
