@@ -9,9 +9,10 @@ use crate::repo::Repo;
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("wire", &[]),
+    ("workload", &["core"]),
     ("analysis", &["core"]),
     ("artifact", &["core", "analysis"]),
-    ("engine", &["core", "wire"]),
+    ("engine", &["core", "wire", "workload"]),
     ("drivers", &["core"]),
     ("report", &["artifact"]),
     ("store", &["artifact"]),
@@ -19,7 +20,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lab", &["core", "analysis", "artifact"]),
     (
         "cli",
-        &["core", "wire", "analysis", "artifact", "engine", "drivers", "report", "store", "cluster", "lab"],
+        &[
+            "core", "wire", "workload", "analysis", "artifact", "engine", "drivers", "report", "store",
+            "cluster", "lab",
+        ],
     ),
     ("xtask", &["core", "analysis"]),
     // It measures the binary from outside, like any other tool.

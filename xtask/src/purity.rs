@@ -13,6 +13,11 @@ const PURE: &[(&str, &[&str], &str)] = &[
     ("core", OUTSIDE, "`core` runs in simulated worlds; give it a value or an event instead"),
     ("wire", OUTSIDE, "`wire` turns bytes into events; IO belongs in `engine`"),
     (
+        "workload",
+        &["std::env", "std::fs", "std::net", "std::os", "std::process", "std::thread"],
+        "`workload` reads what it is given; files are opened in `cli`",
+    ),
+    (
         "report",
         &["std::env", "std::fs", "std::net", "std::process", "std::thread"],
         "`report` is a function of the document; reading and writing belongs in `artifact` or `cli`",

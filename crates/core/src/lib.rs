@@ -13,7 +13,7 @@ pub mod mix;
 pub mod origins;
 pub mod outcome;
 pub mod plan;
-mod random;
+pub mod random;
 pub mod rate;
 pub mod record;
 pub mod schedule;

@@ -10,7 +10,7 @@ pub(crate) fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
 
 /// A number's place in the sequence of SplitMix64 (Steele, Lea and Flood, 2014).
 #[inline]
-pub(crate) fn mixed(n: u64) -> u64 {
+pub fn mixed(n: u64) -> u64 {
     let z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -19,7 +19,7 @@ pub(crate) fn mixed(n: u64) -> u64 {
 
 /// 0 to `end` − 1, each as likely: the upper half of a product takes the place of a division.
 #[inline]
-pub(crate) fn below(random: u64, end: u64) -> u64 {
+pub fn below(random: u64, end: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
