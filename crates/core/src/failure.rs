@@ -44,6 +44,8 @@ kinds! {
     TOO_LARGE = 13, "too_large";
     /// Another error of the socket.
     SOCKET = 14, "socket";
+    /// A file of the plan has no row left for it, so that it was not sent.
+    NO_ROW = 15, "no_row";
 }
 
 impl FailureKind {
@@ -56,9 +58,9 @@ impl FailureKind {
         FailureKind((Self::PROTOCOL_BASE as usize + number).min(Self::COUNT - 1) as u8)
     }
 
-    /// It is the generator's machine that lacked something.
+    /// It is the generator's machine that lacked something, or the plan.
     pub fn is_local(self) -> bool {
-        matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR)
+        matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR | Self::NO_ROW)
     }
 
     /// Every kind that there can be, in the order of its place.

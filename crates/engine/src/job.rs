@@ -6,6 +6,7 @@ use crate::target::Target;
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
 use unblink_wire::protocol::Protocol;
+use unblink_workload::Values;
 
 /// A run that is ready to start, by the protocol `P`.
 #[derive(Debug)]
@@ -14,8 +15,10 @@ pub struct Job<P: Protocol> {
     pub plan: Plan,
     /// Where to, by origin; as many as the plan has origins.
     pub targets: Vec<Target>,
-    /// What, in turn; as many as the plan has operations.
+    /// What; as many as the plan has operations.
     pub operations: Vec<P::Request>,
+    /// What differs from one arrival to the next, if anything does.
+    pub values: Option<Values>,
     /// What an answer must be like.
     pub expect: Expect,
     /// What the protocol must know, such as limits on an answer.

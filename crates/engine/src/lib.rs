@@ -6,6 +6,7 @@ pub mod addresses;
 mod awake;
 pub mod bounded;
 pub mod clock;
+mod composing;
 mod conn;
 pub mod controls;
 mod directory;

@@ -8,6 +8,7 @@ mod overheard;
 pub use error::PreflightError;
 
 use crate::clock::Clock;
+use crate::composing::Composing;
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
 use crate::expect::Expect;
 use crate::job::Job;
@@ -19,11 +20,14 @@ use overheard::{Heard, Overheard};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use std::time::Duration;
+use unblink_core::arrival::{Arrival, Key};
 use unblink_core::dispatch::{CloseKind, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
+use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Violation};
 use unblink_wire::words::{Words, first_line};
+use unblink_workload::Composer;
 
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
@@ -40,15 +44,28 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
         plan: job.plan.clone(),
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
         operations: vec![job.operations[number].clone()],
+        values: None,
         expect: job.expect.clone(),
         settings: job.settings.clone(),
         connection_age: None,
         pacing: Pacing::Frugal,
     };
     let timeout = Nanos(timeout.as_nanos() as u64);
+    let mut composer = job.values.as_ref().map(Composer::new);
     let mut refused = None;
     for address in &once.targets[0].addresses {
-        match ask(&once, address, timeout) {
+        let asked = match (&job.values, &mut composer) {
+            (Some(values), Some(composer)) => {
+                let arrival = not_of_the_run(number as u32);
+                match Composing::begin(values, composer, &job.plan, &arrival, Instant(0)) {
+                    Some(mut composing) => ask(&once, address, timeout, &mut composing),
+                    // Each row is for one arrival of the run.
+                    None => return Ok(()),
+                }
+            }
+            _ => ask(&once, address, timeout, &mut NothingToFill),
+        };
+        match asked {
             Err(error @ PreflightError::Connect { .. }) => refused = refused.or(Some(error)),
             asked => return asked,
         }
@@ -56,11 +73,22 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
     Err(refused.expect("a target has at least one address"))
 }
 
-fn ask<P: Words>(job: &Job<Overheard<P>>, address: &Address, timeout: Nanos) -> Result<(), PreflightError> {
+/// An arrival that draws what no arrival of the run draws, and no row that is had once.
+fn not_of_the_run(operation: u32) -> Arrival {
+    let key = Key { load: u32::MAX, unit: u64::from(operation), step: u32::MAX };
+    Arrival { index: u64::MAX, key, ..Arrival::single(0, operation, Instant(0)) }
+}
+
+fn ask<P: Words>(
+    job: &Job<Overheard<P>>,
+    address: &Address,
+    timeout: Nanos,
+    filler: &mut impl Filler,
+) -> Result<(), PreflightError> {
     let mut exchange = Exchange::begin(job, address)
         .map_err(|source| PreflightError::Connect { address: address.to_string(), source })?;
     let deadline = exchange.pacer.watch().last() + timeout;
-    let result = match exchange.end_by(deadline) {
+    let result = match exchange.end_by(deadline, filler) {
         End::Answered(failure) => judge::<P>(&job.expect, failure, &exchange.conn.protocol().heard),
         End::Lost => {
             let error = exchange.conn.take_error();
@@ -110,7 +138,7 @@ impl<P: Protocol> Exchange<'_, P> {
     }
 
     /// Sends the request as soon as the connection is usable, and reads its answer.
-    fn end_by(&mut self, deadline: Instant) -> End {
+    fn end_by(&mut self, deadline: Instant, filler: &mut impl Filler) -> End {
         let mut is_quiet = true;
         loop {
             // A server that drips bytes keeps the connection from ever being quiet for long.
@@ -135,7 +163,7 @@ impl<P: Protocol> Exchange<'_, P> {
                 Reading::Unusable(_) | Reading::Ended(_) => return End::Lost,
                 // What the server has sent unasked is read next.
                 Reading::Usable(_) => {
-                    self.conn.submit(self.job, &mut self.common, FLIGHT, 0);
+                    self.conn.submit(self.job, &mut self.common, FLIGHT, 0, filler);
                     if self.conn.write_on(self.job).is_err() {
                         return End::Lost;
                     }

@@ -32,6 +32,7 @@ use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 use unblink_wire::protocol::{Places, Protocol};
+use unblink_workload::Composer;
 use ways::Way;
 
 /// How often recorders are handed over.
@@ -84,6 +85,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     /// Connections with more to read than their turn allowed.
     unread: VecDeque<ConnId>,
     common: Common<P>,
+    /// What the arrival that is being sent has drawn.
+    composer: Option<Composer>,
     /// A connection takes one request at a time.
     is_serial: bool,
     /// Requests that have been taken on and not been written.
@@ -148,6 +151,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 hearing: Hearing::with_capacity(flights),
                 of_protocol: P::shared(job.operations.len()),
             },
+            composer: job.values.as_ref().map(Composer::new),
             starvation: Starvation::of_this_thread(),
             ways: ways.collect(),
             start: Instant(0),

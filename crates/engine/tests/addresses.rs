@@ -77,11 +77,13 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
             refresh: None,
             per_source: None,
         }],
+        values: None,
         operations: vec![Request {
             head: request.into(),
             body: Default::default(),
             kind: RequestKind::Normal,
             closes: false,
+            blank: None,
         }],
         expect: Expect::default(),
         settings: Limits::default(),

@@ -94,11 +94,13 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
             refresh: None,
             per_source: None,
         }],
+        values: None,
         operations: vec![Request {
             head: request.render().expect("a request").into(),
             body: Default::default(),
             kind: RequestKind::Normal,
             closes: false,
+            blank: None,
         }],
         expect: Expect::default(),
         settings: Limits::default(),

@@ -83,6 +83,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
         body: Default::default(),
         kind: RequestKind::Normal,
         closes: false,
+        blank: None,
     };
     let plan = Plan::new(PlanSpec {
         load,
@@ -106,6 +107,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
             per_source: None,
         }],
         operations: vec![operation(request.render().expect("a request")); 2],
+        values: None,
         expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
         settings: Limits::default(),
         connection_age: None,

@@ -62,6 +62,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
             per_source: None,
         }],
         operations: vec!["first", "second"],
+        values: None,
         expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
         settings: Settings { places: 4, cancels: false },
         connection_age: None,

@@ -98,6 +98,7 @@ fn run(
             per_source: None,
         }],
         operations: requests.to_vec(),
+        values: None,
         expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
         settings,
         connection_age: None,

@@ -2,7 +2,9 @@
 
 mod words;
 
+use crate::blank::{Blank, Filler};
 use crate::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+use crate::request::LENGTH;
 use crate::{LastHead, Limits, Parser, Progress, ProtocolError, RequestKind, Response};
 use std::sync::Arc;
 
@@ -20,10 +22,12 @@ pub struct Request {
     pub kind: RequestKind,
     /// It asks for the connection to be closed after the answer.
     pub closes: bool,
+    /// Head and body of a request that differs from one arrival to the next; `head` and `body` are not sent then.
+    pub blank: Option<Arc<[Blank; 2]>>,
 }
 
 impl Request {
-    /// Bytes of head and body.
+    /// Bytes of head and body, where they are always the same.
     pub fn length(&self) -> usize {
         self.head.len() + self.body.len()
     }
@@ -40,9 +44,41 @@ pub struct Http1 {
     unwritten: usize,
     closes: bool,
     has_first: bool,
+    /// What is sent of a request that was filled in.
+    filled: Vec<u8>,
+}
+
+/// What the connections of a thread share.
+#[derive(Debug)]
+pub struct Shared {
+    /// By request, modulo their number.
+    last_heads: Vec<LastHead>,
+    /// Buffers of requests that were filled in and have been answered.
+    spare: Vec<Vec<u8>>,
+    /// A body before its length is known.
+    body: Vec<u8>,
 }
 
 impl Http1 {
+    /// Renders what is sent for one arrival.
+    fn fill_in(&mut self, shared: &mut Shared, [head, body]: &[Blank; 2], filler: &mut impl Filler) {
+        if self.filled.capacity() == 0
+            && let Some(spare) = shared.spare.pop()
+        {
+            self.filled = spare;
+        }
+        self.filled.clear();
+        shared.body.clear();
+        body.write(|place, out| filler.fill(place, out), &mut shared.body);
+        let length = shared.body.len();
+        let fill = |place, out: &mut Vec<u8>| match place {
+            LENGTH => write_decimal(length as u64, out),
+            place => filler.fill(place, out),
+        };
+        head.write(fill, &mut self.filled);
+        self.filled.extend_from_slice(&shared.body);
+    }
+
     fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) {
         let Some(tag) = self.tag.take() else { return };
         // Had it been written only in part, the rest would be read as the next request.
@@ -66,8 +102,7 @@ impl From<ProtocolError> for Violation {
 impl Protocol for Http1 {
     type Request = Request;
     type Settings = Limits;
-    /// By request, modulo their number.
-    type Shared = Vec<LastHead>;
+    type Shared = Shared;
 
     const VIOLATIONS: &'static [&'static str] = ProtocolError::CODES;
 
@@ -77,8 +112,9 @@ impl Protocol for Http1 {
         Places { max: 1, cancels: false }
     }
 
-    fn shared(requests: usize) -> Vec<LastHead> {
-        (0..requests.clamp(1, LAST_HEADS_MAX)).map(|_| LastHead::new()).collect()
+    fn shared(requests: usize) -> Shared {
+        let last_heads = (0..requests.clamp(1, LAST_HEADS_MAX)).map(|_| LastHead::new()).collect();
+        Shared { last_heads, spare: Vec::new(), body: Vec::new() }
     }
 
     fn new(limits: &Limits) -> Http1 {
@@ -89,6 +125,7 @@ impl Protocol for Http1 {
             unwritten: 0,
             closes: false,
             has_first: false,
+            filled: Vec::new(),
         }
     }
 
@@ -97,10 +134,23 @@ impl Protocol for Http1 {
     }
 
     #[inline]
-    fn submit(&mut self, tag: Tag, number: u32, request: &Request) {
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        tag: Tag,
+        number: u32,
+        request: &Request,
+        filler: &mut impl Filler,
+    ) {
         self.tag = Some(tag);
         self.number = number;
-        self.unwritten = request.length();
+        self.unwritten = match &request.blank {
+            None => request.length(),
+            Some(blank) => {
+                self.fill_in(shared, blank, filler);
+                self.filled.len()
+            }
+        };
         self.closes = request.closes;
         self.has_first = false;
         self.parser.begin(request.kind);
@@ -115,6 +165,9 @@ impl Protocol for Http1 {
         if self.unwritten == 0 || self.tag.is_none() {
             return [&[], &[]];
         }
+        if !self.filled.is_empty() {
+            return [&self.filled[self.filled.len() - self.unwritten..], &[]];
+        }
         let Request { head, body, .. } = &requests[self.number as usize];
         let of_head = self.unwritten.saturating_sub(body.len());
         let of_body = self.unwritten - of_head;
@@ -127,21 +180,23 @@ impl Protocol for Http1 {
     }
 
     #[inline]
-    fn feed(
-        &mut self,
-        last_heads: &mut Vec<LastHead>,
-        bytes: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Violation> {
+    fn feed(&mut self, shared: &mut Shared, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Violation> {
         let Some(tag) = self.tag else { return Err(ProtocolError::UnsolicitedData.into()) };
         if !std::mem::replace(&mut self.has_first, true) {
             sink.first(tag);
         }
-        let n = last_heads.len();
-        let last = &mut last_heads[self.number as usize % n];
+        let n = shared.last_heads.len();
+        let last = &mut shared.last_heads[self.number as usize % n];
         match self.parser.feed_after(last, bytes, &mut |piece: &[u8]| sink.body(tag, piece))? {
             Progress::NeedMore => {}
-            Progress::Done { response, consumed } => self.done(&response, consumed == bytes.len(), sink),
+            Progress::Done { response, consumed } => {
+                self.done(&response, consumed == bytes.len(), sink);
+                if !self.filled.is_empty() {
+                    let mut filled = std::mem::take(&mut self.filled);
+                    filled.clear();
+                    shared.spare.push(filled);
+                }
+            }
         }
         Ok(())
     }
@@ -167,4 +222,16 @@ impl Protocol for Http1 {
     fn is_answering(&self) -> bool {
         self.parser.has_started()
     }
+}
+
+fn write_decimal(mut number: u64, out: &mut Vec<u8>) {
+    let from = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out[from..].reverse();
 }

@@ -5,6 +5,8 @@
 //! [`Protocol::output`] has, as far as the socket takes it, and says how much that was by [`Protocol::wrote`]. Nothing is
 //! allocated for a request once as many were under way before.
 
+use crate::blank::Filler;
+
 /// Names a request on its connection. The number is the caller's own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tag(pub u64);
@@ -86,8 +88,15 @@ pub trait Protocol: Sized {
     fn begin(&mut self) -> bool;
 
     /// Takes a request on, which is `requests[number]` of the slice that [`Protocol::output`] is given. There is room for
-    /// it.
-    fn submit(&mut self, tag: Tag, number: u32, request: &Self::Request);
+    /// it. What differs from one arrival to the next comes from `filler`.
+    fn submit(
+        &mut self,
+        shared: &mut Self::Shared,
+        tag: Tag,
+        number: u32,
+        request: &Self::Request,
+        filler: &mut impl Filler,
+    );
 
     /// Nobody waits for the answer any more. True if its place is free now; otherwise it is when the answer has come.
     fn cancel(&mut self, tag: Tag) -> bool;

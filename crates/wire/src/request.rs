@@ -1,9 +1,13 @@
 //! Renders a request into bytes ahead of its time, and refuses what would not arrive as meant.
 
+use crate::blank::{Blank, place};
 use crate::syntax::{is_token, is_value_byte, trim};
 
 /// Sent unless the user gives a User-Agent.
 const USER_AGENT: &str = concat!("unblink/", env!("CARGO_PKG_VERSION"));
+
+/// The place for the length of a body that is filled in.
+pub(crate) const LENGTH: u32 = u32::MAX;
 
 /// The parts of a request.
 ///
@@ -98,6 +102,11 @@ pub enum RenderError {
         /// The value as given.
         given: String,
     },
+    /// The body differs from one arrival to the next, and so does its length.
+    #[error(
+        "the body is filled in for each request, and so is its Content-Length: leave Content-Length and Transfer-Encoding out"
+    )]
+    FramedBlank,
     /// Both framings are given (RFC 9112 §6.2 forbids it).
     #[error("Content-Length and Transfer-Encoding are both given: leave one out")]
     BothFramings,
@@ -147,9 +156,45 @@ impl RequestBuilder<'_> {
         Ok((framing != Framing::Chunked).then_some(head))
     }
 
+    /// Renders head and body with the places that they have, see [`crate::blank`]; `None` where neither has any. The
+    /// length of a body that has some is filled in at the place [`LENGTH`].
+    ///
+    /// # Errors
+    /// As [`RequestBuilder::render`], and where the user frames a body whose length is not known ahead.
+    pub fn render_blank(&self) -> Result<Option<[Blank; 2]>, RenderError> {
+        let body = Blank::new(self.body);
+        if !body.has_gaps() {
+            let (head, framing) = self.head()?;
+            let head = Blank::new(&head);
+            if !head.has_gaps() {
+                return Ok(None);
+            }
+            let mut framed = Vec::new();
+            match framing {
+                Framing::Chunked => write_chunked(&mut framed, self.body),
+                Framing::Unsaid | Framing::Length => framed.extend_from_slice(self.body),
+            }
+            return Ok(Some([head, Blank::new(&framed)]));
+        }
+        if self.has("content-length") || self.has("transfer-encoding") {
+            return Err(RenderError::FramedBlank);
+        }
+        self.check_line()?;
+        self.check_headers()?;
+        let head = self.written(Some(&place(LENGTH)));
+        Ok(Some([Blank::new(&head), body]))
+    }
+
     fn head(&self) -> Result<(Vec<u8>, Framing), RenderError> {
         self.check_line()?;
         let framing = self.check_headers()?;
+        let says_length = framing == Framing::Unsaid
+            && (!self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH"));
+        let length = says_length.then(|| self.body.len().to_string());
+        Ok((self.written(length.as_deref()), framing))
+    }
+
+    fn written(&self, length: Option<&str>) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         for part in [self.method, " ", self.target, " HTTP/1.1\r\n"] {
             out.extend_from_slice(part.as_bytes());
@@ -163,13 +208,11 @@ impl RequestBuilder<'_> {
         for (name, value) in self.headers {
             write_header(&mut out, name, value);
         }
-        if framing == Framing::Unsaid
-            && (!self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH"))
-        {
-            write_header(&mut out, "Content-Length", &self.body.len().to_string());
+        if let Some(length) = length {
+            write_header(&mut out, "Content-Length", length);
         }
         out.extend_from_slice(b"\r\n");
-        Ok((out, framing))
+        out
     }
 
     /// The request itself asks to close the connection after its answer; no other may be sent on it

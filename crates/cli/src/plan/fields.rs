@@ -16,6 +16,8 @@ pub(super) const NO_FIELDS: [&str; 8] =
 
 /// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
 pub(super) const LINES: &str = "lines";
+/// The flag that does what `[let]` does.
+pub(super) const LETS: &str = "lets";
 
 /// What is above all sections.
 pub(crate) const TOP: &str = "";
@@ -51,6 +53,8 @@ pub(crate) enum Kind {
     Switch,
     One,
     Many,
+    /// A table, or a text that says the same.
+    Table,
 }
 
 /// The commands that take a plan.
@@ -87,7 +91,8 @@ pub(crate) fn all() -> &'static [Field] {
         let mut fields: Vec<Field> = Vec::new();
         for command in For::ALL {
             for arg in command.of(built()).get_arguments() {
-                let is_field = |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES;
+                let is_field =
+                    |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES && arg.get_id() != LETS;
                 let Some(name) = arg.get_long().filter(is_field) else { continue };
                 let place = fields.iter().position(|field| field.name == name);
                 let place = place.unwrap_or_else(|| {
@@ -160,6 +165,9 @@ impl Field {
             // A flag alone means true; `--flag=false` is for whoever has a plan that says so.
             _ if arg.is_require_equals_set() => Kind::Switch,
             ArgAction::Append => Kind::Many,
+            _ if arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "TABLE")) => {
+                Kind::Table
+            }
             _ => Kind::One,
         };
         let value_names = arg.get_value_names().unwrap_or_default();

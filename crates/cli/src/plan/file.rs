@@ -1,9 +1,11 @@
 //! A plan as it was written: checked field by field, with the place of each.
 
+use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
 use super::lists::{ALONE, LISTS, LOADS, List};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
+use super::values::{LET, Let};
 use super::yaml;
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
@@ -12,6 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use unblink_analysis::slo::{AbortRule, Slo};
 use unblink_engine::bounded;
+use unblink_workload::Lets;
 
 /// Far above any plan that somebody wrote.
 const BYTES_MAX: u64 = 1 << 20;
@@ -27,6 +30,8 @@ pub(crate) struct PlanFile {
     pub requests: Vec<Table>,
     /// What is offered at the same time.
     pub loads: Vec<Table>,
+    /// The values that requests draw.
+    pub lets: Vec<Let>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
@@ -102,14 +107,14 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     let mut hidden = Vec::new();
     root.secrets("", &mut hidden);
     let mut reader = Reader { text: &source.text, wrong: Vec::new() };
-    let (given, tables) = reader.plan(root);
+    let (given, tables, lets) = reader.plan(root);
     if !reader.wrong.is_empty() {
         reader.wrong.sort_by_key(|wrong| wrong.at.start);
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
     let [loads, requests] = tables;
-    Ok(PlanFile { path, source, given, requests, loads, hidden, to_look_at: false })
+    Ok(PlanFile { path, source, given, requests, loads, lets, hidden, to_look_at: false })
 }
 
 impl PlanFile {
@@ -205,11 +210,13 @@ impl Reader<'_> {
         read.map_err(|wrong| self.wrong.push(wrong)).ok()
     }
 
-    /// The fields in sections, and the tables of each list.
-    fn plan(&mut self, root: Node) -> (Vec<Given>, [Vec<Table>; LISTS.len()]) {
+    /// The fields in sections, the tables of each list, and the named values.
+    fn plan(&mut self, root: Node) -> (Vec<Given>, [Vec<Table>; LISTS.len()], Vec<Let>) {
         let (mut given, mut tables) = (Vec::new(), LISTS.each_ref().map(|_| Vec::new()));
+        let mut lets = Vec::new();
         for (key, node) in self.kept(table(root, "a plan is a table of fields")).unwrap_or_default() {
             match key.name.as_str() {
+                LET => lets = self.lets(node),
                 name if List::called(name).is_some() => {
                     let place = LISTS.iter().position(|list| list.name == name).unwrap_or_default();
                     tables[place] = self.list(&LISTS[place], node);
@@ -223,12 +230,25 @@ impl Reader<'_> {
                 }
                 _ => {
                     let lists = LISTS.iter().map(|list| list.name);
-                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE]).chain(lists);
+                    let all = fields::sections().into_iter().chain([TARGET, CANDIDATE, LET]).chain(lists);
                     self.wrong.push(unknown("a plan", &key, all));
                 }
             }
         }
-        (given, tables)
+        (given, tables, lets)
+    }
+
+    /// The values that a plan names, each with what it is drawn from.
+    fn lets(&mut self, node: Node) -> Vec<Let> {
+        let entries = self.kept(table(node, "let is a table of names, each with what is drawn for it"));
+        let entries = entries.unwrap_or_default().into_iter();
+        let read = entries.filter_map(|(key, node)| {
+            let name = Text { raw: key.name, at: key.at };
+            let known = Lets::check_name(&name.raw).map_err(|why| Wrong::new(name.at.clone(), why));
+            self.kept(known)?;
+            Some(Let { name, value: self.kept(text_of(node))? })
+        });
+        read.collect()
     }
 
     /// The fields of a section, which is called `whole` where one is unknown.
@@ -329,9 +349,14 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
             "false" | "False" | "FALSE" => Ok(Vec::new()),
             _ => Err(Wrong::new(node.at, format!("{} is true or false", field.name))),
         },
+        (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
+            let node = Node { at: node.at, value, is_text: false };
+            let raw = if field.name == "form" { body::form(&node) } else { body::json(&node) }?;
+            Ok(vec![Text { raw, at: node.at }])
+        }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
         (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
-        (_, value) => Ok(vec![text_of(Node { at: node.at, value })?]),
+        (_, value) => Ok(vec![text_of(Node { value, ..node })?]),
     }
 }
 

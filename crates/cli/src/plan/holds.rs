@@ -26,7 +26,7 @@ impl Holds {
         match field {
             "target" | "candidate" | "url" => Holds::Url,
             "header" => Holds::Header,
-            "body" => Holds::Body,
+            "body" | "json" | "form" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
             "expect" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" => Holds::File,

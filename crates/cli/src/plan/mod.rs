@@ -1,5 +1,6 @@
 //! Plan files: what is on the command line, written down.
 
+mod body;
 mod export;
 mod fields;
 mod file;
@@ -18,13 +19,14 @@ mod tests;
 mod tree;
 mod user;
 mod value;
+mod values;
 mod write;
 mod yaml;
 
 use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
-use crate::request::{Request, line};
+use crate::request::{Request, lets, line};
 use crate::{compare, exit, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{CommandFactory, FromArgMatches};
@@ -70,16 +72,19 @@ pub(crate) fn command_line() -> Result<Cli> {
 /// The URLs of a command line as requests, where no plan says what is asked.
 fn with_requests(mut cli: Cli) -> Result<Cli> {
     let (urls, lines, requests) = match &mut cli.command {
-        Command::Run(args) => (&args.urls, &args.lines.lines, &mut args.requests),
-        Command::Knee(args) => (&args.urls, &args.lines.lines, &mut args.requests),
+        Command::Run(args) => (&args.urls, &mut args.lines, &mut args.requests),
+        Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
         _ => return Ok(cli),
     };
     if requests.is_empty() {
+        let (lets, lines) = (&mut lines.lets, &lines.lines);
+        lets.named = lets::table(&lets.lets)?;
         *requests = match (lines.as_slice(), urls.as_slice()) {
             ([], urls) => errors::all(urls.iter().map(|url| Request::new(None, url)))?,
             (lines, [] | [_]) => line::requests(lines, urls.first().map(String::as_str))?,
             _ => bail!("--request takes its paths from one URL, and there are {}: give one", urls.len()),
         };
+        requests.iter_mut().for_each(|request| request.lets = lets.named.clone());
     }
     Ok(cli)
 }
@@ -303,7 +308,7 @@ fn resolved(plan: &PlanFile) -> String {
                 ([], ..) => continue,
                 (_, Kind::Switch, _) => format!("{} = true\n", field.name),
                 (values, Kind::Many, _) => format!("{} = [{}]\n", field.name, values.join(", ")),
-                ([one, ..], Kind::One, _) => format!("{} = {one}\n", field.name),
+                ([one, ..], Kind::One | Kind::Table, _) => format!("{} = {one}\n", field.name),
             };
         }
         out += &match (section, lines.is_empty()) {

@@ -5,7 +5,7 @@
 use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{loads, requests, search, value};
+use super::{loads, requests, search, value, values};
 use crate::args::load::PlannedLoad;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
@@ -41,16 +41,17 @@ enum Requests {
 impl Requests {
     fn of(plan: &PlanFile, command: For, user: &User, is_simulated: bool) -> Result<Requests> {
         let urls = user.urls();
+        let lets = &values::table(plan, &user.lets())?;
         Ok(match command {
             For::Run if user.has("targets") => Requests::None,
             For::Compare if !is_simulated => {
                 let a_a = user.has("a-a") || plan.value("a-a").is_some();
                 Requests::OfBoth(match a_a {
-                    true => [requests::of(plan, &urls)?, Vec::new()],
-                    false => requests::of_both(plan, &urls)?,
+                    true => [requests::of(plan, &urls, lets)?, Vec::new()],
+                    false => requests::of_both(plan, &urls, lets)?,
                 })
             }
-            For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls)?),
+            For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls, lets)?),
             _ => Requests::None,
         })
     }

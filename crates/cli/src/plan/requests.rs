@@ -5,26 +5,30 @@ use super::fields::{CANDIDATE, TARGET};
 use super::file::{PlanFile, Table, Text, values_of};
 use super::lists::REQUESTS;
 use super::value;
+use crate::errors::Refused;
 use crate::request::body::BodyFiles;
 use crate::request::fields::PlannedRequest;
 use crate::request::share::{self, Share};
+use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
 use crate::request::{Parts, Request};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
+use std::sync::Arc;
+use unblink_workload::Lets;
 
 /// Every request of `plan`, at `urls` instead of its target if the user gave any.
-pub(crate) fn of(plan: &PlanFile, urls: &[String]) -> Result<Vec<Request>> {
+pub(crate) fn of(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<Vec<Request>> {
     match urls {
-        [] => at_target(plan, written(plan, plan.value(TARGET))?, None),
-        [url] => at_target(plan, given(url), Some("the URL on the command line")),
+        [] => at_target(plan, written(plan, plan.value(TARGET))?, None, lets),
+        [url] => at_target(plan, given(url), Some("the URL on the command line"), lets),
         // Several are what is asked for.
-        _ => urls.iter().map(|url| Request::new(None, url)).collect(),
+        _ => urls.iter().map(|url| Ok(Request { lets: lets.clone(), ..Request::new(None, url)? })).collect(),
     }
 }
 
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
-pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Request>; 2]> {
+pub(crate) fn of_both(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<[Vec<Request>; 2]> {
     let (base, candidate) = match urls {
         [] => (written(plan, plan.value(TARGET))?, written(plan, plan.value(CANDIDATE))?),
         [candidate] => (written(plan, plan.value(TARGET))?, given(candidate)),
@@ -40,9 +44,9 @@ pub(crate) fn of_both(plan: &PlanFile, urls: &[String]) -> Result<[Vec<Request>;
     }
     let candidate = match candidate {
         None => Vec::new(),
-        some => at_target(plan, some, Some("the candidate"))?,
+        some => at_target(plan, some, Some("the candidate"), lets)?,
     };
-    Ok([at_target(plan, base, None)?, candidate])
+    Ok([at_target(plan, base, None, lets)?, candidate])
 }
 
 /// More than the root.
@@ -91,7 +95,12 @@ impl Address<'_> {
 }
 
 /// Every request of `plan` at `target`. `instead` says what it is that takes the place of the plan's own target.
-fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>) -> Result<Vec<Request>> {
+fn at_target(
+    plan: &PlanFile,
+    target: Option<Address<'_>>,
+    instead: Option<&str>,
+    lets: &Arc<Lets>,
+) -> Result<Vec<Request>> {
     if plan.requests.is_empty() {
         let plain = |target: Address<'_>| {
             let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
@@ -102,13 +111,14 @@ fn at_target(plan: &PlanFile, target: Option<Address<'_>>, instead: Option<&str>
                 place,
                 name: None,
                 share: None,
+                lets: lets.clone(),
             })
         };
         return target.map(plain).into_iter().collect();
     }
     let mut files = BodyFiles::default();
     let requests = errors::all(
-        plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, &mut files)),
+        plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, lets, &mut files)),
     )?;
     let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
     match share::weights(&shares) {
@@ -129,9 +139,10 @@ fn of_one(
     table: &Table,
     target: Option<&Address<'_>>,
     instead: Option<&str>,
+    lets: &Arc<Lets>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let PlannedRequest { name, url, share, weight, own } = value::read(plan, table, REQUESTS)?;
+    let PlannedRequest { name, url, share, weight, json, form, own } = value::read(plan, table, REQUESTS)?;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let share = match (share, weight) {
@@ -139,12 +150,17 @@ fn of_one(
         (None, weight) => weight.map(|weight| Share::weight(&weight)).transpose(),
     };
     let share = share.map_err(|message| plan.error(share_of(table), message));
-    let parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
+    let mut parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
+    if let Ok(parts) = &mut parts {
+        json.into_iter().for_each(|text| parts.set_body(text, BodyForm::Json));
+        form.into_iter().for_each(|text| parts.set_body(text, BodyForm::Form));
+    }
     let (url, (parts, share)) = errors::both(address.parsed(plan), errors::both(parts, share))?;
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
-    let request = Request { url, url_text: address.shown, parts, place, name, share };
+    let request = Request { url, url_text: address.shown, parts, place, name, share, lets: lets.clone() };
     match request.render() {
         Ok(_) => Ok(request),
+        Err(error) if error.is::<Refused>() => Err(pointed(error)),
         Err(error) => Err(pointed(errors::refused(&["method", "url"], crate::explain_error(&error)))),
     }
 }

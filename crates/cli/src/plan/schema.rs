@@ -40,6 +40,7 @@ fn of(field: &Field) -> Value {
     let help = &field.help;
     match field.kind {
         Kind::Switch => json!({"type": "boolean", "description": help}),
+        Kind::Table => json!({"type": ["object", "array", "string"], "description": help}),
         Kind::Many => json!({
             "description": help,
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],

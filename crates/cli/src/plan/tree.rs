@@ -12,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 pub(crate) struct Node {
     pub at: Range<usize>,
     pub value: Value,
+    /// Of a scalar: it is a text whatever it looks like.
+    pub is_text: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +34,12 @@ impl Node {
     /// is what the node is the value of.
     pub(crate) fn secrets(&self, field: &str, found: &mut Vec<Range<usize>>) {
         match &self.value {
-            Value::Table(entries) => entries.iter().for_each(|(key, node)| node.secrets(&key.name, found)),
+            Value::Table(entries) => {
+                // What is drawn is told in the report.
+                let told = |key: &Key| field.is_empty() && key.name == "let";
+                let entries = entries.iter().filter(|(key, _)| !told(key));
+                entries.for_each(|(key, node)| node.secrets(&key.name, found));
+            }
             Value::List(items) => items.iter().for_each(|item| item.secrets(field, found)),
             Value::Scalar(text) => {
                 if !fields::named(field).is_some_and(|field| field.holds.is_seen(text)) {
@@ -52,7 +59,7 @@ pub(crate) fn of_toml(text: &str) -> Result<Node, Vec<Wrong>> {
         return Err(errors.iter().map(wrong).collect());
     }
     let at = table.span();
-    Ok(Node { at, value: of_table(table.get_ref()).map_err(|wrong| vec![wrong])? })
+    Ok(Node { at, value: of_table(table.get_ref()).map_err(|wrong| vec![wrong])?, is_text: false })
 }
 
 fn of_table(table: &DeTable<'_>) -> Result<Value, Wrong> {
@@ -68,6 +75,7 @@ fn of_table(table: &DeTable<'_>) -> Result<Value, Wrong> {
 
 fn of_value(value: &Spanned<DeValue<'_>>) -> Result<Node, Wrong> {
     let at = value.span();
+    let is_text = matches!(value.get_ref(), DeValue::String(_));
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Scalar(text.to_string()),
         DeValue::Integer(number) => Value::Scalar(number.as_str().to_string()),
@@ -77,7 +85,7 @@ fn of_value(value: &Spanned<DeValue<'_>>) -> Result<Node, Wrong> {
         DeValue::Array(items) => Value::List(items.iter().map(of_value).collect::<Result<_, _>>()?),
         DeValue::Table(table) => of_table(table)?,
     };
-    Ok(Node { at, value })
+    Ok(Node { at, value, is_text })
 }
 
 #[cfg(test)]

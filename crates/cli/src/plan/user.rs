@@ -106,6 +106,11 @@ impl User {
         all.filter(|url| !file::is_plan(url)).collect()
     }
 
+    /// Values that the user names.
+    pub(super) fn lets(&self) -> Vec<String> {
+        self.positional(fields::LETS).collect()
+    }
+
     /// What stands at the place that clap calls `id`.
     fn positional(&self, id: &str) -> impl Iterator<Item = String> {
         let raw = self.matches.as_ref().and_then(|matches| matches.try_get_raw(id).ok().flatten());

@@ -36,7 +36,7 @@ fn table(
         let mut texts = values.iter().map(|text| Value::from(value(field, text)));
         let shown = match field.kind {
             Kind::Switch => true.into(),
-            Kind::One => texts.next().unwrap_or_default(),
+            Kind::One | Kind::Table => texts.next().unwrap_or_default(),
             Kind::Many => texts.collect(),
         };
         (field.name.clone(), shown)

@@ -2,7 +2,7 @@
 
 use super::source::Wrong;
 use super::tree::{Key, Node, Value};
-use saphyr_parser::{Event, Parser, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::ops::Range;
 
 /// Deeper than any plan.
@@ -15,7 +15,7 @@ pub(crate) fn of_yaml(text: &str) -> Result<Node, Wrong> {
         match reader.next()? {
             (Event::StreamStart | Event::DocumentStart(_), _) => {}
             (Event::StreamEnd | Event::DocumentEnd, at) => {
-                return Ok(Node { at, value: Value::Table(Vec::new()) });
+                return Ok(Node { at, value: Value::Table(Vec::new()), is_text: false });
             }
             (event, at) => {
                 let node = reader.node(event, at, 0)?;
@@ -29,6 +29,10 @@ pub(crate) fn of_yaml(text: &str) -> Result<Node, Wrong> {
             }
         }
     }
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok()
 }
 
 struct Reader<'a> {
@@ -61,9 +65,12 @@ impl<'a> Reader<'a> {
             )),
         };
         match event {
-            Event::Scalar(text, _, anchor, tag) => {
+            Event::Scalar(text, style, anchor, tag) => {
                 anchored(anchor, tag.is_some())?;
-                Ok(Node { at, value: Value::Scalar(text.into_owned()) })
+                // A plain one is a text unless it is something else (YAML 1.2, section 10.3.2).
+                let is_plain = style == ScalarStyle::Plain;
+                let is_other = ["", "~", "null", "true", "false"].contains(&&*text) || is_number(&text);
+                Ok(Node { at, value: Value::Scalar(text.into_owned()), is_text: !(is_plain && is_other) })
             }
             Event::SequenceStart(anchor, tag) => {
                 anchored(anchor, tag.is_some())?;
@@ -71,7 +78,11 @@ impl<'a> Reader<'a> {
                 loop {
                     match self.next()? {
                         (Event::SequenceEnd, end) => {
-                            return Ok(Node { at: at.start..end.end, value: Value::List(items) });
+                            return Ok(Node {
+                                at: at.start..end.end,
+                                value: Value::List(items),
+                                is_text: false,
+                            });
                         }
                         (event, at) => items.push(self.node(event, at, depth + 1)?),
                     }
@@ -90,7 +101,7 @@ impl<'a> Reader<'a> {
         loop {
             let key = match self.next()? {
                 (Event::MappingEnd, end) => {
-                    return Ok(Node { at: at.start..end.end, value: Value::Table(entries) });
+                    return Ok(Node { at: at.start..end.end, value: Value::Table(entries), is_text: false });
                 }
                 (Event::Scalar(name, ..), at) => Key { at, name: name.into_owned() },
                 (_, at) => return Err(Wrong::new(at, "expected the name of a field")),

@@ -42,6 +42,14 @@ pub(crate) struct PlannedRequest {
     #[arg(long, value_name = "COUNT", conflicts_with = "share")]
     pub weight: Option<String>,
 
+    /// Send this table as JSON
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file"])]
+    pub json: Option<String>,
+
+    /// Send this table as the fields of a form
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json"])]
+    pub form: Option<String>,
+
     #[command(flatten)]
     pub own: RequestArgs,
 }

@@ -1,8 +1,10 @@
 //! A request in one line of the command line: `80% POST /orders @order.json`.
 
 use super::body::BodyFiles;
+use super::lets::LetArgs;
 use super::share::Share;
 use super::{Parts, Request, url};
+use crate::aside::Aside;
 use crate::errors;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
@@ -14,6 +16,9 @@ pub(crate) struct LineArgs {
     /// method, a path, and a file with the body. All but the path may be left out; may be given several times
     #[arg(long = "request", value_name = "LINE", help_heading = "Request")]
     pub lines: Vec<String>,
+
+    #[command(flatten)]
+    pub lets: LetArgs,
 }
 
 /// What the lines ask for: paths stand at `target`.
@@ -27,7 +32,8 @@ pub(crate) fn requests(lines: &[String], target: Option<&str>) -> Result<Vec<Req
 
 /// Nothing of a line is quoted that may be a secret.
 fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Request> {
-    let mut words = line.split_whitespace().peekable();
+    let aside = Aside::of(line)?;
+    let mut words = aside.text.split_whitespace().peekable();
     let share = words
         .next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()))
         .map(|word| if word.ends_with('%') { Share::percent(word) } else { Share::weight(word) });
@@ -49,7 +55,7 @@ fn request(line: &str, target: Option<&str>, files: &mut BodyFiles) -> Result<Re
         Some(Some(file)) if words.peek().is_none() => Some(files.read(Path::new(file))?),
         Some(_) => bail!("behind the path, only @FILE with a body is expected: percent-encode spaces as %20"),
     };
-    let request = Request::new(method, &address)?;
+    let request = Request::new(method, &aside.restored(&address))?;
     Ok(Request { share, parts: Parts { body, ..request.parts }, ..request })
 }
 

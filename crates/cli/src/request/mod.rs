@@ -2,8 +2,10 @@
 
 pub(crate) mod body;
 pub(crate) mod fields;
+pub(crate) mod lets;
 pub(crate) mod line;
 pub(crate) mod share;
+pub(crate) mod template;
 pub(crate) mod url;
 
 use crate::{errors, secrets};
@@ -12,9 +14,11 @@ use body::BodyFiles;
 use fields::RequestArgs;
 use share::Share;
 use std::sync::Arc;
+use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http1::Request as Rendered;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
+use unblink_workload::{Composition, Lets};
 use url::Url;
 
 /// A request before it is rendered, wherever it was asked for.
@@ -30,6 +34,8 @@ pub(crate) struct Request {
     pub name: Option<String>,
     /// Of the load, if it was given one.
     pub share: Option<Share>,
+    /// The values that its templates may use.
+    pub lets: Arc<Lets>,
 }
 
 /// What a request says beside its address, read and checked.
@@ -38,6 +44,7 @@ pub(crate) struct Parts {
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
+    pub body_form: BodyForm,
 }
 
 impl Parts {
@@ -58,13 +65,29 @@ impl Parts {
                 .map_err(|error| errors::refused_value("header", i, which(i) + &crate::explain_error(&error)))
         }));
         let (headers, body) = errors::both(headers, body)?;
-        Ok(Parts { method: args.method.clone(), headers, body })
+        Ok(Parts { method: args.method.clone(), headers, body, body_form: BodyForm::Plain })
+    }
+
+    /// Gives it a body that says what it is, unless a header does.
+    pub(crate) fn set_body(&mut self, text: String, form: BodyForm) {
+        let content_type = match form {
+            BodyForm::Plain => None,
+            BodyForm::Json => Some("application/json"),
+            BodyForm::Form => Some("application/x-www-form-urlencoded"),
+        };
+        let is_said = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if let Some(value) = content_type.filter(|_| !is_said) {
+            self.headers.push(("Content-Type".to_string(), value.to_string()));
+        }
+        (self.body, self.body_form) = (Some(text.into_bytes().into()), form);
     }
 
     /// Takes from `all` what it does not say itself. A header of its own wins over one for all.
     pub(crate) fn fill(&mut self, all: &Parts) {
         self.method = self.method.take().or_else(|| all.method.clone());
-        self.body = self.body.take().or_else(|| all.body.clone());
+        if self.body.is_none() {
+            (self.body, self.body_form) = (all.body.clone(), all.body_form);
+        }
         let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
         headers.append(&mut self.headers);
@@ -82,6 +105,7 @@ impl Request {
             place: None,
             name: None,
             share: None,
+            lets: Arc::default(),
         })
     }
 
@@ -94,32 +118,35 @@ impl Request {
         matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
-    pub(crate) fn render(&self) -> Result<Rendered> {
+    /// What is sent, and what stands in its places if it differs from one arrival to the next.
+    pub(crate) fn render(&self) -> Result<(Rendered, Option<Composition>)> {
         let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
             headers.push(("Authorization".into(), format!("Basic {}", base64(userinfo.as_bytes()))));
         }
+        let filled = template::read(&self.url.target, &headers, &self.parts, &self.lets)?;
         let builder = RequestBuilder {
             method: self.method(),
-            target: &self.url.target,
+            target: &filled.target,
             host: &self.url.authority,
-            headers: &headers,
-            body: self.parts.body.as_deref().unwrap_or_default(),
+            headers: &filled.headers,
+            body: &filled.body,
         };
         if self.method() == "CONNECT" {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
+        let (kind, closes) = (RequestKind::of_method(self.method()), builder.asks_to_close());
+        if filled.composition.is_some() {
+            let blank = builder.render_blank().map_err(unquoted)?.map(Arc::new);
+            let rendered = Rendered { head: Box::default(), body: Arc::default(), kind, closes, blank };
+            return Ok((rendered, filled.composition));
+        }
         let (head, body) = match builder.render_head().map_err(unquoted)? {
-            Some(head) => (head, self.parts.body.clone().unwrap_or_default()),
+            Some(head) => (head, filled.body.clone()),
             None => (builder.render().map_err(unquoted)?, Arc::default()),
         };
-        Ok(Rendered {
-            head: head.into(),
-            body,
-            kind: RequestKind::of_method(self.method()),
-            closes: builder.asks_to_close(),
-        })
+        Ok((Rendered { head: head.into(), body, kind, closes, blank: None }, None))
     }
 
     /// As the report names it, secrets masked.
@@ -185,7 +212,7 @@ mod tests {
     #[test]
     fn userinfo_becomes_basic_authorisation() {
         let spec = Request::new(None, "http://user:pass@h/").unwrap();
-        let request = String::from_utf8(spec.render().unwrap().head.into()).unwrap();
+        let request = String::from_utf8(spec.render().unwrap().0.head.into()).unwrap();
         assert!(request.contains("Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
         assert!(!spec.target().url.contains("pass"));
     }

@@ -1,5 +1,7 @@
 //! URLs: what is connected to, and what stands in the request line.
 
+use super::template;
+use crate::aside::Aside;
 use crate::secrets;
 use anyhow::{Context, Result, anyhow, bail};
 use http::Uri;
@@ -36,8 +38,15 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads an absolute `http` or `https` URL.
+    /// Reads an absolute `http` or `https` URL, whose path and query may have templates.
     pub(crate) fn parse(text: &str) -> Result<Url> {
+        template::refuse_in_address(text)?;
+        let aside = Aside::of(text)?;
+        let url = Url::parse_plain(&aside.text)?;
+        Ok(Url { target: aside.restored(&url.target), ..url })
+    }
+
+    fn parse_plain(text: &str) -> Result<Url> {
         let shown = secrets::mask_wrong_url(text);
         // A fragment is the reader's own; it is never sent.
         let sent = text.split('#').next().unwrap_or(text);

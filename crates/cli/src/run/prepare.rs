@@ -8,7 +8,7 @@ use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Connections;
-use crate::errors::refuse;
+use crate::errors::{refuse, refused};
 use crate::request::share;
 use crate::request::url::Origin;
 use crate::{config, environment, load, precision, secrets};
@@ -29,6 +29,7 @@ use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target
 use unblink_report::format;
 use unblink_wire::http1::Http1;
 use unblink_wire::protocol::Protocol;
+use unblink_workload::Values;
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
@@ -57,8 +58,10 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let asked = objectives::named(args, &requests);
     let operations = requests.operations_apart(&plan);
+    let values = values(&mut requests, &plan, args.load.seed)?;
     let job = Job {
         plan,
+        values,
         targets,
         operations: std::mem::take(&mut requests.operations),
         expect: expect(&args.target.expect)?,
@@ -93,7 +96,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
 /// What `args` come to, as far as that can be told without the network and this machine's limits: the plan, and the
 /// load in one line.
 pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
-    let requests = requests(args)?;
+    let mut requests = requests(args)?;
     expect(&args.target.expect)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
@@ -101,12 +104,24 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Fixed(n) => Pool::Fixed { n },
     };
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
+    values(&mut requests, &plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
     let asked = objectives::named(args, &requests);
     objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
     objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
     let (described, _) = describe(args, &plan, &requests.targets);
     Ok((plan, described.summary))
+}
+
+/// What differs from one arrival to the next.
+fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+    let compositions = std::mem::take(&mut requests.compositions);
+    if compositions.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let lets = (*requests.lets).clone();
+    let values = Values::new(lets, compositions, plan, seed, 0);
+    values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
 }
 
 /// A host that nobody knows may be a user, where an @ stands further on. What stands before it is not quoted.

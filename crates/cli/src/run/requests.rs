@@ -11,11 +11,13 @@ use crate::request::{Parts, Request};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
+use std::sync::Arc;
 use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
 use unblink_wire::http1::Request as Rendered;
+use unblink_workload::{Composition, Lets};
 
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
@@ -27,6 +29,10 @@ pub(crate) struct Requests {
     /// For each the place of its origin among these.
     pub origin_of: Vec<u8>,
     pub operations: Vec<Rendered>,
+    /// For each what stands in its places, if it has any.
+    pub compositions: Vec<Option<Composition>>,
+    /// The values that these may use.
+    pub lets: Arc<Lets>,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
     /// For each its weight, if they were given shares.
@@ -86,6 +92,8 @@ impl Gathering {
             origins: Vec::new(),
             origin_of: Vec::new(),
             operations: Vec::new(),
+            compositions: Vec::new(),
+            lets: Arc::default(),
             idempotent: Vec::new(),
             weights: None,
             targets: Vec::new(),
@@ -108,8 +116,11 @@ impl Gathering {
         }
         found.origin_of.push(origin as u8);
         let mut target = request.target();
-        let operation = request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
+        let (operation, composition) =
+            request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
         found.operations.push(operation);
+        found.compositions.push(composition);
+        found.lets = request.lets.clone();
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(request.is_idempotent());
         if found.targets.len() < LISTED_MAX {
@@ -149,7 +160,9 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let of_all = of_all(&args.target.request)?;
     let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
     match &args.targets {
-        Some(file) => target_file::read(file, &mut |request| gathering.add(request))?,
+        Some(file) => target_file::read(file, &mut |request| {
+            gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
+        })?,
         None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
     }
     let Gathering { found, unnamed, .. } = gathering;

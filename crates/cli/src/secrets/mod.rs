@@ -4,6 +4,7 @@ mod objective;
 mod url;
 mod wrong_url;
 
+use crate::aside::Aside;
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
 pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by};
@@ -91,7 +92,15 @@ fn mask_request(line: &str) -> String {
         _ if word.bytes().all(|b| b.is_ascii_digit() || b".%".contains(&b)) => word.to_string(),
         _ => MASK.to_string(),
     };
-    line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ")
+    match Aside::of(line) {
+        Ok(aside) => aside
+            .text
+            .split_whitespace()
+            .map(|word| mask(&aside.restored(word)))
+            .collect::<Vec<_>>()
+            .join(" "),
+        Err(_) => MASK.to_string(),
+    }
 }
 
 fn mask_body(body: &str) -> String {
@@ -129,8 +138,12 @@ fn is_header_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// A variable by its name, `${NAME}`, and nothing beside it: the name tells nothing.
+/// A variable by its name, `${NAME}`, or a drawn value by its own, `{{NAME}}`, and nothing beside it: the name tells
+/// nothing.
 pub(crate) fn is_one_variable(text: &str) -> bool {
+    if let Some(drawn) = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
+        return drawn.chars().all(|c| c.is_ascii_alphanumeric() || "_.(), ".contains(c));
+    }
     let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }

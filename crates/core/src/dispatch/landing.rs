@@ -4,6 +4,7 @@ use super::arena::NONE;
 use super::connections::Connection;
 use super::lane::Lane;
 use super::{Action, Actions, CloseKind, Closing, ConnId, Dispatch, FlightId, Loss};
+use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::outcome::Outcome;
@@ -28,6 +29,12 @@ impl Bound {
 }
 
 impl<L: Load> Dispatch<L> {
+    /// The arrival of a flight that is under way.
+    #[inline]
+    pub fn arrival(&self, id: FlightId) -> Option<&Arrival> {
+        self.resolve(id).map(|slot| &self.flights[slot].flight.arrival)
+    }
+
     /// The flight whose arrival should have started first, and when.
     pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
         let heads = self.lanes.iter().map(|lane| lane.in_flight.head).filter(|&slot| slot != NONE);

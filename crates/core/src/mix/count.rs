@@ -42,7 +42,7 @@ impl Asked {
     }
 
     /// Of an operation in each block.
-    fn places_of(&self, one: u64) -> u64 {
+    pub(super) fn places_of(&self, one: u64) -> u64 {
         match &self.pick {
             Pick::Turn => 1,
             Pick::Shuffled { shares, .. } | Pick::Random { shares, .. } => shares.places_of(one as usize),

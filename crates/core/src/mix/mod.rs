@@ -3,8 +3,11 @@
 //! The operation of an arrival is a function of its place in the load alone (and of the seed), so that any number of
 //! shares ask for the same, and any arrival's operation is found without those before it.
 
+mod among;
 mod count;
 mod shuffle;
+
+pub use among::Among;
 
 use crate::random::{below, mixed};
 use shuffle::Shuffle;
@@ -157,15 +160,20 @@ impl Asked {
         let one = match &self.pick {
             // Were all sequences to begin with the same operation, a long list would be walked in step.
             Pick::Turn => (sequence * self.count / sequences + ordinal) % self.count,
-            Pick::Shuffled { key, shuffle, shares } => {
-                let (block, rank) = (ordinal / shares.total, ordinal % shares.total);
-                shares.at(shuffle.at(mixed(mixed(key ^ sequence) ^ block), rank))
-            }
+            Pick::Shuffled { shares, .. } => shares.at(self.place_in_block(place)),
             Pick::Random { key, shares } => {
                 shares.at(below(mixed(mixed(key ^ sequence) ^ ordinal), shares.total))
             }
         };
         self.number(one)
+    }
+
+    /// Which place of its block an arrival of a shuffled load has.
+    #[inline]
+    fn place_in_block(&self, Place { sequence, ordinal, .. }: Place) -> u64 {
+        let Pick::Shuffled { key, shuffle, shares } = &self.pick else { return 0 };
+        let (block, rank) = (ordinal / shares.total, ordinal % shares.total);
+        shuffle.at(mixed(mixed(key ^ sequence) ^ block), rank)
     }
 
     /// The number in the run of one of those that are asked for.
@@ -200,10 +208,15 @@ impl Shares {
         self.ends.as_ref().map_or(place, |ends| ends.partition_point(|&end| end <= place) as u64)
     }
 
+    /// The first of its places.
+    fn start_of(&self, one: usize) -> u64 {
+        let Some(ends) = &self.ends else { return one as u64 };
+        one.checked_sub(1).map_or(0, |before| ends[before])
+    }
+
     /// How many places it has.
     fn places_of(&self, one: usize) -> u64 {
-        let Some(ends) = &self.ends else { return 1 };
-        ends[one] - one.checked_sub(1).map_or(0, |before| ends[before])
+        self.ends.as_ref().map_or(1, |ends| ends[one] - self.start_of(one))
     }
 }
 

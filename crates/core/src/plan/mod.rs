@@ -7,9 +7,10 @@ mod load;
 pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, together};
 
+use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Room};
 use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
-use crate::mix::{Asked, Mix};
+use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
 use crate::schedule::{Rate, Schedule};
@@ -172,6 +173,24 @@ impl Plan {
     /// What is asked for by closed users, or by the first open load.
     pub fn asked(&self) -> &Asked {
         self.open.first().map_or(&self.asked, |load| &load.asked)
+    }
+
+    /// What the load with the number `load` asks for.
+    pub fn asked_by(&self, load: u32) -> &Asked {
+        self.open.get(load as usize).map_or(&self.asked, |load| &load.asked)
+    }
+
+    /// Where the arrival with this key stands in its load.
+    #[inline]
+    pub fn place_of(&self, key: Key) -> Place {
+        match (self.open.get(key.load as usize), &self.spec.load) {
+            (Some(load), _) => load.schedule.place(key.unit),
+            (None, LoadSpec::Closed { users, .. }) => {
+                Place { sequence: key.unit, sequences: u64::from(*users), ordinal: u64::from(key.step) }
+            }
+            // No load has this number.
+            (None, _) => Place { sequence: 0, sequences: 1, ordinal: key.unit },
+        }
     }
 
     /// The measured ones of these by operation, as they are recorded apart; `None` where there is one operation, or no

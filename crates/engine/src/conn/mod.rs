@@ -20,6 +20,7 @@ use transport::{Received, Stage, Transport};
 use unblink_core::dispatch::{CloseKind, Closing, ConnectTimes, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::Instant;
+use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Protocol, Violation};
 
 /// Reads of one connection in a row, so that an endless body can't starve the others.
@@ -130,9 +131,17 @@ impl<P: Protocol> Conn<P> {
 
     /// Takes a request on; [`Conn::write_on`] sends it.
     #[inline]
-    pub(crate) fn submit(&mut self, job: &Job<P>, common: &mut Common<P>, flight: FlightId, operation: u32) {
+    pub(crate) fn submit(
+        &mut self,
+        job: &Job<P>,
+        common: &mut Common<P>,
+        flight: FlightId,
+        operation: u32,
+        filler: &mut impl Filler,
+    ) {
         common.hearing.begin(flight);
-        self.protocol.submit(tag_of(flight), operation, &job.operations[operation as usize]);
+        let request = &job.operations[operation as usize];
+        self.protocol.submit(&mut common.of_protocol, tag_of(flight), operation, request, filler);
     }
 
     /// Nobody waits for the flight any more. True if its place is free.

@@ -1,5 +1,6 @@
 //! A protocol that is listened to: what a message to the user needs, and the run does not keep.
 
+use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
 
 /// Bytes kept of what the target sends first: enough to quote a line, and to find a header.
@@ -57,8 +58,15 @@ impl<P: Protocol> Protocol for Overheard<P> {
         self.protocol.begin()
     }
 
-    fn submit(&mut self, tag: Tag, number: u32, request: &P::Request) {
-        self.protocol.submit(tag, number, request);
+    fn submit(
+        &mut self,
+        shared: &mut P::Shared,
+        tag: Tag,
+        number: u32,
+        request: &P::Request,
+        filler: &mut impl Filler,
+    ) {
+        self.protocol.submit(shared, tag, number, request, filler);
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {

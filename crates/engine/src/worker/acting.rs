@@ -1,12 +1,15 @@
 //! Carrying out what the dispatcher asks for.
 
 use super::Worker;
+use crate::composing::Composing;
 use crate::conn::Conn;
 use unblink_core::dispatch::{Action, CloseKind, Closing, ConnId, Event, FlightId, Loss};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::time::Instant;
+use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::Protocol;
+use unblink_workload::Values;
 
 /// An end that came of carrying out an action.
 pub(super) enum Deferred {
@@ -16,6 +19,8 @@ pub(super) enum Deferred {
     Closed(ConnId, FailureKind),
     /// The place of a flight that was cancelled is free.
     Cancelled(FlightId),
+    /// There is no row left for its arrival.
+    WithoutRow(FlightId),
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
@@ -37,9 +42,24 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        let differs = |values: &&Values| values.composition(operation).is_some();
+        if self.job.values.as_ref().filter(differs).is_none() {
+            return self.send_filled(id, flight, operation, &mut NothingToFill);
+        }
+        let job = self.job.clone();
+        let (Some(values), Some(mut composer)) = (&job.values, self.composer.take()) else { return };
+        let arrival = self.dispatch.arrival(flight).copied().unwrap_or_default();
+        match Composing::begin(values, &mut composer, &job.plan, &arrival, self.start) {
+            Some(mut composing) => self.send_filled(id, flight, operation, &mut composing),
+            None => self.deferred.push_back(Deferred::WithoutRow(flight)),
+        }
+        self.composer = Some(composer);
+    }
+
+    fn send_filled(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
-            conn.submit(&self.job, &mut self.common, flight, operation);
+            conn.submit(&self.job, &mut self.common, flight, operation, filler);
             return self.unwritten.push((id, flight));
         }
         // The moment just before the first byte is written.
@@ -47,7 +67,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
         }
-        conn.submit(&self.job, &mut self.common, flight, operation);
+        conn.submit(&self.job, &mut self.common, flight, operation, filler);
         if let Err(closing) = conn.write_on(&self.job) {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
             self.deferred.push_back(Deferred::Closed(id, closing.kind));
@@ -113,6 +133,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 Some(Deferred::NotOpened(id, kind)) => {
                     self.close(id, CloseKind::Abort);
                     Event::ConnectFailed(id, kind)
+                }
+                Some(Deferred::WithoutRow(flight)) => {
+                    Event::Lost(flight, Loss { kind: FailureKind::NO_ROW, unprocessed: false })
                 }
                 Some(Deferred::Cancelled(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: false })

@@ -4,6 +4,7 @@
 //! says `NUMBER pong`.
 
 use std::collections::HashMap;
+use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
 use unblink_wire::words::Words;
 
@@ -86,7 +87,7 @@ impl Protocol for Lines {
         false
     }
 
-    fn submit(&mut self, tag: Tag, _: u32, request: &&'static str) {
+    fn submit(&mut self, (): &mut (), tag: Tag, _: u32, request: &&'static str, _: &mut impl Filler) {
         self.under_way.insert(self.next, tag);
         self.output.extend(format!("{} {request}\n", self.next).into_bytes());
         self.next += 1;

@@ -75,6 +75,7 @@ fn is_encoded(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::Limits;
+    use crate::blank::NothingToFill;
     use crate::http1::Request;
     use crate::protocol::{Protocol, Sink, Tag};
     use crate::{RequestBuilder, RequestKind};
@@ -129,6 +130,7 @@ mod tests {
             body: [].into(),
             kind: RequestKind::Normal,
             closes: false,
+            blank: None,
         };
         let small = Limits { body_bytes_max: 3, ..Limits::default() };
         for (received, clean, error) in [
@@ -140,7 +142,7 @@ mod tests {
             ("220 smtp", true, ProtocolError::NotHttp),
         ] {
             let (mut http, mut shared) = (Http1::new(&small), Http1::shared(1));
-            http.submit(Tag(0), 0, &request);
+            http.submit(&mut shared, Tag(0), 0, &request, &mut NothingToFill);
             let fed = http.feed(&mut shared, received.as_bytes(), &mut Deaf);
             let violation = fed.and_then(|()| http.eof(clean, &mut Deaf)).expect_err(received);
             assert_eq!(http.explain(violation), error.to_string(), "{received:?}");

@@ -1,0 +1,142 @@
+//! Bodies that a plan writes as tables: JSON, and the fields of a form. Templates stand in them as they are.
+
+use super::source::Wrong;
+use super::tree::{Node, Value};
+use unblink_workload::template::{Piece, pieces};
+
+/// The node as JSON (RFC 8259), names in the order in which they were written. A text that is nothing but
+/// `{{number(x)}}` is a number.
+pub(super) fn json(node: &Node) -> Result<String, Wrong> {
+    Ok(match &node.value {
+        Value::Table(entries) => {
+            let entries =
+                entries.iter().map(|(key, node)| Ok(format!("{}:{}", quoted(&key.name), json(node)?)));
+            format!("{{{}}}", entries.collect::<Result<Vec<_>, _>>()?.join(","))
+        }
+        Value::List(items) => {
+            format!("[{}]", items.iter().map(json).collect::<Result<Vec<_>, _>>()?.join(","))
+        }
+        Value::Scalar(text) if node.is_text => in_text(node, text)?,
+        Value::Scalar(text) => literal(text).ok_or_else(|| {
+            Wrong::new(
+                node.at.clone(),
+                format!("JSON has no such value as {text}: write it as a text, in quotes"),
+            )
+        })?,
+    })
+}
+
+/// A number, `true`, `false` or `null` as JSON writes it.
+fn literal(text: &str) -> Option<String> {
+    if ["true", "false", "null"].contains(&text) {
+        return Some(text.to_string());
+    }
+    if text.is_empty() || text == "~" {
+        return Some("null".to_string());
+    }
+    let plain = text.replace('_', "");
+    let radix = |prefix: &str, radix| {
+        plain.strip_prefix(prefix).and_then(|digits| i64::from_str_radix(digits, radix).ok())
+    };
+    if let Some(number) = radix("0x", 16).or(radix("0o", 8)).or(radix("0b", 2)) {
+        return Some(number.to_string());
+    }
+    let plain = plain.strip_prefix('+').unwrap_or(&plain);
+    serde_json::from_str::<serde_json::Number>(plain).ok().map(|_| plain.to_string())
+}
+
+fn in_text(node: &Node, text: &str) -> Result<String, Wrong> {
+    let all = pieces(text).map_err(|error| Wrong::new(node.at.clone(), error.message))?;
+    if let [Piece::Place(inside, _)] = all[..]
+        && inside.starts_with("number(")
+    {
+        return Ok(text.to_string());
+    }
+    let mut out = String::from("\"");
+    for piece in all {
+        match piece {
+            Piece::Text(text) => {
+                let whole = quoted(text);
+                out += &whole[1..whole.len() - 1];
+            }
+            Piece::Place(_, at) => out += &text[at],
+        }
+    }
+    Ok(out + "\"")
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The node as `application/x-www-form-urlencoded`, in the order in which it was written.
+pub(super) fn form(node: &Node) -> Result<String, Wrong> {
+    let Value::Table(entries) = &node.value else {
+        return Err(Wrong::new(node.at.clone(), "a form is a table of names and texts"));
+    };
+    let fields = entries.iter().map(|(key, node)| {
+        let values: Vec<&Node> = match &node.value {
+            Value::List(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let fields = values.into_iter().map(|node| match &node.value {
+            Value::Scalar(text) => Ok(format!("{}={}", encoded(&key.name, node)?, encoded(text, node)?)),
+            _ => Err(Wrong::new(node.at.clone(), "a field of a form is a text, or a list of texts")),
+        });
+        Ok(fields.collect::<Result<Vec<_>, _>>()?.join("&"))
+    });
+    Ok(fields.collect::<Result<Vec<String>, _>>()?.join("&"))
+}
+
+/// Percent-encoded but for its templates.
+fn encoded(text: &str, node: &Node) -> Result<String, Wrong> {
+    let mut out = String::new();
+    for piece in pieces(text).map_err(|error| Wrong::new(node.at.clone(), error.message))? {
+        match piece {
+            Piece::Place(_, at) => out += &text[at],
+            Piece::Text(text) => {
+                for byte in text.bytes() {
+                    match byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte) {
+                        true => out.push(char::from(byte)),
+                        false => out += &format!("%{byte:02X}"),
+                    }
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::of_toml;
+    use super::*;
+
+    fn of(text: &str, write: fn(&Node) -> Result<String, Wrong>) -> Result<String, String> {
+        let Value::Table(mut entries) = of_toml(text).unwrap().value else { panic!("a table") };
+        write(&entries.remove(0).1).map_err(|wrong| wrong.message)
+    }
+
+    #[test]
+    fn tables_are_json() {
+        for (written, expected) in [
+            ("x = { b = 1_000, a = [true, 2.5, \"q\\\"\"] }", r#"{"b":1000,"a":[true,2.5,"q\""]}"#),
+            (
+                "x = { id = \"{{user.id}}\", n = \"{{number(item)}}\" }",
+                r#"{"id":"{{user.id}}","n":{{number(item)}}}"#,
+            ),
+            ("x = { t = \"a\\n{{bytes(3)}}é\" }", "{\"t\":\"a\\n{{bytes(3)}}é\"}"),
+            ("x = { h = 0xff, s = \"5\" }", r#"{"h":255,"s":"5"}"#),
+        ] {
+            assert_eq!(of(written, json).unwrap(), expected);
+        }
+        assert!(of("x = { a = inf }", json).unwrap_err().contains("inf"));
+        assert!(of("x = \"{{a\"", json).unwrap_err().contains("never closed"));
+    }
+
+    #[test]
+    fn tables_are_forms() {
+        let form = of("x = { a = \"b c&d\", \"e f\" = [\"{{x}}\", 1] }", form).unwrap();
+        assert_eq!(form, "a=b%20c%26d&e%20f={{x}}&e%20f=1");
+    }
+}

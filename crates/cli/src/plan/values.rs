@@ -1,0 +1,52 @@
+//! `[let]`: the values that a plan names.
+
+use super::file::{PlanFile, Text};
+use super::source::Wrong;
+use crate::errors;
+use crate::request::lets::{Named, of_flags, read};
+use anyhow::{Result, anyhow};
+use std::path::Path;
+use std::sync::Arc;
+use unblink_workload::Lets;
+
+/// The section's name.
+pub(crate) const LET: &str = "let";
+
+/// A value that the plan names.
+#[derive(Clone, Debug)]
+pub(crate) struct Let {
+    pub name: Text,
+    pub value: Text,
+}
+
+/// The values of the plan, and those of the command line, which win over those of the same name.
+pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {
+    let flags = of_flags(flags)?;
+    let folder = plan.path.parent().unwrap_or(Path::new(""));
+    let is_replaced = |name: &str| flags.iter().any(|flag| flag.name == name);
+    let own = plan.lets.iter().filter(|one| !is_replaced(&one.name.raw));
+    let sources = errors::all(own.map(|Let { name, value }| {
+        let source = read(&value.raw, folder).map_err(|error| {
+            // Behind the quote, if there is one.
+            let written = &plan.source.text[value.at.clone()];
+            let at = match written.find(&value.raw) {
+                Some(inside) => {
+                    let start = value.at.start + inside;
+                    start + error.at.start..start + error.at.end.max(error.at.start + 1)
+                }
+                None => value.at.clone(),
+            };
+            plan.source.error_hiding(&Wrong::new(at, error.to_string()), &plan.hidden)
+        })?;
+        Ok((name, source))
+    }))?;
+    let mut table = Lets::default();
+    for (name, source) in sources {
+        table.add(&name.raw, source).map_err(|why| plan.error(name, why))?;
+    }
+    for Named { name, text } in flags {
+        let source = read(&text, Path::new("")).map_err(|error| anyhow!("--let {name}: {error}"))?;
+        table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
+    }
+    Ok(Arc::new(table))
+}

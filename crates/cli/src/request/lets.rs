@@ -1,0 +1,55 @@
+//! Values that requests draw: `--let 'item=zipf(1M)'`.
+
+use anyhow::{Context, Result, anyhow};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use unblink_workload::{Lets, Source};
+
+/// What a plan or the command line names.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct LetArgs {
+    /// Name a value that is drawn for each request, such as 'item=zipf(1M)': {{item}} in a path, header or body is filled in
+    /// with it; may be given several times
+    #[arg(long = "let", value_name = "NAME=VALUE", help_heading = "Request")]
+    pub lets: Vec<String>,
+
+    /// These, and those of a plan that they don't replace
+    #[arg(skip)]
+    pub named: Arc<Lets>,
+}
+
+/// A value as it is named, before it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub name: String,
+    pub text: String,
+}
+
+/// The values of the command line.
+pub(crate) fn of_flags(lets: &[String]) -> Result<Vec<Named>> {
+    let named = |one: &String| {
+        let (name, text) = one.split_once('=').with_context(|| {
+            format!("--let {one:?} has no =: write a name and what is drawn, such as 'item=zipf(1M)'")
+        })?;
+        Ok(Named { name: name.trim().to_string(), text: text.trim().to_string() })
+    };
+    lets.iter().map(named).collect()
+}
+
+/// Reads a value whose files lie in `folder`.
+pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, unblink_workload::source::SourceError> {
+    let mut open = |name: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(folder.join(name))?)) };
+    Source::parse(text, &mut open)
+}
+
+/// The table of the values of a command line without a plan.
+pub(crate) fn table(lets: &[String]) -> Result<Arc<Lets>> {
+    let mut table = Lets::default();
+    for Named { name, text } in of_flags(lets)? {
+        let source = read(&text, Path::new("")).map_err(|error| anyhow!("--let {name}: {error}"))?;
+        table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
+    }
+    Ok(Arc::new(table))
+}

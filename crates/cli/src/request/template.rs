@@ -1,0 +1,95 @@
+//! Templates in the parts of a request: `{{item}}`.
+
+use super::Parts;
+use crate::errors;
+use anyhow::{Result, bail};
+use std::borrow::Cow;
+use std::sync::Arc;
+use unblink_wire::blank::place;
+use unblink_workload::template::{Context, Holes, is_template};
+use unblink_workload::{Composition, Lets};
+
+/// What a body is to its templates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum BodyForm {
+    /// Any text, or bytes.
+    #[default]
+    Plain,
+    /// JSON: values stand in its texts.
+    Json,
+    /// `name=value`, percent-encoded.
+    Form,
+}
+
+impl BodyForm {
+    fn context(self) -> Context {
+        match self {
+            BodyForm::Plain => Context::Body,
+            BodyForm::Json => Context::Json,
+            BodyForm::Form => Context::Target,
+        }
+    }
+}
+
+/// The parts of a request as they are rendered, with their places numbered.
+pub(crate) struct Filled<'a> {
+    pub target: Cow<'a, str>,
+    pub headers: Cow<'a, [(String, String)]>,
+    pub body: Arc<[u8]>,
+    /// What stands in the places, if there are any.
+    pub composition: Option<Composition>,
+}
+
+/// Reads the templates in a request.
+pub(crate) fn read<'a>(
+    target: &'a str,
+    headers: &'a [(String, String)],
+    parts: &Parts,
+    lets: &Lets,
+) -> Result<Filled<'a>> {
+    let body = parts.body.clone().unwrap_or_default();
+    // What is no text is sent as it is.
+    let text = std::str::from_utf8(&body).ok().filter(|text| is_template(text));
+    if text.is_none() && !is_template(target) && headers.iter().all(|(_, value)| !is_template(value)) {
+        return Ok(Filled { target: target.into(), headers: headers.into(), body, composition: None });
+    }
+    let mut holes = Holes::new(lets);
+    let target = match holes.read(target, Context::Target, place) {
+        Ok(target) => target,
+        Err(error) => return Err(errors::refused(&["url"], format!("in its path or query: {error}"))),
+    };
+    let mut filled = Vec::with_capacity(headers.len());
+    for (number, (name, value)) in headers.iter().enumerate() {
+        match holes.read(value, Context::Header, place) {
+            Ok(value) => filled.push((name.clone(), value)),
+            Err(error) => {
+                let why = format!("in the value of the header {name}: {error}");
+                return Err(errors::refused_value("header", number, why));
+            }
+        }
+    }
+    let body = match text {
+        None => body,
+        Some(text) => match holes.read(text, parts.body_form.context(), place) {
+            Ok(body) => body.into_bytes().into(),
+            Err(error) => {
+                let fields = ["body", "body-file", "json", "form"];
+                return Err(errors::refused(&fields, format!("in its body: {error}")));
+            }
+        },
+    };
+    let composition = Some(Composition::new(holes.into_holes()));
+    Ok(Filled { target: target.into(), headers: filled.into(), body, composition })
+}
+
+/// Nothing can be drawn for where a request goes.
+pub(crate) fn refuse_in_address(text: &str) -> Result<()> {
+    let host = text.find("://").map_or(0, |i| i + 3);
+    let end = text[host..].find(['/', '?', '#']).map_or(text.len(), |i| host + i);
+    if is_template(&text[..end]) {
+        bail!(
+            "{{{{…}}}} can stand in the path and the query of a URL, not before them: all requests go to the same place"
+        );
+    }
+    Ok(())
+}

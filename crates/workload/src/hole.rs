@@ -1,0 +1,174 @@
+//! What stands in a place of a template.
+
+use crate::lets::Lets;
+use crate::template::Context;
+
+/// Longest text of `bytes(…)`; longer ones are cut to it.
+pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+/// A place, and how it is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hole {
+    pub(crate) what: What,
+    pub(crate) context: Context,
+}
+
+/// What an arrival writes there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// The same in each.
+    Literal(Box<str>),
+    /// A named value, or one column of its row.
+    Value { of: u32, column: Option<u32> },
+    /// The number of the arrival.
+    Index,
+    /// Random, version 4 (RFC 9562 §5.4).
+    Uuid,
+    /// From `from`, one of `span` + 1 whole numbers.
+    Int { from: i64, span: u64 },
+    /// The intended time, on a clock that starts with the load.
+    Now(Clock),
+    /// So many letters and digits.
+    Bytes(Length),
+}
+
+/// How a time is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Clock {
+    /// RFC 3339, in UTC, with milliseconds.
+    Date,
+    /// Since 1970, in units of so many nanoseconds.
+    Units(u64),
+}
+
+/// How long a text is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Length {
+    Fixed(u64),
+    Drawn(u32),
+}
+
+impl What {
+    /// Reads what stands between the braces.
+    pub(crate) fn read(text: &str, lets: &Lets) -> Result<What, String> {
+        if let Some(quoted) = text.strip_prefix('\'') {
+            let literal = quoted.strip_suffix('\'').ok_or("this quote is never closed: write {{'text'}}")?;
+            return Ok(What::Literal(literal.into()));
+        }
+        if let Some((name, arguments)) = text.split_once('(') {
+            let inside =
+                arguments.strip_suffix(')').ok_or_else(|| format!("{text}: a closing ) is missing"))?;
+            let arguments: Vec<&str> = inside.split(',').map(str::trim).collect();
+            return What::of_function(name.trim(), &arguments, lets);
+        }
+        match text {
+            "" => Err(format!("there is nothing between the braces: {}", lets.in_words())),
+            "index" => Ok(What::Index),
+            "uuid" => Ok(What::Uuid),
+            "now" => Ok(What::Now(Clock::Date)),
+            "int" => Err("int needs the smallest and the largest number: int(1,100)".into()),
+            "bytes" => {
+                Err("bytes needs a length: bytes(100), or the name of a value, as in bytes(size)".into())
+            }
+            _ => What::of_name(text, lets),
+        }
+    }
+
+    fn of_name(text: &str, lets: &Lets) -> Result<What, String> {
+        let (name, column) = match text.split_once('.') {
+            Some((name, column)) => (name, Some(column)),
+            None => (text, None),
+        };
+        let unknown = || format!("there is no value {name:?}: {}", lets.in_words());
+        let of = lets.number(name).ok_or_else(unknown)?;
+        let source = lets.source(of);
+        let columns = || source.columns().join(", ");
+        let column = match column {
+            None if source.columns().len() > 1 => {
+                return Err(format!(
+                    "{name} is a row: say which column, as in {name}.{} (it has {})",
+                    source.columns()[0],
+                    columns()
+                ));
+            }
+            None => None,
+            Some(column) if source.columns().is_empty() => {
+                return Err(format!("{name} has no columns: write {{{{{name}}}}} without .{column}"));
+            }
+            Some(column) => match source.column(column) {
+                Some(number) => Some(number),
+                None => return Err(format!("{name} has no column {column:?}: it has {}", columns())),
+            },
+        };
+        Ok(What::Value { of, column })
+    }
+
+    fn of_function(name: &str, arguments: &[&str], lets: &Lets) -> Result<What, String> {
+        match (name, arguments) {
+            ("int", [from, to]) => {
+                let number = |text: &str| {
+                    text.parse::<i64>()
+                        .map_err(|_| format!("{text:?} is no whole number: int(1,100) takes two"))
+                };
+                let (from, to) = (number(from)?, number(to)?);
+                if from > to {
+                    return Err(format!("int({from},{to}) has no number: the smaller one stands first"));
+                }
+                Ok(What::Int { from, span: to.wrapping_sub(from) as u64 })
+            }
+            ("int", _) => Err("int takes the smallest and the largest number: int(1,100)".into()),
+            ("number", [value]) => {
+                let what = What::read(value, lets)?;
+                match what.is_number(lets) {
+                    true => Ok(what),
+                    false => Err(format!("{value} is no number: write {{{{{value}}}}} as a text")),
+                }
+            }
+            ("now", [unit]) => match *unit {
+                "s" => Ok(What::Now(Clock::Units(1_000_000_000))),
+                "ms" => Ok(What::Now(Clock::Units(1_000_000))),
+                "us" => Ok(What::Now(Clock::Units(1_000))),
+                "ns" => Ok(What::Now(Clock::Units(1))),
+                _ => Err("now takes s, ms, us or ns, or no parentheses for a date".into()),
+            },
+            ("bytes", [length]) => {
+                if let Some(of) = lets.number(length) {
+                    return match lets.source(of).is_number() {
+                        true => Ok(What::Bytes(Length::Drawn(of))),
+                        false => Err(format!("{length} is a row of a file, and no length in bytes")),
+                    };
+                }
+                let fixed = crate::quantity::bytes(length).ok_or_else(|| {
+                    format!(
+                        "{length:?} is neither a length such as 100 or 4KiB nor a value: {}",
+                        lets.in_words()
+                    )
+                })?;
+                if fixed > TEXT_BYTES_MAX {
+                    return Err(format!(
+                        "{length} is too long: a text has {TEXT_BYTES_MAX} bytes at the most"
+                    ));
+                }
+                Ok(What::Bytes(Length::Fixed(fixed)))
+            }
+            _ => Err(format!("there is no function {name:?}: {}", lets.in_words())),
+        }
+    }
+
+    /// The named value that it needs.
+    pub(crate) fn uses(&self) -> Option<u32> {
+        match self {
+            What::Value { of, .. } | What::Bytes(Length::Drawn(of)) => Some(*of),
+            _ => None,
+        }
+    }
+
+    /// Is it always a whole number?
+    pub(crate) fn is_number(&self, lets: &Lets) -> bool {
+        match self {
+            What::Value { of, .. } => lets.source(*of).is_number(),
+            What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
+            What::Literal(_) | What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => false,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The values that a plan names, which its requests refer to.
+
+use crate::source::Source;
+
+/// Values that a plan may name at the most: which of them an arrival has drawn is kept in the bits of a word.
+pub const LETS_MAX: usize = 64;
+
+/// The table of named values.
+#[derive(Clone, Debug, Default)]
+pub struct Lets {
+    lets: Vec<(String, Source)>,
+}
+
+/// Words of templates that mean something already.
+const TAKEN: [&str; 6] = ["index", "uuid", "int", "now", "bytes", "number"];
+
+impl Lets {
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// For a name that is none, or is taken.
+    pub fn add(&mut self, name: &str, source: Source) -> Result<(), String> {
+        Lets::check_name(name)?;
+        if self.number(name).is_some() {
+            return Err(format!("{name} is given twice: give each value a name of its own"));
+        }
+        if self.lets.len() == LETS_MAX {
+            return Err(format!("a plan names {LETS_MAX} values at the most, and {name} is one more"));
+        }
+        self.lets.push((name.to_string(), source));
+        Ok(())
+    }
+
+    /// May a value be called this?
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_name(name: &str) -> Result<(), String> {
+        let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let is_word =
+            name.starts_with(is_start) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_word {
+            return Err(format!(
+                "{name:?} is no name of a value: it must be letters, digits and _, and begin with no digit"
+            ));
+        }
+        match TAKEN.contains(&name) {
+            true => Err(format!("{name} means something in templates already: choose another name")),
+            false => Ok(()),
+        }
+    }
+
+    /// The number of the value with this name.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        self.lets.iter().position(|(own, _)| own == name).map(|number| number as u32)
+    }
+
+    /// Names and sources, in the order of their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Source)> {
+        self.lets.iter().map(|(name, source)| (name.as_str(), source))
+    }
+
+    /// What it is drawn from.
+    #[inline]
+    pub fn source(&self, number: u32) -> &Source {
+        &self.lets[number as usize].1
+    }
+
+    /// What a template may use, in words.
+    pub(crate) fn in_words(&self) -> String {
+        let own: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        let own = match own.is_empty() {
+            true => "no value is named by let".to_string(),
+            false => format!("let names {}", own.join(", ")),
+        };
+        format!("{own}; and there are index, uuid, int(1,100), now and bytes(100)")
+    }
+}

@@ -1,0 +1,143 @@
+//! Text with places for values: `/items/{{item}}`, `{"id": "{{uuid}}"}`.
+
+use crate::hole::{Hole, What};
+use crate::lets::Lets;
+use std::ops::Range;
+
+/// Where a template stands, which decides how a value is written there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Context {
+    /// In a path or query: all but the unreserved characters of RFC 3986 §2.3 is percent-encoded.
+    Target,
+    /// In the value of a header: control characters are percent-encoded.
+    Header,
+    /// In a body: as it is.
+    Body,
+    /// In a text of a JSON body (RFC 8259 §7): quotes, backslashes and control characters are escaped.
+    Json,
+}
+
+/// Why a template is none.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// Where in the text.
+    pub at: Range<usize>,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// A piece of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// As it is.
+    Text(&'a str),
+    /// What stands between two braces, and where.
+    Place(&'a str, Range<usize>),
+}
+
+/// Splits a text at its `{{…}}`.
+///
+/// # Errors
+/// For two braces that are never closed.
+pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, TemplateError> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find("{{").map(|open| at + open) {
+        let inside = open + 2;
+        // A literal in quotes may have braces in it.
+        let quoted = text[inside..].trim_start();
+        let from = match quoted.strip_prefix('\'').and_then(|rest| rest.find('\'')) {
+            Some(end) => text.len() - quoted.len() + end + 2,
+            None => inside,
+        };
+        let Some(close) = text[from..].find("}}").map(|close| from + close) else {
+            let message = "this {{ is never closed by }}: a place is written {{name}}, and two braces that are \
+                           meant as they are {{'{{'}}";
+            return Err(TemplateError { at: open..inside, message: message.into() });
+        };
+        if open > at {
+            pieces.push(Piece::Text(&text[at..open]));
+        }
+        pieces.push(Piece::Place(text[inside..close].trim(), open..close + 2));
+        at = close + 2;
+    }
+    if at < text.len() {
+        pieces.push(Piece::Text(&text[at..]));
+    }
+    Ok(pieces)
+}
+
+/// Has it two braces, so that it must be read as a template?
+pub fn is_template(text: &str) -> bool {
+    text.contains("{{")
+}
+
+/// The places of one request.
+#[derive(Debug)]
+pub struct Holes<'a> {
+    lets: &'a Lets,
+    holes: Vec<Hole>,
+}
+
+impl<'a> Holes<'a> {
+    /// None so far; `lets` are those that a template may use.
+    pub fn new(lets: &'a Lets) -> Holes<'a> {
+        Holes { lets, holes: Vec::new() }
+    }
+
+    /// Reads `text`, and gives it with `place(n)` for its n-th place.
+    ///
+    /// # Errors
+    /// What is no name, or no function, of a value.
+    pub fn read(
+        &mut self,
+        text: &str,
+        context: Context,
+        place: impl Fn(u32) -> String,
+    ) -> Result<String, TemplateError> {
+        let mut out = String::with_capacity(text.len());
+        for piece in pieces(text)? {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Place(inside, at) => {
+                    let what =
+                        What::read(inside, self.lets).map_err(|message| TemplateError { at, message })?;
+                    out.push_str(&place(self.holes.len() as u32));
+                    self.holes.push(Hole { what, context });
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// All that were read.
+    pub fn into_holes(self) -> Vec<Hole> {
+        self.holes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_split_at_its_places() {
+        assert_eq!(
+            pieces("/a/{{ x }}/b?q={{int(1, 5)}}").unwrap(),
+            [
+                Piece::Text("/a/"),
+                Piece::Place("x", 3..10),
+                Piece::Text("/b?q="),
+                Piece::Place("int(1, 5)", 15..28),
+            ]
+        );
+        assert_eq!(pieces("{{'{{'}}x").unwrap(), [Piece::Place("'{{'", 0..8), Piece::Text("x")]);
+        assert_eq!(pieces("{{'}}'}}").unwrap(), [Piece::Place("'}}'", 0..8)]);
+        assert_eq!(pieces("{a} }} {").unwrap(), [Piece::Text("{a} }} {")]);
+        assert_eq!(pieces("").unwrap(), []);
+        let error = pieces("ab{{x}").unwrap_err();
+        assert_eq!(error.at, 2..4);
+        assert!(error.message.contains("never closed"));
+    }
+}

@@ -1,0 +1,256 @@
+//! What each arrival writes into the places of its request.
+
+use crate::date;
+use crate::draws::{Drawing, Draws};
+use crate::encode::{decimal, encode};
+use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
+use crate::lets::Lets;
+use unblink_core::arrival::{Arrival, Key};
+use unblink_core::mix::Among;
+use unblink_core::plan::Plan;
+use unblink_core::time::{Instant, Nanos};
+
+/// Texts are cut from so many letters and digits, so that writing one is copying.
+const LETTERS: usize = 1 << 16;
+
+/// The places of one operation, and the named values that they need.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Composition {
+    holes: Box<[Hole]>,
+    uses: Box<[u32]>,
+}
+
+impl Composition {
+    /// Of the places of a request, by number.
+    pub fn new(holes: Vec<Hole>) -> Composition {
+        let mut uses: Vec<u32> = holes.iter().filter_map(|hole| hole.what.uses()).collect();
+        uses.sort_unstable();
+        uses.dedup();
+        Composition { holes: holes.into(), uses: uses.into() }
+    }
+
+    /// The numbers of the named values that it needs.
+    pub fn uses(&self) -> &[u32] {
+        &self.uses
+    }
+}
+
+/// Why values can't be drawn for a plan.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// Rows are taken by number, which arrivals in random order don't have.
+    #[error(
+        "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \
+         order"
+    )]
+    RandomOrder {
+        /// The value.
+        name: String,
+    },
+}
+
+/// All that is drawn for the arrivals of a run, apart from when they are and what they ask.
+#[derive(Debug)]
+pub struct Values {
+    lets: Lets,
+    /// For each named value, what its draws are seeded by.
+    seeds: Box<[u64]>,
+    /// For each named value that numbers its arrivals, how those of each load are numbered.
+    among: Box<[Option<Vec<Option<Among>>>]>,
+    /// By operation.
+    compositions: Box<[Option<Composition>]>,
+    /// What is drawn for a place is seeded by this, and by the place.
+    places_seed: u64,
+    uuid_seed: u64,
+    letters: Box<[u8]>,
+}
+
+impl Values {
+    /// For the operations of `plan`, some of which have places. `run_id` is mixed into what must be unique among all runs;
+    /// 0 makes it the same for the same seed.
+    ///
+    /// # Errors
+    /// [`ValuesError`] for values that this plan can't draw.
+    pub fn new(
+        lets: Lets,
+        compositions: Vec<Option<Composition>>,
+        plan: &Plan,
+        seed: u64,
+        run_id: u64,
+    ) -> Result<Values, ValuesError> {
+        let loads = plan.schedules().count().max(1) as u32;
+        let among = lets.iter().enumerate().map(|(number, (name, source))| {
+            if !source.needs().ordinal {
+                return Ok(None);
+            }
+            let uses = |one: &Option<Composition>| {
+                one.as_ref().is_some_and(|composition| composition.uses.contains(&(number as u32)))
+            };
+            let operations: Vec<u32> = (0..)
+                .zip(&compositions)
+                .filter(|(_, one)| uses(one))
+                .map(|(operation, _)| operation)
+                .collect();
+            let by_load = (0..loads).map(|load| match plan.asked_by(load).among(&operations) {
+                None if !operations.is_empty() => Err(ValuesError::RandomOrder { name: name.to_string() }),
+                among => Ok(among),
+            });
+            by_load.collect::<Result<Vec<_>, _>>().map(Some)
+        });
+        let among = among.collect::<Result<Box<[_]>, _>>()?;
+        let seeds = lets.iter().map(|(name, _)| Draws::seed_of(seed, name)).collect();
+        let mut draws = Draws::new(Draws::seed_of(seed, "letters"), Key::default());
+        let letters =
+            (0..LETTERS).map(|_| b"abcdefghijklmnopqrstuvwxyz0123456789"[draws.below(36) as usize]).collect();
+        Ok(Values {
+            lets,
+            seeds,
+            among,
+            compositions: compositions.into(),
+            places_seed: Draws::seed_of(seed, "places"),
+            uuid_seed: Draws::seed_of(seed ^ run_id, "uuid"),
+            letters,
+        })
+    }
+
+    /// The named values.
+    pub fn lets(&self) -> &Lets {
+        &self.lets
+    }
+
+    /// The places of an operation, if it has any.
+    #[inline]
+    pub fn composition(&self, operation: u32) -> Option<&Composition> {
+        self.compositions.get(operation as usize)?.as_ref()
+    }
+
+    /// What a named value is drawn for.
+    fn drawing(&self, of: u32, arrival: &Arrival, plan: &Plan) -> Drawing {
+        let Arrival { key, operation, .. } = *arrival;
+        let ordinal = self.among[of as usize].as_ref().and_then(|by_load| {
+            let among = by_load.get(key.load as usize)?.as_ref()?;
+            let place = plan.place_of(key);
+            let ordinal = plan.asked_by(key.load).ordinal(among, operation, place)?;
+            let of_load = ordinal.checked_mul(place.sequences)?.checked_add(place.sequence)?;
+            of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
+        });
+        Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted: 0 }
+    }
+}
+
+/// What one arrival has drawn.
+#[derive(Debug)]
+pub struct Composer {
+    /// By named value.
+    drawn: Box<[u64]>,
+    key: Key,
+    index: u64,
+    /// The intended time, from the zero of the schedule on.
+    elapsed: Nanos,
+    operation: u32,
+    scratch: Vec<u8>,
+}
+
+impl Composer {
+    /// For the values of a run.
+    pub fn new(values: &Values) -> Composer {
+        Composer {
+            drawn: vec![0; values.lets.iter().len()].into(),
+            key: Key::default(),
+            index: 0,
+            elapsed: Nanos::ZERO,
+            operation: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Draws all that `arrival` needs; `start` is the zero of the schedule. False if rows have run out.
+    #[inline]
+    pub fn draw(&mut self, values: &Values, plan: &Plan, arrival: &Arrival, start: Instant) -> bool {
+        let Some(composition) = values.composition(arrival.operation) else { return true };
+        self.key = arrival.key;
+        self.index = arrival.index;
+        self.operation = arrival.operation;
+        self.elapsed = arrival.intended.since(start);
+        composition.uses.iter().all(|&of| {
+            let drawing = values.drawing(of, arrival, plan);
+            let drawn = values.lets.source(of).draw(values.seeds[of as usize], &drawing);
+            self.drawn[of as usize] = drawn.unwrap_or_default();
+            drawn.is_some()
+        })
+    }
+
+    /// Appends what stands in the place `number` of the request of the arrival that was drawn for.
+    pub fn write(&mut self, values: &Values, number: u32, out: &mut Vec<u8>) {
+        let Some(hole) = values.composition(self.operation).and_then(|all| all.holes.get(number as usize))
+        else {
+            return;
+        };
+        let from = out.len();
+        match &hole.what {
+            What::Literal(text) => out.extend_from_slice(text.as_bytes()),
+            What::Value { of, column } => {
+                values.lets.source(*of).write(self.drawn[*of as usize], *column, out);
+            }
+            What::Index => return decimal(self.index, out),
+            What::Uuid => return uuid(&mut self.draws(values.uuid_seed, number), out),
+            What::Int { from, span } => {
+                let mut draws = self.draws(values.places_seed, number);
+                let above = match span.checked_add(1) {
+                    Some(end) => draws.below(end),
+                    None => draws.next_u64(),
+                };
+                let drawn = from.wrapping_add_unsigned(above);
+                if drawn < 0 {
+                    out.push(b'-');
+                }
+                return decimal(drawn.unsigned_abs(), out);
+            }
+            What::Now(Clock::Units(unit)) => return decimal((date::ZERO_NS + self.elapsed.0) / unit, out),
+            What::Now(Clock::Date) => date::write(date::ZERO_NS + self.elapsed.0, out),
+            What::Bytes(length) => {
+                let length = match length {
+                    Length::Fixed(length) => *length,
+                    Length::Drawn(of) => self.drawn[*of as usize].min(TEXT_BYTES_MAX),
+                };
+                let at = self.draws(values.places_seed, number).below(LETTERS as u64) as usize;
+                return text(&values.letters, at, length as usize, out);
+            }
+        }
+        encode(hole.context, from, out, &mut self.scratch);
+    }
+
+    /// The random numbers of a place.
+    fn draws(&self, seed: u64, place: u32) -> Draws {
+        let of_place = u64::from(self.operation) << 32 | u64::from(place);
+        Draws::new(unblink_core::random::mixed(seed ^ of_place), self.key)
+    }
+}
+
+/// RFC 9562 §5.4.
+fn uuid(draws: &mut Draws, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&draws.next_u64().to_be_bytes());
+    bytes[8..].copy_from_slice(&draws.next_u64().to_be_bytes());
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    for (i, byte) in bytes.into_iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    }
+}
+
+/// `length` of the letters from the one `at` on, over and over.
+fn text(letters: &[u8], at: usize, length: usize, out: &mut Vec<u8>) {
+    let first = length.min(letters.len() - at);
+    out.extend_from_slice(&letters[at..at + first]);
+    let mut left = length - first;
+    while left > 0 {
+        let piece = left.min(letters.len());
+        out.extend_from_slice(&letters[..piece]);
+        left -= piece;
+    }
+}
