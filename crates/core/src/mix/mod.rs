@@ -4,10 +4,9 @@
 //! shares ask for the same, and any arrival's operation is found without those before it.
 
 mod count;
-mod shuffle;
 
 use crate::random::{below, mixed};
-use shuffle::Shuffle;
+use crate::shuffle::Shuffle;
 use std::sync::Arc;
 
 /// Arrivals of a block at the most: with shares in percent with two decimals, no block is longer.
