@@ -162,9 +162,9 @@ fn sequential_counts_and_latest_follows_the_inserts() {
 #[test]
 fn shares_of_the_top_are_those_of_the_law() {
     let share = |text: &str, top| source(text).share_of_top(top).expect("a closed form");
-    // 12.95 % and 69.6 % were measured with 10^7 draws of an independent sampler.
-    assert!((share("zipf(1000)", 1) - 0.1295).abs() < 1e-3, "{}", share("zipf(1000)", 1));
-    assert!((share("zipf(1000)", 100) - 0.696).abs() < 1e-3);
+    // Σ k^-0.99 over 1, and over 1 to 100, by Σ over 1 to 1,000.
+    assert!((share("zipf(1000)", 1) - 0.129_383_626_978_571_84).abs() < 1e-12);
+    assert!((share("zipf(1000)", 100) - 0.685_030_518_691_276_1).abs() < 1e-12);
     assert!((share("uniform(1000)", 10) - 0.01).abs() < 1e-12);
     for text in ["zipf(1T)", "uniform(10)", "hotspot(100)", "sequential(10)", "exponential(5)"] {
         assert!((share(text, u64::MAX) - 1.0).abs() < 1e-9 && share(text, 0) == 0.0, "{text}");
