@@ -18,5 +18,6 @@ pub mod rate;
 pub mod record;
 pub mod schedule;
 pub mod share;
+pub mod shuffle;
 pub mod sim;
 pub mod time;

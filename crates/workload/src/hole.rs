@@ -1,5 +1,7 @@
 //! What stands in a place of a template.
 
+use crate::expression::arguments::nearest;
+use crate::expression::number::whole;
 use crate::lets::Lets;
 use crate::template::Context;
 
@@ -79,7 +81,12 @@ impl What {
             Some((name, column)) => (name, Some(column)),
             None => (text, None),
         };
-        let unknown = || format!("there is no value {name:?}: {}", lets.in_words());
+        let unknown = || {
+            let known: Vec<&str> =
+                lets.iter().map(|(name, _)| name).chain(["index", "uuid", "now"]).collect();
+            let rather = nearest(name, &known).map(|near| format!(", did you mean {near}?"));
+            format!("there is no value {name:?}{} {}", rather.unwrap_or(":".into()), lets.in_words())
+        };
         let of = lets.number(name).ok_or_else(unknown)?;
         let source = lets.source(of);
         let columns = || source.columns().join(", ");
@@ -95,10 +102,7 @@ impl What {
             Some(column) if source.columns().is_empty() => {
                 return Err(format!("{name} has no columns: write {{{{{name}}}}} without .{column}"));
             }
-            Some(column) => match source.column(column) {
-                Some(number) => Some(number),
-                None => return Err(format!("{name} has no column {column:?}: it has {}", columns())),
-            },
+            Some(column) => Some(source.column(column)?),
         };
         Ok(What::Value { of, column })
     }
@@ -138,12 +142,8 @@ impl What {
                         false => Err(format!("{length} is a row of a file, and no length in bytes")),
                     };
                 }
-                let fixed = crate::quantity::bytes(length).ok_or_else(|| {
-                    format!(
-                        "{length:?} is neither a length such as 100 or 4KiB nor a value: {}",
-                        lets.in_words()
-                    )
-                })?;
+                let fixed =
+                    whole(length).map_err(|why| format!("{why}; nor is it a value: {}", lets.in_words()))?;
                 if fixed > TEXT_BYTES_MAX {
                     return Err(format!(
                         "{length} is too long: a text has {TEXT_BYTES_MAX} bytes at the most"

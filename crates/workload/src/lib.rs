@@ -1,18 +1,31 @@
 //! What an arrival asks, beyond which operation: the values that a plan's `let` names, drawn as functions of the run's seed
 //! and the arrival's key. So any worker of any machine, and the simulator, draw the same for the same arrival.
+//!
+//! Logarithms and powers come from `libm`, whose results are the same bits on every machine.
 
 mod date;
 mod draws;
 mod encode;
+mod error;
+mod expression;
+mod feeder;
 mod hole;
+mod keys;
+#[cfg(test)]
+mod laws;
 mod lets;
-mod quantity;
-pub mod source;
+mod lines;
+mod sizes;
+mod source;
 pub mod template;
 mod values;
+mod weighted;
+mod ycsb;
 
 pub use draws::{Drawing, Draws};
+pub use error::{Place, SourceError};
 pub use hole::Hole;
 pub use lets::{LETS_MAX, Lets};
-pub use source::Source;
+pub use source::{Needs, Source};
 pub use values::{Composer, Composition, Values, ValuesError};
+pub use ycsb::hashed as ycsb_hashed;

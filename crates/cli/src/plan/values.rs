@@ -32,7 +32,7 @@ pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {
             let at = match written.find(&value.raw) {
                 Some(inside) => {
                     let start = value.at.start + inside;
-                    start + error.at.start..start + error.at.end.max(error.at.start + 1)
+                    start + error.range.start..start + error.range.end.max(error.range.start + 1)
                 }
                 None => value.at.clone(),
             };

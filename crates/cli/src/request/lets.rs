@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use unblink_workload::{Lets, Source};
+use unblink_workload::{Lets, Source, SourceError};
 
 /// What a plan or the command line names.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub(crate) fn of_flags(lets: &[String]) -> Result<Vec<Named>> {
 }
 
 /// Reads a value whose files lie in `folder`.
-pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, unblink_workload::source::SourceError> {
+pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, SourceError> {
     let mut open = |name: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(folder.join(name))?)) };
     Source::parse(text, &mut open)
 }

@@ -5,12 +5,11 @@
 
 mod among;
 mod count;
-mod shuffle;
 
 pub use among::Among;
 
 use crate::random::{below, mixed};
-use shuffle::Shuffle;
+use crate::shuffle::Shuffle;
 use std::sync::Arc;
 
 /// Arrivals of a block at the most: with shares in percent with two decimals, no block is longer.

@@ -1,4 +1,4 @@
-//! A random order of a block, of which any place is found by itself.
+//! A random order of a block, of which any place is found by itself, without memory that grows with the block.
 
 use crate::random::{below, mixed};
 
@@ -11,7 +11,7 @@ const ROUNDS: u64 = 6;
 
 /// Permutations of a block, one for each key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shuffle {
+pub struct Shuffle {
     size: u64,
     /// A square that holds the block, or nearly one.
     rows: u64,
@@ -19,15 +19,16 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Of blocks with `size` places, at least one.
-    pub(super) fn of(size: u64) -> Shuffle {
+    /// Of blocks with `size` places: at least one, and at most 2^62.
+    pub fn of(size: u64) -> Shuffle {
         let rows = size.isqrt() + u64::from(size.isqrt().pow(2) < size);
         Shuffle { size, rows, columns: size.div_ceil(rows) }
     }
 
-    /// Where the permutation of `key` puts `rank`, which is below the size.
+    /// Where the permutation of `key` puts `rank`, which is below the size. Keys that are to have unrelated permutations are
+    /// mixed before ([`mixed`]).
     #[inline]
-    pub(super) fn at(self, key: u64, rank: u64) -> u64 {
+    pub fn at(self, key: u64, rank: u64) -> u64 {
         if self.size <= CARDS_MAX { self.of_cards(key, rank) } else { self.of_square(key, rank) }
     }
 
