@@ -66,6 +66,8 @@ codes! {
     ClientShedLoad = "client_shed_load";
     /// This machine ran out of ports or descriptors.
     LocalLimit = "local_limit";
+    /// A file of the plan had no row left for arrivals.
+    RowsRanOut = "rows_ran_out";
     /// One address of several hardly took a connection.
     AddressDead = "address_dead";
     /// Arrivals waited because the pool was full.

@@ -19,7 +19,7 @@ pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{ConnectionMode, Connections, FailedAttempts, MachineLimit};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
-pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan};
+pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, ValuePlan};
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};

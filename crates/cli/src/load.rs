@@ -243,6 +243,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             Order::Shuffled { seed } => Some(document::Order::Shuffled { seed }),
             Order::Random { seed } => Some(document::Order::Random { seed }),
         },
+        values: Vec::new(),
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,

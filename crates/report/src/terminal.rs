@@ -52,6 +52,7 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     all(&mut screen, run::statuses(doc, room));
     sections::failures(&mut screen, doc);
     all(&mut screen, apart::all(doc, room));
+    all(&mut screen, run::values(doc));
     screen.section(&run::throughput(doc));
     bottom::draw(&mut screen, doc, places);
     screen.finish()

@@ -118,6 +118,11 @@ impl Values {
         &self.lets
     }
 
+    /// Does any operation need the named value with this number?
+    pub fn uses(&self, number: u32) -> bool {
+        self.compositions.iter().flatten().any(|composition| composition.uses.contains(&number))
+    }
+
     /// The places of an operation, if it has any.
     #[inline]
     pub fn composition(&self, operation: u32) -> Option<&Composition> {

@@ -44,7 +44,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 31] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 32] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -65,6 +65,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::client_shed_load,
         pool::local_limit,
         addresses::dead,
+        operations::rows_ran_out,
         pool::limit_reached,
         operations::spilled,
         scope::part_borders,

@@ -3,7 +3,29 @@
 use super::{Case, found, share};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
+use unblink_core::failure::FailureKind;
 use unblink_core::record::{OperationRecord, Series};
+
+/// Rows that are had once were all taken, and arrivals that found none were not sent.
+pub(super) fn rows_ran_out(case: &Case<'_>) -> Option<Finding> {
+    let without = case.measured().failed[FailureKind::NO_ROW.index()];
+    if without == 0 {
+        return None;
+    }
+    let of_all = share(without, case.evidence.scheduled);
+    found(
+        FindingCode::RowsRanOut,
+        Severity::Invalidates,
+        format!(
+            "A file whose rows are taken once had no row left for {}: these were not sent, and the target was asked \
+             for less than the plan says.",
+            text::of(without, case.evidence.scheduled)
+        ),
+        "Give the file more rows than there are arrivals, end the load earlier (-n), or take its rows again: shuffled, \
+         sequential or random.",
+        vec![("without_row", without as f64), ("share", of_all)],
+    )
+}
 
 /// Durations for which no page was left are known of all operations together only.
 pub(super) fn spilled(case: &Case<'_>) -> Option<Finding> {

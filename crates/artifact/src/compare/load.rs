@@ -59,6 +59,7 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
         ("has a load that is", model_x, model_y),
         ("was offered", offer_x, offer_y),
         ("asks for its requests", mix_x, mix_y),
+        ("draws", drawn(x), drawn(y)),
         ("was measured for", time(x.duration_ns), time(y.duration_ns)),
         ("has a warm-up of", warmup(x), warmup(y)),
         ("was paced", pacing(x), pacing(y)),
@@ -67,6 +68,13 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
         ("ends at a precision of", precision(x), precision(y)),
     ];
     in_words(pairs)
+}
+
+/// What its requests are filled in with.
+fn drawn(plan: &RunPlan) -> Told {
+    let said: Vec<String> =
+        plan.values.iter().map(|value| format!("{} from {}", value.name, value.law)).collect();
+    Told::exact(if said.is_empty() { "nothing for its requests".into() } else { said.join(", ") })
 }
 
 /// In which order, and how often each. Seeds do not tell.

@@ -12,6 +12,9 @@ pub struct RunPlan {
     /// Which request came when; absent where they came in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
+    /// What is drawn for each request, by name; empty where every request of a kind is the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ValuePlan>,
     /// The name of the load's shape, if it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,
@@ -38,6 +41,15 @@ pub struct RunPlan {
     pub pacing: Option<Pacing>,
     /// Measured arrivals at the most (`-n`).
     pub requests_max: Option<u64>,
+}
+
+/// A value that requests are filled in with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ValuePlan {
+    /// How templates call it.
+    pub name: String,
+    /// What it is drawn from, in words, such as `zipf over 1,000,000 keys, exponent 0.99`.
+    pub law: String,
 }
 
 /// One load as it was planned.

@@ -1,7 +1,8 @@
 //! What makes runs one series: what is compared by `compare` must be the same in them, and the target, too.
 
 use crate::document::{
-    LoadKind, LoadModel, LoadPhase, LoadPlan, LoadShape, Pacing, PrecisionGoal, Process, RunDocument, RunPlan,
+    LoadKind, LoadModel, LoadPhase, LoadPlan, LoadShape, Pacing, PrecisionGoal, Process, RunDocument,
+    RunPlan, ValuePlan,
 };
 use crate::fingerprint::fingerprint_of;
 use crate::simulated::SimulatedWorld;
@@ -77,6 +78,8 @@ struct Hashed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pacing: Option<Pacing>,
     requests_max: Option<u64>,
+    #[serde(skip_serializing_if = "<[ValuePlan]>::is_empty")]
+    values: &'a [ValuePlan],
 }
 
 impl<'a> Hashed<'a> {
@@ -107,6 +110,7 @@ impl<'a> Hashed<'a> {
             threads: 0,
             pacing: plan.pacing,
             requests_max: plan.requests_max,
+            values: &plan.values,
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         plan: RunPlan {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
             order: None,
+            values: Vec::new(),
             shape: None,
             phases: phases.clone(),
             warmup_ns: warmup_s * SECOND_NS,

@@ -318,6 +318,9 @@ fn resolved(plan: &PlanFile) -> String {
         };
     }
     let json = write::json(plan, &mut write::shown);
+    if let Some(lets) = json.get(values::LET) {
+        out += &format!("\n{}", write::toml(&serde_json::json!({ values::LET: lets })));
+    }
     for list in &lists::LISTS {
         if let Some(tables) = json.get(list.name) {
             out += &format!("\n{}", write::toml(&serde_json::json!({ list.name: tables })));

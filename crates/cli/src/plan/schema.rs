@@ -2,6 +2,7 @@
 
 use super::fields::{self, Field, For, Kind, TOP};
 use super::lists::LISTS;
+use super::values::LET;
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.
@@ -10,6 +11,11 @@ pub(crate) fn schema() -> Value {
     for section in fields::sections() {
         root["properties"][section] = table(section);
     }
+    root["properties"][LET] = json!({
+        "type": "object",
+        "description": "Values that requests draw, by name: {{item}} is filled in with what is drawn for item",
+        "additionalProperties": {"type": "string"},
+    });
     for list in &LISTS {
         let mut tables = json!({"type": "array", "description": list.help, "items": table(list.name)});
         if let Some(max) = list.tables_max {

@@ -3,6 +3,7 @@
 use super::fields::{self, Field, Kind, TOP};
 use super::file::{Given, PlanFile, Text};
 use super::lists::LISTS;
+use super::values::LET;
 use serde_json::{Map, Value};
 use unblink_artifact::harmless;
 
@@ -14,6 +15,10 @@ pub(crate) fn json(plan: &PlanFile, value: &mut impl FnMut(&Field, &Text) -> Str
         if !table.is_empty() {
             root.insert(section.into(), table.into());
         }
+    }
+    if !plan.lets.is_empty() {
+        let own = plan.lets.iter().map(|one| (one.name.raw.clone(), Value::from(one.value.raw.clone())));
+        root.insert(LET.into(), Value::Object(own.collect()));
     }
     for list in &LISTS {
         let tables = plan.tables(list).iter().map(|one| table(&one.given, list.name, value).into());

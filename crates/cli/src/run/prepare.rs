@@ -348,7 +348,8 @@ fn header(
         name: name(origin),
         connections: ConnectionPlan::of(job.plan.spec().pool),
     });
-    let (plan, loads) = describe(args, &job.plan, &requests.targets);
+    let (mut plan, loads) = describe(args, &job.plan, &requests.targets);
+    plan.values = job.values.iter().flat_map(value_plans).collect();
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
@@ -367,6 +368,12 @@ fn header(
         fanout: args.exports.fanout,
         simulated: None,
     }
+}
+
+/// What requests are filled in with, as far as any of them is.
+fn value_plans(values: &Values) -> impl Iterator<Item = document::ValuePlan> {
+    let all = (0..).zip(values.lets().iter()).filter(|(number, _)| values.uses(*number));
+    all.map(|(_, (name, source))| document::ValuePlan { name: name.to_string(), law: source.describe() })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Align, Block, Paint, Room, Section, Table, dim, plain};
 use crate::{facts, format};
 use std::collections::BTreeMap;
-use unblink_artifact::document::{ConnectionMode, Origin, RunDocument};
+use unblink_artifact::document::{ConnectionMode, Origin, RunDocument, ValuePlan};
 
 /// Pages of several requests.
 pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
@@ -13,6 +13,23 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
         name: "Pages",
         note: "the slowest of their requests decides".into(),
         blocks: sentences.into_iter().map(|sentence| Block::Line(Paint::Plain, sentence)).collect(),
+    })
+}
+
+/// What requests were filled in with.
+pub(crate) fn values(doc: &RunDocument) -> Option<Section> {
+    let values = &doc.plan.values;
+    let row = |value: &ValuePlan| vec![plain(value.name.clone()), dim(value.law.clone())];
+    let table = Table {
+        head: Vec::new(),
+        align: vec![Align::Left, Align::Left],
+        rows: values.iter().map(row).collect(),
+    };
+    (!values.is_empty()).then(|| Section {
+        class: "values",
+        name: "Values",
+        note: "drawn for each request".into(),
+        blocks: vec![Block::Table(table)],
     })
 }
 

@@ -20,6 +20,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     phases(out, doc, level);
     slowest(out, doc, level);
     write(out, apart::all(doc, Room::Page), level);
+    write(out, run::values(doc), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);
     write(out, [run::connections(doc), run::throughput(doc), generator(doc)], level);
