@@ -1,5 +1,7 @@
 //! What a draw of each law takes on this machine: `cargo run --release -p unblink-workload --example draw_cost`.
 
+#![allow(clippy::print_stdout)]
+
 use std::hint::black_box;
 use std::time::Instant;
 

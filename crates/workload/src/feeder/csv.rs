@@ -10,6 +10,7 @@ use crate::lines::NOT_UTF8;
 ///
 /// # Errors
 /// An empty file, no rows, two columns of the same name, a row with another number of fields, bytes that are not UTF-8.
+/// The line is that where the row starts, or the first of the blank lines before it.
 pub(super) fn read(reader: Box<dyn Read + '_>) -> Result<Table, Fault> {
     let mut csv = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(reader);
     let headers = csv.byte_headers().map_err(fault)?.clone();

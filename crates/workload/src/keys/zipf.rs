@@ -5,7 +5,7 @@ use libm::{exp, log, log1p};
 use super::zeta::{Zeta, expm1_by_x};
 use crate::draws::Draws;
 
-/// More keys, and steps of 2^-53 would be too coarse for a single key of the tail.
+/// With more keys, steps of 2^-53 would be too coarse for a single key of the tail with the usual exponents.
 pub(crate) const KEYS_MAX: u64 = 1_000_000_000_000;
 /// With a larger exponent, the first key gets more than 99.9 % of the draws.
 pub(crate) const EXPONENT_MAX: f64 = 10.0;

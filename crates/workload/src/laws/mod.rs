@@ -1,4 +1,4 @@
-//! What is drawn, against the law that it claims: χ² over seven million draws in all. A test with another seed would raise a
+//! What is drawn, against the law that it claims: χ² over ten million draws in all. A test with another seed would raise a
 //! false alarm once in 100,000 times; with its own, each draws the same each time.
 
 mod keys;
