@@ -5,9 +5,11 @@ use crate::draws::{Drawing, Draws};
 use crate::encode::{decimal, encode};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::lets::Lets;
+use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::mix::Among;
 use unblink_core::plan::Plan;
+use unblink_core::schedule::Schedule;
 use unblink_core::time::{Instant, Nanos};
 
 /// Texts are cut from so many letters and digits, so that writing one is copying.
@@ -38,6 +40,14 @@ impl Composition {
 /// Why values can't be drawn for a plan.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ValuesError {
+    /// Inserts are counted by the schedule, which closed users don't have.
+    #[error(
+        "{name} counts inserts by the schedule, and a closed load has none: use an open load, or another law"
+    )]
+    NoSchedule {
+        /// The value.
+        name: String,
+    },
     /// Rows are taken by number, which arrivals in random order don't have.
     #[error(
         "{name} takes its rows in order, and requests in random order have none: use --order shuffled, or rows in random \
@@ -59,6 +69,8 @@ pub struct Values {
     among: Box<[Option<Vec<Option<Among>>>]>,
     /// By operation.
     compositions: Box<[Option<Composition>]>,
+    /// For each load, which part of its arrivals inserts a key: so many of so many.
+    inserting: Box<[(u64, u64)]>,
     /// What is drawn for a place is seeded by this, and by the place.
     places_seed: u64,
     uuid_seed: u64,
@@ -66,7 +78,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// For the operations of `plan`, some of which have places. `run_id` is mixed into what must be unique among all runs;
+    /// For the operations of `plan`, some of which have places, and some of which insert a key (`inserts`). `run_id` is mixed into what must be unique among all runs;
     /// 0 makes it the same for the same seed.
     ///
     /// # Errors
@@ -74,11 +86,16 @@ impl Values {
     pub fn new(
         lets: Lets,
         compositions: Vec<Option<Composition>>,
+        inserts: &[u32],
         plan: &Plan,
         seed: u64,
         run_id: u64,
     ) -> Result<Values, ValuesError> {
         let loads = plan.schedules().count().max(1) as u32;
+        if let Some((name, _)) = lets.iter().find(|(_, source)| source.needs().inserted && !plan.is_open()) {
+            return Err(ValuesError::NoSchedule { name: name.to_string() });
+        }
+        let inserting = (0..loads).map(|load| plan.asked_by(load).part_of(inserts)).collect();
         let among = lets.iter().enumerate().map(|(number, (name, source))| {
             if !source.needs().ordinal {
                 return Ok(None);
@@ -107,6 +124,7 @@ impl Values {
             seeds,
             among,
             compositions: compositions.into(),
+            inserting,
             places_seed: Draws::seed_of(seed, "places"),
             uuid_seed: Draws::seed_of(seed ^ run_id, "uuid"),
             letters,
@@ -130,7 +148,7 @@ impl Values {
     }
 
     /// What a named value is drawn for.
-    fn drawing(&self, of: u32, arrival: &Arrival, plan: &Plan) -> Drawing {
+    fn drawing(&self, of: u32, arrival: &Arrival, elapsed: Nanos, plan: &Plan) -> Drawing {
         let Arrival { key, operation, .. } = *arrival;
         let ordinal = self.among[of as usize].as_ref().and_then(|by_load| {
             let among = by_load.get(key.load as usize)?.as_ref()?;
@@ -139,7 +157,19 @@ impl Values {
             let of_load = ordinal.checked_mul(place.sequences)?.checked_add(place.sequence)?;
             of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
         });
-        Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted: 0 }
+        let inserted = match self.lets.source(of).needs().inserted {
+            true => self.inserted_before(elapsed, plan),
+            false => 0,
+        };
+        Drawing { key, ordinal: ordinal.unwrap_or(u64::MAX), inserted }
+    }
+
+    /// How many inserts are expected before this time of the schedule.
+    fn inserted_before(&self, elapsed: Nanos, plan: &Plan) -> u64 {
+        let of_load = |(schedule, &(part, whole)): (&Arc<Schedule>, &(u64, u64))| {
+            (u128::from(schedule.expected_before(elapsed)) * u128::from(part) / u128::from(whole)) as u64
+        };
+        plan.schedules().zip(&self.inserting).map(of_load).sum()
     }
 }
 
@@ -178,7 +208,7 @@ impl Composer {
         self.operation = arrival.operation;
         self.elapsed = arrival.intended.since(start);
         composition.uses.iter().all(|&of| {
-            let drawing = values.drawing(of, arrival, plan);
+            let drawing = values.drawing(of, arrival, self.elapsed, plan);
             let drawn = values.lets.source(of).draw(values.seeds[of as usize], &drawing);
             self.drawn[of as usize] = drawn.unwrap_or_default();
             drawn.is_some()

@@ -177,6 +177,7 @@ impl Load1 {
         RunPlan {
             summary: self.summary.clone(),
             order: None,
+            values: Vec::new(),
             shape: self.shape,
             phases: self.phases.clone(),
             warmup_ns: self.warmup_ns,

@@ -111,6 +111,7 @@ fn at_target(
                 place,
                 name: None,
                 share: None,
+                inserts: false,
                 lets: lets.clone(),
             })
         };
@@ -142,7 +143,8 @@ fn of_one(
     lets: &Arc<Lets>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let PlannedRequest { name, url, share, weight, json, form, own } = value::read(plan, table, REQUESTS)?;
+    let PlannedRequest { name, url, share, weight, inserts, json, form, own } =
+        value::read(plan, table, REQUESTS)?;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let share = match (share, weight) {
@@ -157,7 +159,8 @@ fn of_one(
     }
     let (url, (parts, share)) = errors::both(address.parsed(plan), errors::both(parts, share))?;
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
-    let request = Request { url, url_text: address.shown, parts, place, name, share, lets: lets.clone() };
+    let request =
+        Request { url, url_text: address.shown, parts, place, name, share, inserts, lets: lets.clone() };
     match request.render() {
         Ok(_) => Ok(request),
         Err(error) if error.is::<Refused>() => Err(pointed(error)),

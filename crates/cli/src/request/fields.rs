@@ -42,6 +42,10 @@ pub(crate) struct PlannedRequest {
     #[arg(long, value_name = "COUNT", conflicts_with = "share")]
     pub weight: Option<String>,
 
+    /// Each of these requests adds a key, so that latest(…) draws newer keys as time goes on
+    #[arg(long)]
+    pub inserts: bool,
+
     /// Send this table as JSON
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file"])]
     pub json: Option<String>,

@@ -34,6 +34,8 @@ pub(crate) struct Request {
     pub name: Option<String>,
     /// Of the load, if it was given one.
     pub share: Option<Share>,
+    /// It adds a key.
+    pub inserts: bool,
     /// The values that its templates may use.
     pub lets: Arc<Lets>,
 }
@@ -105,6 +107,7 @@ impl Request {
             place: None,
             name: None,
             share: None,
+            inserts: false,
             lets: Arc::default(),
         })
     }

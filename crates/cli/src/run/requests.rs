@@ -31,6 +31,8 @@ pub(crate) struct Requests {
     pub operations: Vec<Rendered>,
     /// For each what stands in its places, if it has any.
     pub compositions: Vec<Option<Composition>>,
+    /// Those that add a key, by number.
+    pub inserts: Vec<u32>,
     /// The values that these may use.
     pub lets: Arc<Lets>,
     /// For each whether it may be sent twice.
@@ -93,6 +95,7 @@ impl Gathering {
             origin_of: Vec::new(),
             operations: Vec::new(),
             compositions: Vec::new(),
+            inserts: Vec::new(),
             lets: Arc::default(),
             idempotent: Vec::new(),
             weights: None,
@@ -119,6 +122,9 @@ impl Gathering {
         let (operation, composition) =
             request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
         found.operations.push(operation);
+        if request.inserts {
+            found.inserts.push(found.operations.len() as u32 - 1);
+        }
         found.compositions.push(composition);
         found.lets = request.lets.clone();
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');

@@ -19,6 +19,17 @@ impl Asked {
         self.block().is_some()
     }
 
+    /// Which part of the arrivals asks for any of `operations`: so many of so many.
+    pub fn part_of(&self, operations: &[u32]) -> (u64, u64) {
+        let ones = || (0..self.count).filter(|&one| operations.contains(&self.number(one)));
+        match &self.pick {
+            Pick::Turn => (ones().count() as u64, self.count),
+            Pick::Shuffled { shares, .. } | Pick::Random { shares, .. } => {
+                (ones().map(|one| self.places_of(one)).sum(), shares.total)
+            }
+        }
+    }
+
     /// Adds to `counts` how often each operation is asked for by the arrivals of a sequence with these ordinals. `first` is
     /// the one at the ordinal 0. Operations beyond the last of `counts` are counted there.
     pub(crate) fn count(&self, first: Place, ordinals: Range<u64>, counts: &mut [u64]) {

@@ -1,0 +1,178 @@
+//! What arrivals write into their requests, over any number of workers.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, Read};
+use unblink_core::arrival::Arrival;
+use unblink_core::dispatch::Pool;
+use unblink_core::load::Load;
+use unblink_core::mix::{Mix, Order};
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::time::{Instant, Nanos};
+use unblink_workload::template::{Context, Holes};
+use unblink_workload::{Composer, Composition, Lets, Source, Values, ValuesError};
+
+const START: Instant = Instant(5_000_000_000);
+
+fn plan(process: Process, order: Order, threads: u32) -> Plan {
+    let phases = vec![Phase::hold(Rate::per_second(5_000), Nanos::from_millis(500))];
+    let weights = (order != Order::Turn).then(|| vec![80, 20]);
+    Plan::new(PlanSpec {
+        load: LoadSpec::Open { phases, process },
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(1),
+        drain: None,
+        pool: Pool::Fixed { n: 16 },
+        threads,
+        idempotent: vec![true; 2],
+        mix: Mix { weights, order },
+        origins: Default::default(),
+        rate_cap: None,
+    })
+    .unwrap()
+}
+
+fn lets(rows: u64, named: &[(&str, &str)]) -> Lets {
+    let rows = "id,word\n".to_string() + &(0..rows).map(|n| format!("{n},w {n}\n")).collect::<String>();
+    let mut open = |_: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(io::Cursor::new(rows.clone()))) };
+    let mut table = Lets::default();
+    for (name, text) in named {
+        table.add(name, Source::parse(text, &mut open).unwrap()).unwrap();
+    }
+    table
+}
+
+fn composition(lets: &Lets, text: &str, context: Context) -> Option<Composition> {
+    let mut holes = Holes::new(lets);
+    holes.read(text, context, |_| String::new()).unwrap();
+    Some(Composition::new(holes.into_holes()))
+}
+
+/// What each place says, by the number of the arrival and its operation; `None` where rows have run out.
+fn written(plan: &Plan, values: &Values) -> BTreeMap<u64, (u32, Option<Vec<String>>)> {
+    let mut all = BTreeMap::new();
+    for shard in 0..plan.threads() {
+        let mut load = plan.open_load(START, shard).unwrap();
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        load.advance(START + plan.load_length(), |arrival| arrivals.push(arrival));
+        let mut composer = Composer::new(values);
+        for arrival in arrivals {
+            let said = composer.draw(values, plan, &arrival, START).then(|| {
+                (0..8)
+                    .map(|place| {
+                        let mut out = Vec::new();
+                        composer.write(values, place, &mut out);
+                        String::from_utf8(out).unwrap()
+                    })
+                    .collect::<Vec<_>>()
+            });
+            assert!(all.insert(arrival.index, (arrival.operation, said)).is_none());
+        }
+    }
+    all
+}
+
+const PLACES: [&str; 2] = [
+    "{{item}} {{user.id}} {{user.word}} {{uuid}} {{int(-5,5)}} {{now}} {{bytes(size)}} {{index}}",
+    "{{user.id}} {{now(ms)}}",
+];
+
+fn values(plan: &Plan, lets: Lets) -> Result<Values, ValuesError> {
+    let compositions = PLACES.map(|text| composition(&lets, text, Context::Target)).to_vec();
+    Values::new(lets, compositions, &[1], plan, 7, 0)
+}
+
+fn shop() -> Lets {
+    // Streams of Poisson arrivals take rows that lie far apart.
+    lets(
+        20_000,
+        &[("item", "latest(1M)"), ("user", "csv(users.csv, once)"), ("size", "lognormal(30, 1, max=200)")],
+    )
+}
+
+#[test]
+fn any_number_of_workers_write_the_same() {
+    let shuffled = Order::Shuffled { seed: 3 };
+    for process in [Process::Even, Process::Poisson { seed: 3 }] {
+        let of = |threads| {
+            let plan = plan(process, shuffled, threads);
+            written(&plan, &values(&plan, shop()).unwrap())
+        };
+        let one = of(1);
+        assert!(one.len() > 2_000, "{}", one.len());
+        for threads in [2, 3, 7] {
+            assert!(of(threads) == one, "{process:?} over {threads}");
+        }
+        let uuids: HashSet<&String> = one
+            .values()
+            .filter(|(operation, _)| *operation == 0)
+            .flat_map(|(_, said)| &said.as_ref().unwrap()[3..4])
+            .collect();
+        assert_eq!(uuids.len(), one.values().filter(|(operation, _)| *operation == 0).count());
+        let places = one.values().find(|(operation, _)| *operation == 0).unwrap().1.as_ref().unwrap();
+        assert!(places[2].starts_with("w%20"), "percent-encoded: {places:?}");
+        assert!(places[5].starts_with("2026-01-01T00%3A00%3A00."), "{places:?}");
+    }
+}
+
+#[test]
+fn a_row_that_is_had_once_is_had_once() {
+    for process in [Process::Even, Process::Poisson { seed: 9 }] {
+        for order in [Order::Turn, Order::Shuffled { seed: 9 }] {
+            let plan = plan(process, order, 3);
+            let values = values(&plan, shop()).unwrap();
+            let all = written(&plan, &values);
+            let rows: Vec<&String> = all
+                .values()
+                .map(|(operation, said)| &said.as_ref().unwrap()[if *operation == 0 { 1 } else { 0 }])
+                .collect();
+            let different: HashSet<&&String> = rows.iter().collect();
+            assert_eq!(different.len(), rows.len(), "{process:?} {order:?}");
+            if process == Process::Even {
+                // Without gaps, but for the block that the end cuts.
+                let highest = rows.iter().map(|row| row.parse::<usize>().unwrap()).max().unwrap();
+                assert!(highest < rows.len() + 5, "{highest} of {}", rows.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_run_out() {
+    let plan = plan(Process::Even, Order::Turn, 2);
+    let few =
+        lets(4_000, &[("item", "uniform(9)"), ("user", "csv(users.csv, once)"), ("size", "constant(1)")]);
+    let many = Plan::new(PlanSpec {
+        load: LoadSpec::Open {
+            phases: vec![Phase::hold(Rate::per_second(10_000), Nanos::from_millis(500))],
+            process: Process::Even,
+        },
+        ..plan.spec().clone()
+    })
+    .unwrap();
+    let all = written(&many, &values(&many, few).unwrap());
+    assert_eq!((all.len(), all.values().filter(|(_, said)| said.is_none()).count()), (5_000, 1_000));
+}
+
+#[test]
+fn rows_in_order_need_an_order() {
+    let plan = plan(Process::Even, Order::Random { seed: 1 }, 2);
+    let error = values(&plan, shop()).unwrap_err();
+    assert!(error.to_string().contains("--order shuffled"), "{error}");
+}
+
+#[test]
+fn the_newest_keys_follow_the_inserts() {
+    let plan = plan(Process::Even, Order::Shuffled { seed: 1 }, 1);
+    let values = values(&plan, shop()).unwrap();
+    let all = written(&plan, &values);
+    let keys: Vec<(u64, u64)> = all
+        .iter()
+        .filter(|(_, (operation, _))| *operation == 0)
+        .map(|(index, (_, said))| (*index, said.as_ref().unwrap()[0].parse().unwrap()))
+        .collect();
+    // A fifth of the arrivals insert a key each; the newest one is known by the schedule.
+    assert!(keys.iter().all(|(index, key)| *key < 1_000_000 + index / 5));
+    assert!(keys.iter().filter(|(_, key)| *key >= 1_000_000).count() > 100, "new keys are drawn, too");
+}
