@@ -44,7 +44,7 @@ fn drive_after(
         let len = next_len().clamp(1, bytes.len() - at);
         let piece = &bytes[at..at + len];
         let mut delivered = 0;
-        let progress = parser.feed_after(last, piece, &mut |slice| {
+        let progress = parser.feed_after(last, piece, &mut |slice: &[u8]| {
             assert!(!slice.is_empty(), "an empty slice was delivered");
             delivered += slice.len();
             body.extend_from_slice(slice);

@@ -3,6 +3,7 @@
 //!
 //! Logarithms and powers come from `libm`, whose results are the same bits on every machine.
 
+pub mod answer;
 mod date;
 mod draws;
 mod encode;
