@@ -25,8 +25,8 @@ pub enum Unmet {
 }
 
 impl Expect {
-    /// The first condition that an answer does not meet, if there is one. `body` is as it was sent, and `body_bytes` its
-    /// length: one that is longer than `body` is too large to be looked at.
+    /// The first condition that an answer, which is not as it must be, does not meet. `body` is as it was sent, and
+    /// `body_bytes` its length: one that is longer than `body` is too large to be looked at.
     pub fn unmet(&self, status: u16, head: &[u8], body_bytes: u64, body: &[u8]) -> Option<Unmet> {
         let unmet = |condition, found| Some(Unmet::Condition { condition, found });
         if self.allows_status(status) == Some(false) {
@@ -48,11 +48,19 @@ impl Expect {
         if !self.reads_body() {
             return None;
         }
+        let coding = Coding::of(head);
         if body_bytes > body.len() as u64 {
-            return Some(Unmet::Body(Undecoded::TooLarge));
+            return match self.contains.as_ref().filter(|_| coding == Coding::Plain && !self.collects_body()) {
+                // It was searched to its end, as it came.
+                Some(needle) => {
+                    let found = format!("it is not in the body of {body_bytes} bytes");
+                    unmet(Condition::Contains(needle.clone()), found)
+                }
+                None => Some(Unmet::Body(Undecoded::TooLarge)),
+            };
         }
         let mut decoded = Vec::new();
-        let body = match Coding::of(head).decode(body, &mut decoded) {
+        let body = match coding.decode(body, &mut decoded) {
             Ok(body) => body,
             Err(why) => return Some(Unmet::Body(why)),
         };
