@@ -34,6 +34,10 @@ pub(crate) fn of_target(
             "headers": request.parts.headers.iter().map(line).collect::<Vec<_>>(),
             "body": request.parts.body.as_ref().map(|body| length(body.len())),
         });
+        if !request.parts.expect.is_empty() {
+            let conditions = request.parts.expect.iter().map(ToString::to_string);
+            asked["expect"] = conditions.collect();
+        }
         if let Some(share) = request.share {
             asked["share"] = json!(share);
         }

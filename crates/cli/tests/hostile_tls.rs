@@ -187,3 +187,24 @@ fn a_handshake_that_is_answered_with_nonsense() {
     });
     run(address, &TWENTY).assert_all_failed("tls");
 }
+
+#[test]
+fn conditions_on_what_came_through_tls() {
+    let body = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\xd7\x51\xc8\x00\x51\x00\xff\xc5\xcc\xf3\x0c\x00\x00\x00";
+    let address = serve(|tls, _| {
+        let lines = "X-Id: 7\r\nContent-Encoding: gzip\r\n";
+        let head = format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {}\r\n\r\n", body.len());
+        // The body comes in records of its own.
+        send(tls, head.as_bytes());
+        send(tls, &body[..9]);
+        send(tls, &body[9..]);
+        true
+    });
+    let with = |conditions: [&str; 2]| {
+        let flags = conditions.map(|condition| ["--expect", condition]).concat();
+        run(address, &[&TWENTY[..], &flags].concat())
+    };
+    with(["header X-Id = 7", "contains=lo, hello"]).assert_all("ok");
+    with(["header X-Id = 7", "contains=gone"]).assert_all_failed("unexpected_body");
+    with(["header X-Id = 8", "contains=hello"]).assert_all_failed("unexpected_header");
+}

@@ -193,10 +193,32 @@ fn the_final_answer_is_quoted() {
 }
 
 #[test]
-fn an_encoded_body_is_not_searched_in_vain() {
-    let gzip = Hostile::start(|_| {
-        Act::Answer(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc".to_vec())
+fn the_condition_that_does_not_hold_is_told_and_no_secret() {
+    let server = Hostile::start(|_| {
+        let body = r#"{"state":"pending","token":"s3cret","n":7}"#;
+        let head = "HTTP/1.1 200 OK\r\nX-State: old\r\nX-Key: s3cret\r\n";
+        Act::Answer(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes())
     });
-    let args = ["--expect", "contains=hello"];
-    says(&gzip.url(), &args, &["does not contain", "Accept-Encoding: identity"], &[]);
+    for (condition, parts) in [
+        ("header X-Id", &["(header X-Id exists): there is no such header"][..]),
+        ("header X-State = new", &["(header X-State == (3 bytes)): it is \"old\""]),
+        ("header X-Key = other", &["another text, of 6 characters"]),
+        ("json $.state == 'done'", &["(json $.state == (4 bytes)): it is \"pending\""]),
+        ("json $.token == 'other'", &["another text, of 6 characters"]),
+        ("json $.n > 7", &["(json $.n > 7): it is 7"]),
+        ("json $.id exists", &["(json $.id exists): there is nothing"]),
+        ("regex ^x", &["does not match", "(2 bytes)"]),
+        ("contains=gone", &["does not contain", "body of 42 bytes"]),
+        ("size=1..5", &["the size of its body", "(size=1..5): it has 42 bytes"]),
+        ("status=201", &["its status", "(status=201): it is 200"]),
+    ] {
+        says(&server.url(), &["--expect", condition], parts, &["s3cret"]);
+    }
+    for (coding, reason) in [("gzip", "not what its Content-Encoding says"), ("zz", "none of gzip")] {
+        let server = Hostile::start(move |_| {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: 3\r\n\r\n");
+            Act::Answer([head.as_bytes(), b"abc"].concat())
+        });
+        says(&server.url(), &["--expect", "contains=hello"], &["held against --expect", reason], &[]);
+    }
 }

@@ -167,19 +167,19 @@ fn what_is_expected() {
     for (path, conditions, failed) in [
         ("", &["status=200"][..], None),
         ("", &["status=2xx"], None),
-        ("", &["status=201"], Some("expectation")),
+        ("", &["status=201"], Some("unexpected_status")),
         ("404", &["status=404"], None),
         ("404", &["status=4xx,5xx"], None),
         ("404", &["status=200"], Some("status_4xx")),
-        ("302", &["status=200"], Some("expectation")),
+        ("302", &["status=200"], Some("unexpected_status")),
         ("302", &["status=302"], None),
         ("", &["size=11"], None),
-        ("", &["size=12.."], Some("expectation")),
+        ("", &["size=12.."], Some("unexpected_body")),
         ("", &["size=..11"], None),
         ("", &["contains=hello world"], None),
-        ("", &["contains=Hello"], Some("expectation")),
+        ("", &["contains=Hello"], Some("unexpected_body")),
         ("", &["status=200", "size=5..20", "contains=o w"], None),
-        ("", &["status=200", "size=5..20", "contains=bye"], Some("expectation")),
+        ("", &["status=200", "size=5..20", "contains=bye"], Some("unexpected_body")),
     ] {
         let url = server.url() + path;
         let mut args = vec![url.as_str(), "-R", "200", "-n", "4", "--no-preflight"];

@@ -22,8 +22,8 @@ kinds! {
     STATUS_5XX = 2, "status_5xx";
     /// A status outside 100–599.
     STATUS_OTHER = 3, "status_other";
-    /// The answer is whole but is not what `--expect` asked for.
-    EXPECTATION = 4, "expectation";
+    /// The answer is whole, and its status, which alone means no failure, is not one that was asked for.
+    UNEXPECTED_STATUS = 4, "unexpected_status";
     /// The target refused the connection.
     CONNECT_REFUSED = 5, "connect_refused";
     /// The kernel or the run's timeout gave the connection up.
@@ -46,6 +46,14 @@ kinds! {
     SOCKET = 14, "socket";
     /// A file of the plan has no row left for it, so that it was not sent.
     NO_ROW = 15, "no_row";
+    /// The answer is whole, and a header is missing or not as asked for.
+    UNEXPECTED_HEADER = 16, "unexpected_header";
+    /// The answer is whole, and the size or the content of its body is not as asked for.
+    UNEXPECTED_BODY = 17, "unexpected_body";
+    /// The body had to be looked at, and its coding is unknown or broken.
+    UNDECODABLE = 18, "undecodable";
+    /// The body had to be looked at, and is too large for that.
+    UNCHECKED = 19, "unchecked";
 }
 
 impl FailureKind {

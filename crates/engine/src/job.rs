@@ -1,12 +1,12 @@
 //! Everything that the workers of a run must know.
 
-use crate::expect::Expect;
 use crate::pacing::Pacing;
 use crate::target::Target;
 use unblink_core::plan::Plan;
 use unblink_core::time::Nanos;
 use unblink_wire::protocol::Protocol;
 use unblink_workload::Values;
+use unblink_workload::answer::Expects;
 
 /// A run that is ready to start, by the protocol `P`.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub struct Job<P: Protocol> {
     pub operations: Vec<P::Request>,
     /// What differs from one arrival to the next, if anything does.
     pub values: Option<Values>,
-    /// What an answer must be like.
-    pub expect: Expect,
+    /// What answers must be like, by operation.
+    pub expects: Expects,
     /// What the protocol must know, such as limits on an answer.
     pub settings: P::Settings,
     /// A connection is used for so long, and then replaced.

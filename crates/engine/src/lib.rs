@@ -11,7 +11,6 @@ mod conn;
 pub mod controls;
 mod directory;
 pub mod error;
-pub mod expect;
 mod gate;
 pub mod job;
 pub mod limits;

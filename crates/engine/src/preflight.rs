@@ -10,7 +10,6 @@ pub use error::PreflightError;
 use crate::clock::Clock;
 use crate::composing::Composing;
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
-use crate::expect::Expect;
 use crate::job::Job;
 use crate::pace::{Pacer, TIMER_TOKEN};
 use crate::pacing::Pacing;
@@ -28,6 +27,7 @@ use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Violation};
 use unblink_wire::words::{Words, first_line};
 use unblink_workload::Composer;
+use unblink_workload::answer::{Condition, Expect, Unmet};
 
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
@@ -45,7 +45,7 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
         operations: vec![job.operations[number].clone()],
         values: None,
-        expect: job.expect.clone(),
+        expects: job.expects.of(number as u32).clone().into(),
         settings: job.settings.clone(),
         connection_age: None,
         pacing: Pacing::Frugal,
@@ -89,7 +89,7 @@ fn ask<P: Words>(
         .map_err(|source| PreflightError::Connect { address: address.to_string(), source })?;
     let deadline = exchange.pacer.watch().last() + timeout;
     let result = match exchange.end_by(deadline, filler) {
-        End::Answered(failure) => judge::<P>(&job.expect, failure, &exchange.conn.protocol().heard),
+        End::Answered(failure) => judge::<P>(job.expects.of(0), failure, &exchange.conn.protocol().heard),
         End::Lost => {
             let error = exchange.conn.take_error();
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), error))
@@ -131,7 +131,7 @@ impl<P: Protocol> Exchange<'_, P> {
         epoll::add(pacer.epoll(), conn.fd(), EventData::new_u64(0), flags)?;
         let common = Common {
             buffers: Buffers::new(),
-            hearing: Hearing::with_capacity(1),
+            hearing: Hearing::with_capacity(1, &job.expects),
             of_protocol: P::shared(job.operations.len()),
         };
         Ok(Exchange { job, conn, common, pacer })
@@ -230,14 +230,15 @@ fn judge<P: Words>(
 ) -> Result<(), PreflightError> {
     let Heard { received, reply: Some(reply), .. } = heard else { return Ok(()) };
     let is_allowed = expect.allows_status(reply.code);
-    let reason = match (is_allowed, failure) {
-        (Some(false), _) => Some("its status is not what --expect asks for".to_string()),
-        (None, Some(kind)) if kind != FailureKind::EXPECTATION => {
+    let reason = match failure {
+        // By the status alone: nobody said which one it must be.
+        Some(kind) if is_allowed.is_none() && FailureKind::of_status(reply.code) == Some(kind) => {
             Some("every such answer would count as failed".to_string())
         }
         _ => {
             let objection = P::objection(reply).filter(|_| is_allowed.is_none()).map(str::to_string);
-            objection.or_else(|| failure.map(|_| unexpected_body::<P>(expect, heard)))
+            let unmet = || expect.unmet(reply.code, &heard.head, reply.body_bytes, &heard.body);
+            objection.or_else(|| failure.map(|_| unmet().map_or_else(String::new, |unmet| in_words(&unmet))))
         }
     };
     match reason {
@@ -246,10 +247,19 @@ fn judge<P: Words>(
     }
 }
 
-fn unexpected_body<P: Words>(expect: &Expect, heard: &Heard) -> String {
-    if heard.reply.is_some_and(|reply| !expect.allows_size(reply.body_bytes)) {
-        return "the size of its body is not what --expect asks for".to_string();
-    }
-    let advice = P::hides_body(&heard.received).map(|why| format!("; {why}"));
-    format!("its body does not contain what --expect asks for{}", advice.unwrap_or_default())
+/// What is not as it must be, which condition says so, and what stood there instead.
+fn in_words(unmet: &Unmet) -> String {
+    let (condition, found) = match unmet {
+        Unmet::Body(why) => return format!("its body can't be held against --expect: {why}"),
+        Unmet::Condition { condition, found } => (condition, found),
+    };
+    let what = match condition {
+        Condition::Statuses(_) => "its status is not what --expect asks for",
+        Condition::Size(_) => "the size of its body is not what --expect asks for",
+        Condition::Header(..) => "a header is not what --expect asks for",
+        Condition::Contains(_) => "its body does not contain what --expect asks for",
+        Condition::Regex(_) => "its body does not match what --expect asks for",
+        Condition::Json(..) => "a value in its body is not what --expect asks for",
+    };
+    format!("{what} ({condition}): {found}")
 }

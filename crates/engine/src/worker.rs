@@ -148,7 +148,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             unwritten: Vec::with_capacity(SENDS_PER_CALL_MAX),
             common: Common {
                 buffers: Buffers::new(),
-                hearing: Hearing::with_capacity(flights),
+                hearing: Hearing::with_capacity(flights, &job.expects),
                 of_protocol: P::shared(job.operations.len()),
             },
             composer: job.values.as_ref().map(Composer::new),

@@ -11,7 +11,6 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::Counters;
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
-use unblink_engine::expect::Expect;
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::preflight;
@@ -19,6 +18,7 @@ use unblink_engine::run::{Summary, start};
 use unblink_engine::target::{Address, Ask, Refresh, ResolveError, Target};
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
+use unblink_workload::answer::Expect;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -85,7 +85,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
             closes: false,
             blank: None,
         }],
-        expect: Expect::default(),
+        expects: Expect::default().into(),
         settings: Limits::default(),
         connection_age: None,
         pacing: Pacing::default(),

@@ -9,13 +9,13 @@ use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
-use unblink_engine::expect::Expect;
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::start;
 use unblink_engine::target::{Address, Target};
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
+use unblink_workload::answer::Expect;
 
 /// Bytes for each idle connection at the most; ARCHITECTURE.md states it.
 const CEILING: i64 = 2048;
@@ -102,7 +102,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
             closes: false,
             blank: None,
         }],
-        expect: Expect::default(),
+        expects: Expect::default().into(),
         settings: Limits::default(),
         connection_age: None,
         pacing: Pacing::default(),

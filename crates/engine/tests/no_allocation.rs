@@ -10,13 +10,13 @@ use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
-use unblink_engine::expect::{Expect, Needle};
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::{Running, start};
 use unblink_engine::target::{Address, Target};
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
+use unblink_workload::answer::{Condition, Expect, Needle};
 
 /// The thread whose allocations are counted; 0 is nobody.
 static WATCHED: AtomicI32 = AtomicI32::new(0);
@@ -76,7 +76,13 @@ fn responder(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
-fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
+fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<Http1> {
+    let conditions = expect.iter().map(|text| Condition::parse(text).expect("a condition"));
+    let expect = Expect {
+        statuses: vec![200..=299],
+        contains: Needle::new(b"hello"),
+        ..Expect::new(&conditions.collect::<Vec<_>>())
+    };
     let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
     let operation = |request| Request {
         head: Vec::into(request),
@@ -108,7 +114,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool) -> Job<Http1> {
         }],
         operations: vec![operation(request.render().expect("a request")); 2],
         values: None,
-        expect: Expect { statuses: vec![200..=299], size: None, contains: Needle::new(b"hello") },
+        expects: expect.into(),
         settings: Limits::default(),
         connection_age: None,
         pacing: Pacing::default(),
@@ -160,15 +166,27 @@ fn a_plaintext_request_allocates_nothing() {
     let plain = responder(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
     let chunked =
         responder(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n");
+    let json = responder(
+        b"HTTP/1.1 200 OK\r\nX-Id: 7\r\nTransfer-Encoding: chunked\r\n\r\n\
+          d\r\n{\"a\":[{\"b\":\"h\r\na\r\nello\\n\"}]}\r\n0\r\n\r\n",
+    );
+    let checks = [
+        "header x-id = 7",
+        "header X-Id ~ ^[0-9]$",
+        "json $.a[0].b ~ ^hello\n$",
+        "json $.a[*] exists",
+        "regex b.*h",
+    ];
     let length = Nanos::from_secs(30);
     let hold = || vec![Phase::hold(Rate::per_second(2000), length)];
     let even = || LoadSpec::Open { phases: hold(), process: Process::Even };
     let poisson = || LoadSpec::Open { phases: hold(), process: Process::Poisson { seed: 1 } };
     let closed = || LoadSpec::closed(8, Nanos::from_millis(4), length);
     for (name, job) in [
-        ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 })),
-        ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 })),
-        ("closed", job(plain, closed(), Pool::Auto { max: 8 })),
+        ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 }, &[])),
+        ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 }, &[])),
+        ("closed", job(plain, closed(), Pool::Auto { max: 8 }, &[])),
+        ("checked", job(json, even(), Pool::Fixed { n: 8 }, &checks)),
     ] {
         let (allocations, ok) = allocations_of(job);
         assert!(ok > 500, "{name}: {ok} answers prove nothing");

@@ -9,11 +9,11 @@ use std::time::Duration;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
-use unblink_engine::expect::{Expect, Needle};
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::{PreflightError, preflight};
 use unblink_engine::target::{Address, Target};
+use unblink_workload::answer::{Expect, Needle};
 
 /// Serves one connection by `serve`.
 fn serving(serve: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
@@ -63,7 +63,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
         }],
         operations: vec!["first", "second"],
         values: None,
-        expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
+        expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
         settings: Settings { places: 4, cancels: false },
         connection_age: None,
         pacing: Pacing::default(),

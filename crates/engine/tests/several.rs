@@ -12,11 +12,11 @@ use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::Counters;
 use unblink_core::time::Nanos;
-use unblink_engine::expect::{Expect, Needle};
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::start;
 use unblink_engine::target::{Address, Target};
+use unblink_workload::answer::{Expect, Needle};
 
 const USERS: u32 = 40;
 
@@ -99,7 +99,7 @@ fn run(
         }],
         operations: requests.to_vec(),
         values: None,
-        expect: Expect { contains: Needle::new(b"ok"), ..Expect::default() },
+        expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
         settings,
         connection_age: None,
         pacing: Pacing::default(),

@@ -1,18 +1,47 @@
 //! Invariants of the parser, checked for any input. Shared by the fuzz target, the replay of its corpus
 //! and the property tests; not part of the API.
 
-use crate::{LastHead, Limits, Parser, Progress, ProtocolError, RequestKind, Response};
+use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKind, Response};
 
 /// What became of an answer, with everything that must not depend on how its bytes were cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// The answer, or what is wrong with it.
     pub result: Result<Response, ProtocolError>,
-    /// The body as handed to the callback.
+    /// The final head, as handed out.
+    pub head: Vec<u8>,
+    /// The body, as handed out.
     pub body: Vec<u8>,
     /// Bytes of the input that belonged to the answer; all that was fed, if the answer failed or was
     /// ended by the close. `None` after an error, which may be noticed only at the end of a piece.
     pub consumed: Option<usize>,
+}
+
+/// What was handed out.
+#[derive(Default)]
+struct Taken {
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Taken {
+    fn outcome(self, result: Result<Response, ProtocolError>, consumed: Option<usize>) -> Outcome {
+        Outcome { result, head: self.head, body: self.body, consumed }
+    }
+}
+
+impl Parts for Taken {
+    fn head(&mut self, head: &[u8]) {
+        assert!(self.head.is_empty() && self.body.is_empty(), "a second head, or one behind its body");
+        assert!(head.ends_with(b"\n"), "a head without its end");
+        self.head.extend_from_slice(head);
+    }
+
+    fn body(&mut self, piece: &[u8]) {
+        assert!(!piece.is_empty(), "an empty slice was delivered");
+        assert!(!self.head.is_empty(), "a body before its head");
+        self.body.extend_from_slice(piece);
+    }
 }
 
 /// Feeds `bytes` in pieces of the lengths that `next_len` yields (at least 1), then closes.
@@ -36,33 +65,29 @@ fn drive_after(
     bytes: &[u8],
     mut next_len: impl FnMut() -> usize,
 ) -> Outcome {
-    let mut body = Vec::new();
+    let mut taken = Taken::default();
     let mut at = 0;
     parser.begin(kind);
     assert!(!parser.has_started());
     while at < bytes.len() {
         let len = next_len().clamp(1, bytes.len() - at);
         let piece = &bytes[at..at + len];
-        let mut delivered = 0;
-        let progress = parser.feed_after(last, piece, &mut |slice| {
-            assert!(!slice.is_empty(), "an empty slice was delivered");
-            delivered += slice.len();
-            body.extend_from_slice(slice);
-        });
-        assert!(delivered <= len, "more was delivered than given");
+        let before = taken.body.len();
+        let progress = parser.feed_after(last, piece, &mut taken);
+        assert!(taken.body.len() - before <= len, "more was delivered than given");
         assert!(parser.has_started());
         match progress {
             Ok(Progress::NeedMore) => at += len,
             Ok(Progress::Done { response, consumed }) => {
                 assert!(consumed <= len, "more was taken than given");
                 assert!(consumed > 0, "the answer was complete one piece before");
-                assert_eq!(response.body_bytes, body.len() as u64);
+                assert_eq!(response.body_bytes, taken.body.len() as u64);
                 assert_rests(parser, Ok(response));
-                return Outcome { result: Ok(response), body, consumed: Some(at + consumed) };
+                return taken.outcome(Ok(response), Some(at + consumed));
             }
             Err(error) => {
                 assert_rests(parser, Err(error));
-                return Outcome { result: Err(error), body, consumed: None };
+                return taken.outcome(Err(error), None);
             }
         }
     }
@@ -75,7 +100,7 @@ fn drive_after(
     }
     assert_rests(parser, result);
     let consumed = result.is_ok().then_some(at);
-    Outcome { result, body, consumed }
+    taken.outcome(result, consumed)
 }
 
 /// The same with bodies of known length passed over instead of fed.
@@ -93,13 +118,13 @@ fn drive_skipping(parser: &mut Parser, kind: RequestKind, bytes: &[u8], cuts: &m
             Ok(Progress::NeedMore) => at += if left > 0 { len.min(left) } else { len },
             Ok(Progress::Done { response, consumed }) => {
                 assert_rests(parser, Ok(response));
-                return Outcome { result: Ok(response), body: Vec::new(), consumed: Some(at + consumed) };
+                return Taken::default().outcome(Ok(response), Some(at + consumed));
             }
-            Err(error) => return Outcome { result: Err(error), body: Vec::new(), consumed: None },
+            Err(error) => return Taken::default().outcome(Err(error), None),
         }
     }
     let result = parser.eof();
-    Outcome { result, body: Vec::new(), consumed: result.is_ok().then_some(at) }
+    Taken::default().outcome(result, result.is_ok().then_some(at))
 }
 
 /// After an answer or an error nothing more may happen until the next request.

@@ -5,7 +5,7 @@ mod words;
 use crate::blank::{Blank, Filler};
 use crate::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
 use crate::request::LENGTH;
-use crate::{LastHead, Limits, Parser, Progress, ProtocolError, RequestKind, Response};
+use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKind, Response};
 use std::sync::Arc;
 
 /// Requests whose last heads are remembered apart.
@@ -84,6 +84,24 @@ impl Http1 {
         // Had it been written only in part, the rest would be read as the next request.
         let reusable = response.reusable && all_taken && self.unwritten == 0 && !self.closes;
         sink.done(tag, Reply { code: response.status, body_bytes: response.body_bytes, reusable });
+    }
+}
+
+/// Hands the parts of an answer on under its tag.
+struct Tagged<'a, S> {
+    tag: Tag,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Parts for Tagged<'_, S> {
+    #[inline]
+    fn head(&mut self, head: &[u8]) {
+        self.sink.head(self.tag, head);
+    }
+
+    #[inline]
+    fn body(&mut self, piece: &[u8]) {
+        self.sink.body(self.tag, piece);
     }
 }
 
@@ -187,7 +205,7 @@ impl Protocol for Http1 {
         }
         let n = shared.last_heads.len();
         let last = &mut shared.last_heads[self.number as usize % n];
-        match self.parser.feed_after(last, bytes, &mut |piece: &[u8]| sink.body(tag, piece))? {
+        match self.parser.feed_after(last, bytes, &mut Tagged { tag, sink })? {
             Progress::NeedMore => {}
             Progress::Done { response, consumed } => {
                 self.done(&response, consumed == bytes.len(), sink);

@@ -50,5 +50,5 @@ pub use error::ProtocolError;
 pub use head::RequestKind;
 pub use last_head::LastHead;
 pub use limits::Limits;
-pub use parser::{Parser, Progress, Response};
+pub use parser::{Parser, Parts, Progress, Response};
 pub use request::{RenderError, RequestBuilder, parse_header};

@@ -39,6 +39,24 @@ pub enum Progress {
     },
 }
 
+/// Takes an answer apart as it comes. A closure takes the body alone.
+pub trait Parts {
+    /// The final head, from its status line to the empty line; empty lines may stand before it.
+    fn head(&mut self, head: &[u8]);
+    /// A piece of the body; never empty.
+    fn body(&mut self, piece: &[u8]);
+}
+
+impl<F: FnMut(&[u8])> Parts for F {
+    #[inline]
+    fn head(&mut self, _: &[u8]) {}
+
+    #[inline]
+    fn body(&mut self, piece: &[u8]) {
+        self(piece);
+    }
+}
+
 /// Reads the answers of one connection. Keep it as long as the connection, or longer: nothing is
 /// allocated for an answer whose head arrives in one piece, and the buffer for split heads is reused.
 ///
@@ -106,7 +124,7 @@ impl Parser {
         self.feed_after(&mut LastHead::none(), bytes, body)
     }
 
-    /// The same, quicker when the answer's head is `last` again; otherwise it becomes the last one.
+    /// The same with the final head, too; and quicker when the head is `last` again, which it otherwise becomes.
     ///
     /// # Errors
     /// As [`Parser::feed`].
@@ -115,9 +133,9 @@ impl Parser {
         &mut self,
         last: &mut LastHead,
         bytes: &[u8],
-        body: &mut impl FnMut(&[u8]),
+        parts: &mut impl Parts,
     ) -> Result<Progress, ProtocolError> {
-        match self.feed_unlatched(last, bytes, body) {
+        match self.feed_unlatched(last, bytes, parts) {
             Ok(progress) => Ok(progress),
             Err(error) => {
                 self.state = State::Failed(error);
@@ -193,7 +211,7 @@ impl Parser {
         &mut self,
         last: &mut LastHead,
         bytes: &[u8],
-        body: &mut impl FnMut(&[u8]),
+        parts: &mut impl Parts,
     ) -> Result<Progress, ProtocolError> {
         if bytes.is_empty() {
             // Reading nothing is no event, whatever the state.
@@ -206,13 +224,14 @@ impl Parser {
         let mut at = 0;
         if let State::Head = self.state {
             self.started = true;
-            let Some(consumed) = self.feed_heads(last, bytes)? else {
+            let Some(consumed) = self.feed_heads(last, bytes, parts)? else {
                 return Ok(Progress::NeedMore);
             };
             at = consumed;
         }
         match &mut self.state {
             State::Body(reader) => {
+                let body = &mut |piece: &[u8]| parts.body(piece);
                 match reader.feed(&bytes[at..], &self.limits, &mut self.response.body_bytes, body)? {
                     None => Ok(Progress::NeedMore),
                     Some(end) => {
@@ -230,7 +249,12 @@ impl Parser {
 
     /// Takes heads up to and including the final one. Returns the offset after it, with the state set
     /// to what follows, or `None` if all bytes were taken and it is not complete.
-    fn feed_heads(&mut self, last: &mut LastHead, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
+    fn feed_heads(
+        &mut self,
+        last: &mut LastHead,
+        bytes: &[u8],
+        parts: &mut impl Parts,
+    ) -> Result<Option<usize>, ProtocolError> {
         let mut at = 0;
         loop {
             let Some((head, consumed)) = self.feed_head(last, &bytes[at..])? else {
@@ -251,6 +275,8 @@ impl Parser {
                 }
                 _ => {
                     self.finish_head(&head)?;
+                    // One that came in several pieces has been put together.
+                    parts.head(if self.head.is_empty() { &bytes[at - consumed..at] } else { &self.head });
                     return Ok(Some(at));
                 }
             }

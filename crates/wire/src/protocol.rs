@@ -41,6 +41,9 @@ pub trait Sink {
     fn room(&mut self, places: u32);
     /// The first byte of an answer has come.
     fn first(&mut self, tag: Tag);
+    /// The head of an answer, whole, before its body: lines of `Name: value` behind a first line that is the protocol's own,
+    /// or behind none. Said once of an answer, by protocols whose answers have one.
+    fn head(&mut self, tag: Tag, head: &[u8]);
     /// A piece of the body of an answer; never empty.
     fn body(&mut self, tag: Tag, piece: &[u8]);
     /// An answer is whole.

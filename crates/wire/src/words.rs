@@ -37,12 +37,6 @@ pub trait Words: Protocol {
     fn objection(_reply: &Reply) -> Option<&'static str> {
         None
     }
-
-    /// Why what is searched for may be in the body and not be found, as far as what the target sent first tells; and what to
-    /// do about it.
-    fn hides_body(_received: &[u8]) -> Option<&'static str> {
-        None
-    }
 }
 
 /// The first line of what a target sent, for a message to the user: leading empty lines are skipped, control and

@@ -2,7 +2,10 @@
 //! and the arrival's key. So any worker of any machine, and the simulator, draw the same for the same arrival.
 //!
 //! Logarithms and powers come from `libm`, whose results are the same bits on every machine.
+//!
+//! And what its answer must be like, and what is taken from it: [`answer`].
 
+pub mod answer;
 mod date;
 mod draws;
 mod encode;

@@ -1,38 +1,32 @@
 //! `--expect`: what an answer must be like.
 
 use super::value::bytes;
+use crate::errors::refuse;
 use crate::secrets;
-use unblink_engine::expect::Needle;
+use anyhow::Result;
+use unblink_workload::answer::{Condition, ConditionError, Needle};
 
-/// One `--expect`.
-#[derive(serde::Serialize, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Expectation {
-    Statuses(Vec<std::ops::RangeInclusive<u16>>),
-    Size(std::ops::RangeInclusive<u64>),
-    Contains(#[serde(serialize_with = "length")] Needle),
-}
-
-/// The text may be a secret that an answer gives back.
-fn length<S: serde::Serializer>(text: &Needle, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(text.len() as u64)
-}
-
-/// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`.
-pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
+/// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`, `header NAME = VALUE`, `regex PATTERN`,
+/// `json PATH exists`.
+pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     // It may be the text of a condition whose name is wrong, and so a secret.
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX or contains=TEXT"
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX, contains=TEXT, \
+             'header NAME', 'header NAME = VALUE', 'regex PATTERN' or 'json $.PATH exists'"
         )
     };
-    let (name, value) = text.split_once('=').ok_or_else(expected)?;
-    match name {
-        "status" => {
+    let other = || match Condition::parse(text) {
+        Err(ConditionError::Name) => Err(expected()),
+        parsed => parsed.map_err(|error| format!("{shown:?}: {error}")),
+    };
+    match text.split_once('=') {
+        Some(("status", value)) => {
             let statuses = value.split(',').map(status_range).collect::<Option<Vec<_>>>();
-            statuses.map(Expectation::Statuses).ok_or_else(expected)
+            statuses.map(Condition::Statuses).ok_or_else(expected)
         }
-        "size" => {
+        Some(("size", value)) => {
             let (min, max) = value.split_once("..").unwrap_or((value, value));
             if min.is_empty() && max.is_empty() {
                 return Err(expected());
@@ -40,13 +34,38 @@ pub(crate) fn expectation(text: &str) -> Result<Expectation, String> {
             let max = if max.is_empty() { Ok(u64::MAX) } else { bytes(max) };
             let min = if min.is_empty() { Ok(0) } else { bytes(min) };
             match (min, max) {
-                (Ok(min), Ok(max)) if min <= max => Ok(Expectation::Size(min..=max)),
+                (Ok(min), Ok(max)) if min <= max => Ok(Condition::Size(min..=max)),
                 _ => Err(expected()),
             }
         }
-        "contains" => Needle::new(value.as_bytes()).map(Expectation::Contains).ok_or_else(expected),
-        _ => Err(expected()),
+        Some(("contains", value)) => {
+            Needle::new(value.as_bytes()).map(Condition::Contains).ok_or_else(expected)
+        }
+        _ => other(),
     }
+}
+
+/// Of some conditions there can be only one for the same answers.
+pub(crate) fn check(conditions: &[Condition]) -> Result<()> {
+    let count = |is: fn(&Condition) -> bool| conditions.iter().filter(|condition| is(condition)).count();
+    let sizes = count(|condition| matches!(condition, Condition::Size(_)));
+    let texts = count(|condition| matches!(condition, Condition::Contains(_)));
+    if sizes > 1 || texts > 1 {
+        refuse!(
+            ["expect"],
+            "--expect has two conditions on the size, or two on the contents: give one of each (several texts can be asked \
+             for by regex)"
+        );
+    }
+    Ok(())
+}
+
+/// For fingerprints: the text may be a secret that an answer gives back.
+pub(crate) fn without_secrets<S: serde::Serializer>(
+    conditions: &[Condition],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_seq(conditions.iter().map(ToString::to_string))
 }
 
 fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
@@ -64,12 +83,48 @@ mod tests {
 
     #[test]
     fn conditions() {
-        assert_eq!(expectation("status=2xx,404"), Ok(Expectation::Statuses(vec![200..=299, 404..=404])));
-        assert_eq!(expectation("size=10.."), Ok(Expectation::Size(10..=u64::MAX)));
-        for bad in
-            ["", "status", "status=", "status=99", "status=6xx", "size=", "size=5..1", "contains=", "body=x"]
-        {
-            assert!(expectation(bad).is_err(), "{bad}");
+        assert_eq!(condition("status=2xx,404"), Ok(Condition::Statuses(vec![200..=299, 404..=404])));
+        assert_eq!(condition("size=10.."), Ok(Condition::Size(10..=u64::MAX)));
+        assert!(matches!(condition("json $.a == 'x=y'"), Ok(Condition::Json(..))));
+        assert!(matches!(condition("header X-Id=7"), Ok(Condition::Header(..))));
+        for bad in [
+            "",
+            "status",
+            "status=",
+            "status=99",
+            "status=6xx",
+            "size=",
+            "size=5..1",
+            "contains=",
+            "body=x",
+            "json $.a",
+        ] {
+            assert!(condition(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_not_quoted() {
+        for (text, part) in [
+            ("json $.s3cret == s3cret", "in quotes"),
+            ("header X-Id s3cret", "'header X-Id = 7'"),
+            ("regex s3cret(", "no regular expression"),
+            ("s3cret", "is not a condition"),
+        ] {
+            let error = condition(text).unwrap_err();
+            assert!(error.contains(part) && !error.contains("s3cret"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn one_size_and_one_text() {
+        let all = |texts: &[&str]| texts.iter().map(|text| condition(text).unwrap()).collect::<Vec<_>>();
+        assert!(
+            check(&all(&["size=1", "contains=a", "status=200", "status=201", "regex a", "regex b"])).is_ok()
+        );
+        assert!(
+            check(&all(&["size=1", "size=2"])).is_err()
+                && check(&all(&["contains=a", "contains=b"])).is_err()
+        );
     }
 }

@@ -28,7 +28,8 @@ VALUES
   rates      5000   5k   50/s   30/m   3/10s   100..5000 (ramp)   100,200,400 (equal steps)
   times      500us   200ms   30s   5m   1h30m   30 (seconds)
   -c         auto (opens what is needed, up to a limit)   auto:5000   64 (fixed)
-  --expect   status=200,404   status=2xx   size=512   size=100..900   contains=TEXT
+  --expect   status=200,404   status=2xx   size=512   size=100..900   contains=TEXT   'regex PATTERN'
+             'header NAME'   'header NAME = VALUE'   'json $.id exists'   'json $.n > 5'
   --slo      p99 < 200ms   p99.9 <= 1s   mean < 50ms   max < 2s   errors < 0.1%   achieved >= 99.9%
              p99 < 200ms in 95% of 10s   GET /cart: p99 < 200ms
   --abort-on p99 > 2s for 5s   errors > 50% for 10s

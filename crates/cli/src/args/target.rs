@@ -1,7 +1,7 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
-use super::{expect, value};
+use super::value;
 use crate::request::fields::RequestArgs;
 use crate::request::share::OrderArg;
 use clap::Args;
@@ -48,10 +48,6 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub request: RequestArgs,
-
-    /// What an answer must look like to count as ok; may be given several times
-    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::expectation)]
-    pub expect: Vec<expect::Expectation>,
 
     /// Count an answer with a larger body as failed
     #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]

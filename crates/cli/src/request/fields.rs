@@ -1,7 +1,9 @@
 //! What a request is made of: flags for every request of a run, and fields of each request that a plan lists.
 
+use crate::args::expect;
 use clap::Args;
 use std::path::PathBuf;
+use unblink_workload::answer::Condition;
 
 /// What a request says beside its address.
 #[derive(Args, serde::Serialize, Clone, Debug, Default)]
@@ -21,6 +23,12 @@ pub(crate) struct RequestArgs {
     /// Send the contents of this file as the body
     #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
     pub body_file: Option<PathBuf>,
+
+    /// What an answer must look like to count as ok, such as status=201, 'header X-Id' or 'json $.id exists'; may be given
+    /// several times
+    #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::condition)]
+    #[serde(serialize_with = "expect::without_secrets")]
+    pub expect: Vec<Condition>,
 }
 
 /// One request of a plan.

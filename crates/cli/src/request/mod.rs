@@ -8,6 +8,7 @@ pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
 
+use crate::args::expect;
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
 use body::BodyFiles;
@@ -18,6 +19,7 @@ use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http1::Request as Rendered;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
+use unblink_workload::answer::Condition;
 use unblink_workload::{Composition, Lets};
 use url::Url;
 
@@ -47,6 +49,8 @@ pub(crate) struct Parts {
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
     pub body_form: BodyForm,
+    /// What an answer must be like.
+    pub expect: Arc<[Condition]>,
 }
 
 impl Parts {
@@ -66,8 +70,10 @@ impl Parts {
             header(line)
                 .map_err(|error| errors::refused_value("header", i, which(i) + &crate::explain_error(&error)))
         }));
-        let (headers, body) = errors::both(headers, body)?;
-        Ok(Parts { method: args.method.clone(), headers, body, body_form: BodyForm::Plain })
+        let expect = expect::check(&args.expect);
+        let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
+        let (method, expect) = (args.method.clone(), args.expect.clone().into());
+        Ok(Parts { method, headers, body, body_form: BodyForm::Plain, expect })
     }
 
     /// Gives it a body that says what it is, unless a header does.
@@ -84,7 +90,8 @@ impl Parts {
         (self.body, self.body_form) = (Some(text.into_bytes().into()), form);
     }
 
-    /// Takes from `all` what it does not say itself. A header of its own wins over one for all.
+    /// Takes from `all` what it does not say itself. A header of its own wins over one for all, and a condition over one about
+    /// the same.
     pub(crate) fn fill(&mut self, all: &Parts) {
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
@@ -94,6 +101,12 @@ impl Parts {
         let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
         headers.append(&mut self.headers);
         self.headers = headers;
+        let is_own = |one: &Condition| self.expect.iter().any(|own| own.is_about_the_same(one));
+        self.expect = match &self.expect[..] {
+            // Of many requests that say nothing, each has the very same.
+            [] => all.expect.clone(),
+            own => all.expect.iter().filter(|one| !is_own(one)).chain(own).cloned().collect(),
+        };
     }
 }
 

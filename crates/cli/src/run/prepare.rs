@@ -4,7 +4,6 @@ use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::way::{quick_ports, targets};
 use super::{objectives, watch};
-use crate::args::expect::Expectation;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Connections;
@@ -21,7 +20,6 @@ use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, Stretch, together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
-use unblink_engine::expect::Expect;
 use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
 use unblink_engine::pacing::Pacing;
@@ -64,7 +62,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         values,
         targets,
         operations: std::mem::take(&mut requests.operations),
-        expect: expect(&args.target.expect)?,
+        expects: requests.expects(),
         settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
         connection_age: args.target.connection_age,
         pacing: args.target.pacing.mode(),
@@ -97,7 +95,6 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
 /// load in one line.
 pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let mut requests = requests(args)?;
-    expect(&args.target.expect)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
@@ -308,27 +305,6 @@ fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
         LoadSpec::Open { .. } | LoadSpec::Several(_) => wanted,
         LoadSpec::Closed { users, .. } => wanted.min(*users),
     }
-}
-
-fn expect(conditions: &[Expectation]) -> Result<Expect> {
-    let mut expect = Expect::default();
-    for condition in conditions {
-        let repeated = match condition.clone() {
-            Expectation::Statuses(ranges) => {
-                expect.statuses.extend(ranges);
-                false
-            }
-            Expectation::Size(range) => expect.size.replace(range).is_some(),
-            Expectation::Contains(needle) => expect.contains.replace(needle).is_some(),
-        };
-        if repeated {
-            refuse!(
-                ["expect"],
-                "--expect has two conditions on the size, or two on the contents: give one of each"
-            );
-        }
-    }
-    Ok(expect)
 }
 
 fn header(

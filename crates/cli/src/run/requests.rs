@@ -17,6 +17,7 @@ use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
 use unblink_wire::http1::Request as Rendered;
+use unblink_workload::answer::{Condition, Expect, Expects};
 use unblink_workload::{Composition, Lets};
 
 /// Targets that a document lists; it counts the others.
@@ -35,6 +36,8 @@ pub(crate) struct Requests {
     pub inserts: Vec<u32>,
     /// The values that these may use.
     pub lets: Arc<Lets>,
+    /// For each what its answers must be like.
+    expects: Conditions,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
     /// For each its weight, if they were given shares.
@@ -97,6 +100,7 @@ impl Gathering {
             compositions: Vec::new(),
             inserts: Vec::new(),
             lets: Arc::default(),
+            expects: Conditions::default(),
             idempotent: Vec::new(),
             weights: None,
             targets: Vec::new(),
@@ -127,6 +131,7 @@ impl Gathering {
         }
         found.compositions.push(composition);
         found.lets = request.lets.clone();
+        found.expects.add(&request.parts.expect);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(request.is_idempotent());
         if found.targets.len() < LISTED_MAX {
@@ -140,6 +145,24 @@ impl Gathering {
             found.beyond = Some(TargetsBeyond::add(found.beyond.take(), &target));
         }
         Ok(())
+    }
+}
+
+/// Conditions on the answers to requests, most of which have the same.
+#[derive(Default)]
+struct Conditions {
+    distinct: Vec<Arc<[Condition]>>,
+    /// By request.
+    of: Vec<u32>,
+}
+
+impl Conditions {
+    fn add(&mut self, of_one: &Arc<[Condition]>) {
+        let known = self.distinct.iter().position(|known| Arc::ptr_eq(known, of_one) || known == of_one);
+        self.of.push(known.unwrap_or(self.distinct.len()) as u32);
+        if known.is_none() {
+            self.distinct.push(of_one.clone());
+        }
     }
 }
 
@@ -200,6 +223,12 @@ impl Requests {
                 *name = name.replacen(" /", &format!(" {place}/"), 1);
             }
         }
+    }
+
+    /// What the answers to each must be like.
+    pub(crate) fn expects(&self) -> Expects {
+        let distinct = self.expects.distinct.iter().map(|conditions| Expect::new(conditions));
+        Expects::new(distinct.collect(), self.expects.of.clone())
     }
 
     /// Where they go.

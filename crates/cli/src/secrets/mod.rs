@@ -7,6 +7,7 @@ mod wrong_url;
 use crate::aside::Aside;
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
+use unblink_workload::answer::Condition;
 pub(crate) use url::{has_unencoded_password, mask_path_of, mask_url, mask_url_by};
 pub(crate) use wrong_url::mask_wrong_url;
 
@@ -110,13 +111,20 @@ fn mask_body(body: &str) -> String {
 /// The text that an answer is to contain may be a secret that it gives back.
 pub(crate) fn mask_expectation(condition: &str) -> String {
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_digit() || ".,xX ".contains(c));
+    let is_word = |text: &str| text.chars().all(|c| c.is_ascii_alphabetic());
     match condition.split_once('=') {
-        Some((name, _)) if ["status", "size"].contains(&name) => condition.to_string(),
-        Some((name, text)) => format!("{name}={}", mask_body(text)),
-        None if is_plain(condition) || ["status", "size", "contains"].contains(&condition) => {
+        Some((name, _)) if ["status", "size"].contains(&name) => return condition.to_string(),
+        Some(("contains", text)) => return format!("contains={}", mask_body(text)),
+        _ => {}
+    }
+    match (Condition::parse(condition), condition.split_once('=')) {
+        // It hides what an answer is compared with.
+        (Ok(condition), _) => condition.to_string(),
+        (Err(_), Some((name, text))) if is_word(name) => format!("{name}={}", mask_body(text)),
+        (Err(_), None) if is_plain(condition) || ["status", "size", "contains"].contains(&condition) => {
             condition.to_string()
         }
-        None => MASK.to_string(),
+        _ => MASK.to_string(),
     }
 }
 
@@ -180,6 +188,12 @@ mod tests {
             "--expect=s3cret",
             "--expect",
             "status=200",
+            "--expect",
+            "header X-Id = s3cret",
+            "--expect=json $.id == 's3cret'",
+            "--expect",
+            "json $.id = s3cret",
+            "--expect=regex s3cret",
             "--slo",
             "GET /?token=s3cret: p99 < 1s",
             "--abort-on=GET /?token=s3cret: p99 > 1s for 5s",

@@ -1,11 +1,12 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
-use crate::expect::Expect;
+use super::collecting::{Collecting, Place};
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
+use unblink_workload::answer::{Coding, Expect, Expects, Undecoded};
 
 /// What a worker is told of a connection that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,16 @@ pub(crate) enum News {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
     first_byte: Option<Instant>,
+    operation: u32,
+    /// How far a search over the pieces of a plain body has come.
     matched: usize,
+    /// Its headers are as they must be.
+    head_is_right: bool,
+    coding: Coding,
+    /// Of a body that is looked at as a whole.
+    body: Option<Place>,
+    /// There is more of it than may be looked at.
+    is_too_large: bool,
 }
 
 /// What has been heard of a worker's flights, and the news that nobody has been told yet.
@@ -30,22 +40,77 @@ pub(crate) struct Hearing {
     /// By the flight's place.
     flights: Vec<Heard>,
     pub(crate) news: Vec<News>,
+    /// A copy of this worker's own.
+    expects: Expects,
+    /// Some answer's head must be looked at; some answer's body.
+    reads: (bool, bool),
+    collecting: Collecting,
+    decoded: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 impl Hearing {
     /// Of as many flights as that, nothing is allocated for one.
-    pub(crate) fn with_capacity(flights: usize) -> Hearing {
-        Hearing { flights: Vec::with_capacity(flights), news: Vec::with_capacity(64) }
+    pub(crate) fn with_capacity(flights: usize, expects: &Expects) -> Hearing {
+        Hearing {
+            flights: Vec::with_capacity(flights),
+            news: Vec::with_capacity(64),
+            expects: expects.clone(),
+            reads: (expects.read_heads(), expects.read_bodies()),
+            collecting: Collecting::default(),
+            decoded: Vec::new(),
+            scratch: Vec::new(),
+        }
     }
 
-    /// A request is sent.
+    /// A request for `operation` is sent.
     #[inline]
-    pub(super) fn begin(&mut self, flight: FlightId) {
+    pub(super) fn begin(&mut self, flight: FlightId, operation: u32) {
         let slot = flight.slot as usize;
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
         }
-        self.flights[slot] = Heard::default();
+        // Of an answer that broke off, a part may have been kept.
+        self.collecting.forget(self.flights[slot].body);
+        self.flights[slot] = Heard { operation, ..Heard::default() };
+    }
+
+    /// Why a whole answer counts as failed.
+    #[inline]
+    fn judge(&mut self, slot: usize, reply: &Reply) -> Option<FailureKind> {
+        let heard = &self.flights[slot];
+        let expect = self.expects.of(heard.operation);
+        let by_status = FailureKind::of_status(reply.code);
+        match expect.allows_status(reply.code) {
+            Some(true) => {}
+            Some(false) => return Some(by_status.unwrap_or(FailureKind::UNEXPECTED_STATUS)),
+            None if by_status.is_some() => return by_status,
+            None => {}
+        }
+        if !heard.head_is_right && !expect.headers.is_empty() {
+            return Some(FailureKind::UNEXPECTED_HEADER);
+        }
+        if !expect.allows_size(reply.body_bytes) {
+            return Some(FailureKind::UNEXPECTED_BODY);
+        }
+        if expect.reads_body() { self.judge_body(slot) } else { None }
+    }
+
+    fn judge_body(&mut self, slot: usize) -> Option<FailureKind> {
+        let heard = &self.flights[slot];
+        let expect = self.expects.of(heard.operation);
+        let unexpected = |is_right: bool| (!is_right).then_some(FailureKind::UNEXPECTED_BODY);
+        if !heard.is_collected(expect) {
+            return unexpected(expect.contains.as_ref().is_none_or(|needle| heard.matched == needle.len()));
+        }
+        if heard.is_too_large {
+            return Some(FailureKind::UNCHECKED);
+        }
+        match heard.coding.decode(self.collecting.body(heard.body), &mut self.decoded) {
+            Ok(body) => unexpected(expect.allows_body(body, &mut self.scratch)),
+            Err(Undecoded::TooLarge) => Some(FailureKind::UNCHECKED),
+            Err(Undecoded::Unknown | Undecoded::Broken) => Some(FailureKind::UNDECODABLE),
+        }
     }
 
     /// Answers of a connection that ended in the same moment can't be followed by others on it.
@@ -55,6 +120,13 @@ impl Hearing {
                 answer.reusable = false;
             }
         }
+    }
+}
+
+impl Heard {
+    /// The body is looked at as a whole, and not piece by piece.
+    fn is_collected(&self, expect: &Expect) -> bool {
+        expect.collects_body() || self.coding != Coding::Plain
     }
 }
 
@@ -70,26 +142,10 @@ fn flight_of(Tag(tag): Tag) -> FlightId {
 /// Takes what was read at `now`.
 pub(super) struct Ear<'a> {
     pub(super) hearing: &'a mut Hearing,
-    pub(super) expect: &'a Expect,
     pub(super) now: Instant,
     /// The peer's side is closed: nothing more can be asked.
     pub(super) is_last: bool,
     pub(super) is_ready: bool,
-}
-
-impl Ear<'_> {
-    fn judge(&self, reply: &Reply, heard: &Heard) -> Option<FailureKind> {
-        let by_status = FailureKind::of_status(reply.code);
-        match self.expect.allows_status(reply.code) {
-            Some(true) => {}
-            Some(false) => return Some(by_status.unwrap_or(FailureKind::EXPECTATION)),
-            None if by_status.is_some() => return by_status,
-            None => {}
-        }
-        let found = self.expect.contains.as_ref().is_none_or(|needle| heard.matched == needle.len());
-        let as_expected = found && self.expect.allows_size(reply.body_bytes);
-        (!as_expected).then_some(FailureKind::EXPECTATION)
-    }
 }
 
 impl Sink for Ear<'_> {
@@ -107,9 +163,29 @@ impl Sink for Ear<'_> {
     }
 
     #[inline]
+    fn head(&mut self, tag: Tag, head: &[u8]) {
+        let Hearing { flights, expects, reads: (true, _), .. } = &mut *self.hearing else { return };
+        let heard = &mut flights[flight_of(tag).slot as usize];
+        let expect = expects.of(heard.operation);
+        heard.head_is_right = expect.allows_head(head);
+        if expect.reads_body() {
+            heard.coding = Coding::of(head);
+        }
+    }
+
+    #[inline]
     fn body(&mut self, tag: Tag, piece: &[u8]) {
-        if let Some(needle) = &self.expect.contains {
-            let heard = &mut self.hearing.flights[flight_of(tag).slot as usize];
+        let Hearing { flights, expects, reads: (_, true), collecting, .. } = &mut *self.hearing else {
+            return;
+        };
+        let heard = &mut flights[flight_of(tag).slot as usize];
+        let expect = expects.of(heard.operation);
+        if !expect.reads_body() || heard.is_too_large {
+            return;
+        }
+        if heard.is_collected(expect) {
+            heard.is_too_large = !collecting.add(&mut heard.body, piece);
+        } else if let Some(needle) = &expect.contains {
             heard.matched = needle.advance(heard.matched, piece);
         }
     }
@@ -117,13 +193,16 @@ impl Sink for Ear<'_> {
     #[inline]
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
-        let heard = &self.hearing.flights[flight.slot as usize];
+        let slot = flight.slot as usize;
+        let failure = self.hearing.judge(slot, &reply);
+        let heard = &mut self.hearing.flights[slot];
         let answer = Answer {
-            failure: self.judge(&reply, heard),
+            failure,
             status: reply.code,
             first_byte: heard.first_byte.unwrap_or(self.now),
             reusable: reply.reusable && !self.is_last,
         };
+        self.hearing.collecting.forget(heard.body.take());
         self.hearing.news.push(News::Answered(flight, answer));
     }
 

@@ -1,6 +1,7 @@
 //! One connection: connecting, TLS, writing requests, reading their answers.
 
 mod buffers;
+mod collecting;
 mod hearing;
 mod socket;
 mod transport;
@@ -139,7 +140,7 @@ impl<P: Protocol> Conn<P> {
         operation: u32,
         filler: &mut impl Filler,
     ) {
-        common.hearing.begin(flight);
+        common.hearing.begin(flight, operation);
         let request = &job.operations[operation as usize];
         self.protocol.submit(&mut common.of_protocol, tag_of(flight), operation, request, filler);
     }
@@ -205,7 +206,7 @@ impl<P: Protocol> Conn<P> {
                 Ok(Received::Nothing) => return (Reading::Quiet, watch.last()),
                 Ok(Received::End) => {
                     let now = watch.now();
-                    return (self.end_of_stream(job, common, self.transport.is_plain(), now), now);
+                    return (self.end_of_stream(common, self.transport.is_plain(), now), now);
                 }
                 Err(kind) => return (self.ended(self.closing(kind)), watch.now()),
             };
@@ -216,7 +217,7 @@ impl<P: Protocol> Conn<P> {
                 Reading::Quiet
             } else if self.transport.is_plain() {
                 let Common { buffers, hearing, of_protocol } = common;
-                self.take(job, (hearing, of_protocol), &buffers.socket[..n], now)
+                self.take((hearing, of_protocol), &buffers.socket[..n], now)
             } else {
                 self.take_records(job, common, n, now)
             };
@@ -262,7 +263,7 @@ impl<P: Protocol> Conn<P> {
     #[inline]
     fn left_to_skip(&self, job: &Job<P>) -> u64 {
         let left = self.protocol.body_left();
-        if left < SKIP_FROM || !self.transport.is_plain() || job.expect.contains.is_some() {
+        if left < SKIP_FROM || !self.transport.is_plain() || job.expects.read_bodies() {
             return 0;
         }
         left - SKIP_UP_TO
@@ -272,14 +273,13 @@ impl<P: Protocol> Conn<P> {
     #[inline]
     fn take(
         &mut self,
-        job: &Job<P>,
         (hearing, shared): (&mut Hearing, &mut P::Shared),
         bytes: &[u8],
         now: Instant,
     ) -> Reading {
         self.bytes_read += bytes.len() as u64;
         let is_last = self.transport.peer_closed;
-        let mut ear = Ear { hearing, expect: &job.expect, now, is_last, is_ready: false };
+        let mut ear = Ear { hearing, now, is_last, is_ready: false };
         let fed = self.protocol.feed(shared, bytes, &mut ear);
         let is_ready = ear.is_ready;
         match fed {
@@ -306,7 +306,7 @@ impl<P: Protocol> Conn<P> {
             loop {
                 let reading = match self.transport.decrypted(plain) {
                     Ok(0) => break,
-                    Ok(n) => self.take(job, (&mut *hearing, &mut *of_protocol), &plain[..n], now),
+                    Ok(n) => self.take((&mut *hearing, &mut *of_protocol), &plain[..n], now),
                     Err(kind) => self.ended(self.closing(kind)),
                 };
                 match reading {
@@ -319,7 +319,7 @@ impl<P: Protocol> Conn<P> {
             }
             if peer_has_closed {
                 self.transport.peer_closed = true;
-                return match self.end_of_stream(job, common, true, now) {
+                return match self.end_of_stream(common, true, now) {
                     Reading::Ended(closing) if was_handshaking => Reading::Unusable(closing.kind),
                     reading => reading,
                 };
@@ -329,13 +329,12 @@ impl<P: Protocol> Conn<P> {
     }
 
     /// The peer closed its side; `clean` unless TLS says that something was cut off.
-    fn end_of_stream(&mut self, job: &Job<P>, common: &mut Common<P>, clean: bool, now: Instant) -> Reading {
+    fn end_of_stream(&mut self, common: &mut Common<P>, clean: bool, now: Instant) -> Reading {
         if self.transport.stage != Stage::Open {
             return self.ended(self.closing(FailureKind::CLOSED_EARLY));
         }
         let answered = self.protocol.is_answering();
-        let mut ear =
-            Ear { hearing: &mut common.hearing, expect: &job.expect, now, is_last: true, is_ready: false };
+        let mut ear = Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false };
         match self.protocol.eof(clean, &mut ear) {
             Ok(()) => Reading::Quiet,
             Err(violation) => {

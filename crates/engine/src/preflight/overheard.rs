@@ -2,8 +2,9 @@
 
 use unblink_wire::blank::Filler;
 use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+use unblink_workload::answer::BODY_MAX;
 
-/// Bytes kept of what the target sends first: enough to quote a line, and to find a header.
+/// Bytes kept of what the target sends first: enough to quote a line.
 const KEPT_MAX: usize = 16 * 1024;
 
 /// The protocol of one connection, and what was heard on it.
@@ -17,6 +18,9 @@ pub(super) struct Overheard<P> {
 pub(super) struct Heard {
     /// What the target sent first.
     pub(super) received: Vec<u8>,
+    /// The answer's head, and its body as far as it may be looked at.
+    pub(super) head: Vec<u8>,
+    pub(super) body: Vec<u8>,
     pub(super) reply: Option<Reply>,
     pub(super) violation: Option<Violation>,
 }
@@ -124,7 +128,14 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.first(tag);
     }
 
+    fn head(&mut self, tag: Tag, head: &[u8]) {
+        self.heard.head.extend_from_slice(head);
+        self.sink.head(tag, head);
+    }
+
     fn body(&mut self, tag: Tag, piece: &[u8]) {
+        let room = BODY_MAX - self.heard.body.len();
+        self.heard.body.extend_from_slice(&piece[..piece.len().min(room)]);
         self.sink.body(tag, piece);
     }
 

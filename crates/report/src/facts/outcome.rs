@@ -46,7 +46,13 @@ fn in_words(kind: &str) -> String {
         "shed" => "a 429 or 503 status",
         "status_5xx" => "a 5xx status",
         "status_other" => "a status outside 100 to 599",
+        // Of runs by versions that did not tell them apart.
         "expectation" => "an answer that was not the expected one",
+        "unexpected_status" => "a status that was not the expected one",
+        "unexpected_header" => "a header that was not the expected one",
+        "unexpected_body" => "a body that was not the expected one",
+        "undecodable" => "a body that could not be decoded",
+        "unchecked" => "a body that was too large to be checked",
         "connect_refused" => "a refused connection",
         "connect_timeout" => "a connection that did not open in time",
         "connect_failed" => "a connection that could not be opened",

@@ -30,13 +30,6 @@ impl Words for Http1 {
         ((300..400).contains(&reply.code) && reply.code != 304)
             .then_some("redirects are not followed, so the page behind it would not be measured")
     }
-
-    fn hides_body(received: &[u8]) -> Option<&'static str> {
-        is_encoded(final_head(received)).then_some(
-            "it is encoded (Content-Encoding), and is searched as it is sent: ask for a plain one with \
-             -H 'Accept-Encoding: identity'",
-        )
-    }
 }
 
 /// What follows the 1xx heads.
@@ -60,17 +53,6 @@ fn is_interim(bytes: &[u8]) -> bool {
     matches!(bytes, [b'H', b'T', b'T', b'P', b'/', _, b'.', _, b' ', b'1', ..])
 }
 
-/// The head says that the body is compressed, or encoded otherwise.
-fn is_encoded(bytes: &[u8]) -> bool {
-    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let mut headers = lines.skip(1).take_while(|line| !line.is_empty());
-    headers.any(|line| {
-        let (name, value) = line.split_at(line.iter().position(|&byte| byte == b':').unwrap_or(line.len()));
-        let value = value.get(1..).unwrap_or_default().trim_ascii();
-        name.eq_ignore_ascii_case(b"content-encoding") && !value.eq_ignore_ascii_case(b"identity")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,22 +61,6 @@ mod tests {
     use crate::http1::Request;
     use crate::protocol::{Protocol, Sink, Tag};
     use crate::{RequestBuilder, RequestKind};
-
-    #[test]
-    fn an_encoded_body_is_known_by_its_head() {
-        for (head, encoded) in [
-            ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", true),
-            ("HTTP/1.1 200 OK\r\nA: b\r\ncontent-encoding:br\r\n\r\n", true),
-            ("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n\r\n", false),
-            ("HTTP/1.1 200 OK\r\nA: b\r\n\r\nContent-Encoding: gzip\r\n", false),
-            (
-                "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
-                true,
-            ),
-        ] {
-            assert_eq!(Http1::hides_body(head.as_bytes()).is_some(), encoded, "{head:?}");
-        }
-    }
 
     #[test]
     fn the_final_answer_is_quoted() {
@@ -117,6 +83,7 @@ mod tests {
         fn ready(&mut self) {}
         fn room(&mut self, _: u32) {}
         fn first(&mut self, _: Tag) {}
+        fn head(&mut self, _: Tag, _: &[u8]) {}
         fn body(&mut self, _: Tag, _: &[u8]) {}
         fn done(&mut self, _: Tag, _: Reply) {}
         fn lost(&mut self, _: Tag, _: Violation, _: bool) {}

@@ -1,31 +1,6 @@
-//! What an answer must be like to count as `ok`, beyond its status.
+//! A search over a body that arrives in pieces: nothing is kept of it.
 
-use std::ops::RangeInclusive;
-
-/// Conditions on an answer; all must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expect {
-    /// Allowed statuses. Empty: 200–399.
-    pub statuses: Vec<RangeInclusive<u16>>,
-    /// Allowed sizes of the body in bytes.
-    pub size: Option<RangeInclusive<u64>>,
-    /// Bytes that the body must contain.
-    pub contains: Option<Needle>,
-}
-
-impl Expect {
-    /// True when `status` is one of those asked for; `None` when nothing was asked.
-    pub fn allows_status(&self, status: u16) -> Option<bool> {
-        (!self.statuses.is_empty()).then(|| self.statuses.iter().any(|r| r.contains(&status)))
-    }
-
-    /// True when `bytes` of body are as asked for.
-    pub fn allows_size(&self, bytes: u64) -> bool {
-        self.size.as_ref().is_none_or(|r| r.contains(&bytes))
-    }
-}
-
-/// A search over a body that arrives in pieces (Knuth, Morris, Pratt 1977): nothing is kept of it.
+/// A search (Knuth, Morris, Pratt 1977).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needle {
     bytes: Vec<u8>,
@@ -66,6 +41,11 @@ impl Needle {
         matched
     }
 
+    /// All of `body` is there, and what is searched for is in it.
+    pub fn is_in(&self, body: &[u8]) -> bool {
+        self.advance(0, body) == self.len()
+    }
+
     /// Bytes to find.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -87,20 +67,11 @@ mod tests {
         for needle in [&b"aabaabb"[..], b"a", b"baaab", b"abaabaabb", b"xyz", b"aabaabaaabaabaabb"] {
             let search = Needle::new(needle).unwrap();
             let expected = body.windows(needle.len()).any(|w| w == needle);
+            assert_eq!(search.is_in(body), expected);
             for split in 0..=body.len() {
                 let matched = search.advance(search.advance(0, &body[..split]), &body[split..]);
                 assert_eq!(matched == search.len(), expected, "{needle:?} split at {split}");
             }
         }
-    }
-
-    #[test]
-    fn statuses_and_sizes() {
-        let none = Expect::default();
-        assert_eq!(none.allows_status(500), None);
-        let expect = Expect { statuses: vec![200..=200, 400..=499], size: Some(3..=5), contains: None };
-        assert_eq!(expect.allows_status(404), Some(true));
-        assert_eq!(expect.allows_status(201), Some(false));
-        assert!(expect.allows_size(3) && !expect.allows_size(6));
     }
 }

@@ -1,0 +1,120 @@
+//! A value that is taken from an answer, for what is asked later.
+
+use super::condition::{ConditionError, Pattern};
+use super::head;
+use super::json::{Path, PathError, value_into};
+
+/// Where in an answer the value stands.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Capture {
+    /// `json $.access_token`: a value of the body; of several the first.
+    Json(Path),
+    /// `header Location`: the value of a header; of several lines the first.
+    Header(String),
+    /// `regex id=([0-9]+)`: what the first group matches in the body, or all that is matched where there is no group.
+    Regex(Pattern),
+    /// `cookie sid`: the value of a cookie that the answer sets.
+    Cookie(String),
+}
+
+/// Why a text does not say what to take. None of it quotes the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// It is none of these.
+    #[error("expected json PATH, header NAME, regex PATTERN or cookie NAME, such as 'json $.access_token'")]
+    Source,
+    /// What is wrong with the path.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// What is wrong with the expression.
+    #[error(transparent)]
+    Pattern(#[from] ConditionError),
+}
+
+impl Capture {
+    /// Reads what is written.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Capture, CaptureError> {
+        let (source, rest) = text.trim().split_once(' ').ok_or(CaptureError::Source)?;
+        let rest = rest.trim_start();
+        match source {
+            "json" => match Path::parse(rest)? {
+                (path, "") => Ok(Capture::Json(path)),
+                _ => Err(CaptureError::Source),
+            },
+            "header" if head::is_name(rest) => Ok(Capture::Header(rest.into())),
+            "regex" => Ok(Capture::Regex(Pattern::new(rest)?)),
+            "cookie" if head::is_name(rest) => Ok(Capture::Cookie(rest.into())),
+            _ => Err(CaptureError::Source),
+        }
+    }
+
+    /// It stands in the body, which must be collected and decoded.
+    pub fn reads_body(&self) -> bool {
+        matches!(self, Capture::Json(_) | Capture::Regex(_))
+    }
+
+    /// Appends the value to `out`; a text of JSON without its quotes and escapes. False if it is not there. `head` is the
+    /// answer's head as lines, `body` is whole and decoded.
+    pub fn take(&self, head: &[u8], body: &[u8], out: &mut Vec<u8>) -> bool {
+        let found = match self {
+            Capture::Json(path) => match path.first(body) {
+                Ok(Some(raw)) => {
+                    value_into(raw, out);
+                    return true;
+                }
+                _ => None,
+            },
+            Capture::Header(name) => head::values(head, name).next(),
+            Capture::Regex(pattern) => pattern.capture(body),
+            Capture::Cookie(name) => head::cookie(head, name),
+        };
+        found.map(|value| out.extend_from_slice(value)).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &[u8] = b"HTTP/1.1 201 Created\r\nLocation: /items/7\r\nSet-Cookie: sid=abc; Path=/\r\n\r\n";
+    const BODY: &[u8] = br#"{"access_token":"t\u002f1","n":[7,{"x":null}]}"#;
+
+    #[test]
+    fn takes_what_is_there() {
+        for (text, value) in [
+            ("json $.access_token", Some("t/1")),
+            ("json $.n[0]", Some("7")),
+            ("json $.n", Some(r#"[7,{"x":null}]"#)),
+            ("json $.n[*].x", Some("null")),
+            ("json $.missing", None),
+            ("header location", Some("/items/7")),
+            ("header X-Id", None),
+            ("cookie sid", Some("abc")),
+            ("cookie other", None),
+            (r#"regex "n":\[([0-9]+)"#, Some("7")),
+            ("regex access_[a-z]+", Some("access_token")),
+            ("regex (x)y", None),
+        ] {
+            let mut out = b"before ".to_vec();
+            let is_there = Capture::parse(text).unwrap().take(HEAD, BODY, &mut out);
+            assert_eq!(is_there, value.is_some(), "{text}");
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                format!("before {}", value.unwrap_or_default()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_source_is_refused() {
+        for bad in
+            ["", "json", "json a", "json $.a b", "header", "header a b", "cookie a=b", "regex (", "body x"]
+        {
+            assert!(Capture::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

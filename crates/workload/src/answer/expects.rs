@@ -1,0 +1,130 @@
+//! The conditions on the answers to a request, and those of all requests of a run.
+
+use super::condition::{Condition, Pattern, Test};
+use super::head::values;
+use super::json::Path;
+use super::needle::Needle;
+use std::ops::RangeInclusive;
+
+/// Conditions on an answer; all must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expect {
+    /// Allowed statuses. Empty: 200–399.
+    pub statuses: Vec<RangeInclusive<u16>>,
+    /// Allowed sizes of the body in bytes, as it is sent.
+    pub size: Option<RangeInclusive<u64>>,
+    /// Bytes that the body must contain.
+    pub contains: Option<Needle>,
+    /// Headers, and what they must be like.
+    pub headers: Vec<(String, Test)>,
+    /// What the body must match.
+    pub patterns: Vec<Pattern>,
+    /// Values in the body, and what they must be like.
+    pub json: Vec<(Path, Test)>,
+}
+
+impl Expect {
+    /// All of `conditions`. Of several on the size or on a text that is contained, the last one counts.
+    pub fn new(conditions: &[Condition]) -> Expect {
+        let mut expect = Expect::default();
+        for condition in conditions.iter().cloned() {
+            match condition {
+                Condition::Statuses(ranges) => expect.statuses.extend(ranges),
+                Condition::Size(range) => expect.size = Some(range),
+                Condition::Contains(needle) => expect.contains = Some(needle),
+                Condition::Header(name, test) => expect.headers.push((name, test)),
+                Condition::Regex(pattern) => expect.patterns.push(pattern),
+                Condition::Json(path, test) => expect.json.push((path, test)),
+            }
+        }
+        expect
+    }
+
+    /// True when `status` is one of those asked for; `None` when nothing was asked.
+    pub fn allows_status(&self, status: u16) -> Option<bool> {
+        (!self.statuses.is_empty()).then(|| self.statuses.iter().any(|r| r.contains(&status)))
+    }
+
+    /// True when `bytes` of body, as they are sent, are as asked for.
+    pub fn allows_size(&self, bytes: u64) -> bool {
+        self.size.as_ref().is_none_or(|r| r.contains(&bytes))
+    }
+
+    /// The head must be looked at: for its headers, or for how the body is sent.
+    pub fn reads_head(&self) -> bool {
+        !self.headers.is_empty() || self.reads_body()
+    }
+
+    /// The body must be looked at.
+    pub fn reads_body(&self) -> bool {
+        self.contains.is_some() || self.collects_body()
+    }
+
+    /// The body must be looked at as a whole, even if it is sent plain.
+    pub fn collects_body(&self) -> bool {
+        !self.patterns.is_empty() || !self.json.is_empty()
+    }
+
+    /// The headers are as asked for. Of several lines with one name, each must be.
+    pub fn allows_head(&self, head: &[u8]) -> bool {
+        self.headers.iter().all(|(name, test)| {
+            let mut is_there = false;
+            let all_hold = values(head, name).all(|value| {
+                is_there = true;
+                test.holds_for_text(value)
+            });
+            is_there && all_hold
+        })
+    }
+
+    /// A whole, decoded body is as asked for. `scratch` is written over.
+    pub fn allows_body(&self, body: &[u8], scratch: &mut Vec<u8>) -> bool {
+        self.contains.as_ref().is_none_or(|needle| needle.is_in(body))
+            && self.patterns.iter().all(|pattern| pattern.is_in(body))
+            && self.json.iter().all(|(path, test)| {
+                let found = path.first(body).unwrap_or_default();
+                found.is_some_and(|raw| test.holds_for_json(raw, scratch))
+            })
+    }
+}
+
+/// What the answers to each operation must be like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expects {
+    /// Those that differ.
+    distinct: Vec<Expect>,
+    /// By operation, its place among them; empty when there is only one.
+    of: Vec<u32>,
+}
+
+/// The same for all operations.
+impl From<Expect> for Expects {
+    fn from(expect: Expect) -> Expects {
+        Expects { distinct: vec![expect], of: Vec::new() }
+    }
+}
+
+impl Expects {
+    /// `distinct` ones, at least one, and for each operation which of them is meant.
+    pub fn new(distinct: Vec<Expect>, of: Vec<u32>) -> Expects {
+        assert!(of.iter().all(|&place| (place as usize) < distinct.len()) && !distinct.is_empty());
+        Expects { of: if distinct.len() > 1 { of } else { Vec::new() }, distinct }
+    }
+
+    /// That of one operation.
+    #[inline]
+    pub fn of(&self, operation: u32) -> &Expect {
+        let place = self.of.get(operation as usize).copied().unwrap_or(0);
+        &self.distinct[place as usize]
+    }
+
+    /// A head must be looked at.
+    pub fn read_heads(&self) -> bool {
+        self.distinct.iter().any(Expect::reads_head)
+    }
+
+    /// A body must be looked at.
+    pub fn read_bodies(&self) -> bool {
+        self.distinct.iter().any(Expect::reads_body)
+    }
+}

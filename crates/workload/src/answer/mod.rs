@@ -1,0 +1,22 @@
+//! What answers must be like, and what is taken from them.
+//!
+//! An [`Expect`] says what the answers to one request must be like. Whoever reads the answer asks it in the order in which
+//! the answer comes: the status, the head, the body. Nothing is allocated for an answer whose body is sent plain, once the
+//! buffers that the caller gives have grown. A worker has a copy of its own: a regular expression that threads share would
+//! make them wait for each other.
+
+mod capture;
+mod condition;
+mod decode;
+mod expects;
+mod explain;
+pub mod head;
+pub mod json;
+mod needle;
+
+pub use capture::{Capture, CaptureError};
+pub use condition::{Condition, ConditionError, Literal, Pattern, Test};
+pub use decode::{BODY_MAX, Coding, Undecoded};
+pub use expects::{Expect, Expects};
+pub use explain::Unmet;
+pub use needle::Needle;
