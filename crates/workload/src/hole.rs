@@ -22,6 +22,8 @@ pub(crate) enum What {
     Literal(Box<str>),
     /// A named value, or one column of its row.
     Value { of: u32, column: Option<u32> },
+    /// What was taken from an answer beside the load.
+    Captured(u32),
     /// The number of the arrival.
     Index,
     /// Random, version 4 (RFC 9562 §5.4).
@@ -87,6 +89,9 @@ impl What {
             let rather = nearest(name, &known).map(|near| format!(", did you mean {near}?"));
             format!("there is no value {name:?}{} {}", rather.unwrap_or(":".into()), lets.in_words())
         };
+        if let Some(number) = lets.captured(text) {
+            return Ok(What::Captured(number));
+        }
         let of = lets.number(name).ok_or_else(unknown)?;
         let source = lets.source(of);
         let columns = || source.columns().join(", ");
@@ -168,7 +173,9 @@ impl What {
         match self {
             What::Value { of, .. } => lets.source(*of).is_number(),
             What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
-            What::Literal(_) | What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => false,
+            What::Literal(_) | What::Captured(_) | What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => {
+                false
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ pub const LETS_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Lets {
     lets: Vec<(String, Source)>,
+    /// Names of values that are taken from answers.
+    captured: Vec<String>,
 }
 
 /// Words of templates that mean something already.
@@ -20,15 +22,40 @@ impl Lets {
     /// # Errors
     /// For a name that is none, or is taken.
     pub fn add(&mut self, name: &str, source: Source) -> Result<(), String> {
-        Lets::check_name(name)?;
-        if self.number(name).is_some() {
-            return Err(format!("{name} is given twice: give each value a name of its own"));
-        }
+        self.check_free(name)?;
         if self.lets.len() == LETS_MAX {
             return Err(format!("a plan names {LETS_MAX} values at the most, and {name} is one more"));
         }
         self.lets.push((name.to_string(), source));
         Ok(())
+    }
+
+    /// Adds a value that is taken from an answer. Gives its number among these.
+    ///
+    /// # Errors
+    /// For a name that is none, or is taken.
+    pub fn add_captured(&mut self, name: &str) -> Result<u32, String> {
+        self.check_free(name)?;
+        self.captured.push(name.to_string());
+        Ok(self.captured.len() as u32 - 1)
+    }
+
+    fn check_free(&self, name: &str) -> Result<(), String> {
+        Lets::check_name(name)?;
+        match self.number(name).is_some() || self.captured(name).is_some() {
+            true => Err(format!("{name} is given twice: give each value a name of its own")),
+            false => Ok(()),
+        }
+    }
+
+    /// The number of the captured value with this name.
+    pub fn captured(&self, name: &str) -> Option<u32> {
+        self.captured.iter().position(|own| own == name).map(|number| number as u32)
+    }
+
+    /// How many values are taken from answers.
+    pub fn captured_count(&self) -> usize {
+        self.captured.len()
     }
 
     /// May a value be called this?
@@ -68,10 +95,11 @@ impl Lets {
 
     /// What a template may use, in words.
     pub(crate) fn in_words(&self) -> String {
-        let own: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        let own = self.iter().map(|(name, _)| name).chain(self.captured.iter().map(String::as_str));
+        let own: Vec<&str> = own.collect();
         let own = match own.is_empty() {
             true => "no value is named by let".to_string(),
-            false => format!("let names {}", own.join(", ")),
+            false => format!("the plan names {}", own.join(", ")),
         };
         format!("{own}; and there are index, uuid, int(1,100), now and bytes(100)")
     }

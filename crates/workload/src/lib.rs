@@ -12,6 +12,7 @@ mod encode;
 mod error;
 mod expression;
 mod feeder;
+mod globals;
 mod hole;
 mod keys;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod ycsb;
 
 pub use draws::{Drawing, Draws};
 pub use error::{Place, SourceError};
+pub use globals::Globals;
 pub use hole::Hole;
 pub use lets::{LETS_MAX, Lets};
 pub use source::{Needs, Source};

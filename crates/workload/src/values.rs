@@ -3,6 +3,7 @@
 use crate::date;
 use crate::draws::{Drawing, Draws};
 use crate::encode::{decimal, encode};
+use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::lets::Lets;
 use std::sync::Arc;
@@ -75,6 +76,7 @@ pub struct Values {
     places_seed: u64,
     uuid_seed: u64,
     letters: Box<[u8]>,
+    globals: Arc<Globals>,
 }
 
 impl Values {
@@ -91,6 +93,7 @@ impl Values {
         seed: u64,
         run_id: u64,
     ) -> Result<Values, ValuesError> {
+        let captured = lets.captured_count();
         let loads = plan.schedules().count().max(1) as u32;
         if let Some((name, _)) = lets.iter().find(|(_, source)| source.needs().inserted && !plan.is_open()) {
             return Err(ValuesError::NoSchedule { name: name.to_string() });
@@ -128,7 +131,13 @@ impl Values {
             places_seed: Draws::seed_of(seed, "places"),
             uuid_seed: Draws::seed_of(seed ^ run_id, "uuid"),
             letters,
+            globals: Arc::new(Globals::new(captured)),
         })
+    }
+
+    /// What is taken from answers beside the load.
+    pub fn globals(&self) -> &Arc<Globals> {
+        &self.globals
     }
 
     /// The named values.
@@ -184,6 +193,7 @@ pub struct Composer {
     elapsed: Nanos,
     operation: u32,
     scratch: Vec<u8>,
+    globals: Seen,
 }
 
 impl Composer {
@@ -196,6 +206,7 @@ impl Composer {
             elapsed: Nanos::ZERO,
             operation: 0,
             scratch: Vec::new(),
+            globals: Seen::default(),
         }
     }
 
@@ -203,6 +214,7 @@ impl Composer {
     #[inline]
     pub fn draw(&mut self, values: &Values, plan: &Plan, arrival: &Arrival, start: Instant) -> bool {
         let Some(composition) = values.composition(arrival.operation) else { return true };
+        self.globals.refresh(&values.globals);
         self.key = arrival.key;
         self.index = arrival.index;
         self.operation = arrival.operation;
@@ -227,6 +239,7 @@ impl Composer {
             What::Value { of, column } => {
                 values.lets.source(*of).write(self.drawn[*of as usize], *column, out);
             }
+            What::Captured(number) => out.extend_from_slice(self.globals.value(*number)),
             What::Index => return decimal(self.index, out),
             What::Uuid => return uuid(&mut self.draws(values.uuid_seed, number), out),
             What::Int { from, span } => {

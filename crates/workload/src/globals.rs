@@ -1,0 +1,72 @@
+//! Values that are taken from answers beside the load, such as a token, and reach every worker.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What was taken last, by number.
+#[derive(Debug)]
+pub struct Globals {
+    /// Counts the changes, so that workers look only where something has changed.
+    changes: AtomicU64,
+    values: Mutex<Vec<Vec<u8>>>,
+}
+
+/// What a worker knows of them.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    changes: u64,
+    values: Vec<Vec<u8>>,
+}
+
+impl Globals {
+    /// So many values, all empty.
+    pub fn new(values: usize) -> Globals {
+        Globals { changes: AtomicU64::new(0), values: Mutex::new(vec![Vec::new(); values]) }
+    }
+
+    /// Sets several at once: what a worker sees belongs together.
+    pub fn set(&self, new: &[(u32, Vec<u8>)]) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, value) in new {
+            values[*number as usize].clone_from(value);
+        }
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Seen {
+    /// Looks again if anything has changed.
+    #[inline]
+    pub(crate) fn refresh(&mut self, globals: &Globals) {
+        let changes = globals.changes.load(Ordering::Acquire);
+        if changes != self.changes {
+            self.changes = changes;
+            let values = globals.values.lock().unwrap_or_else(PoisonError::into_inner);
+            self.values.clone_from(&values);
+        }
+    }
+
+    pub(crate) fn value(&self, number: u32) -> &[u8] {
+        self.values.get(number as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_sees_what_was_set_last() {
+        let globals = Globals::new(2);
+        let mut seen = Seen::default();
+        seen.refresh(&globals);
+        assert_eq!(seen.value(1), b"");
+        globals.set(&[(1, b"one".to_vec()), (0, b"zero".to_vec())]);
+        assert_eq!(seen.value(1), b"", "not before it looks");
+        seen.refresh(&globals);
+        globals.set(&[(1, b"two".to_vec())]);
+        assert_eq!((seen.value(0), seen.value(1)), (&b"zero"[..], &b"one"[..]));
+        seen.refresh(&globals);
+        assert_eq!((seen.value(0), seen.value(1)), (&b"zero"[..], &b"two"[..]));
+    }
+}
