@@ -11,8 +11,8 @@ const VALUES: u64 = 0x7661_6c75_6573_0000;
 pub struct Drawing {
     /// Of which unit of the load: whatever it draws follows from this and the seed.
     pub key: Key,
-    /// How many arrivals come before it that draw from the same source, over all workers. Two arrivals never have the same.
-    /// Rows of files are taken by it.
+    /// Its number among the arrivals that draw from the same source, over all workers. Two arrivals never have the same; they
+    /// are not in order of time, and may have gaps. Rows of files are taken by it.
     pub ordinal: u64,
     /// How many inserts are expected by the arrival's intended time: what the newest record is known by.
     pub inserted: u64,

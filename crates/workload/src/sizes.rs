@@ -12,7 +12,9 @@ use crate::expression::number::grouped;
 const KEPT_MIN: f64 = 0.01;
 /// No draw is further from the median than this many σ: the normal number below is √(−2 ln 2^-53) at the most.
 const NORMAL_MAX: f64 = 8.6;
-/// The largest number that a lognormal draw may reach.
+/// No draw is above the mean times this: −ln 2^-53 is the most.
+const EXPONENTIAL_MAX: f64 = 37.0;
+/// The largest number that a draw without `max` may reach.
 const LARGEST: f64 = (1u64 << 62) as f64;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -56,6 +58,10 @@ impl Size {
             _ => {
                 let given = given(&["mean", "max"])?;
                 let (mean, max) = (above_zero(&given, "mean")?, given.whole("max")?);
+                if max.is_none() && mean * EXPONENTIAL_MAX > LARGEST {
+                    let message = "`mean` is so large that draws may pass 2^62; give a `max`";
+                    return Err(given.refused("mean", message));
+                }
                 kept_enough(&given, Size::Exponential { mean, rate: log1p(1.0 / mean), max })?
             }
         };

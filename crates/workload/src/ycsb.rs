@@ -16,6 +16,8 @@ const SCRAMBLED_RANKS: u64 = 10_000_000_001;
 /// ζ(10^10, 0.99), as YCSB has it.
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 const KEYS_MAX: u64 = 1_000_000_000_000;
+/// At least this share of the numbers of `ycsb_exponential` is one of the keys, so drawing again ends soon.
+const PERCENTILE_MIN: f64 = 0.01;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Ycsb {
@@ -64,8 +66,9 @@ impl Ycsb {
             "ycsb_latest" => {
                 let given = given(&["n", "theta"])?;
                 let keys = count(&given, KEYS_MAX)?;
-                if keys < 2 {
-                    return Err(given.refused("n", "`n` must be at least 2: key 0 is never drawn"));
+                if keys < 4 {
+                    let message = "`n` must be at least 4: YCSB's formula means nothing below";
+                    return Err(given.refused("n", message));
                 }
                 Ok(Ycsb::Latest { gray: Gray::new(keys - 1, theta(&given)?), keys })
             }
@@ -87,6 +90,10 @@ impl Ycsb {
                     _ => Err(given.refused(name, format!("`{name}` must lie between 0% and 100%"))),
                 };
                 let (percentile, within) = (inside("percentile", 0.95)?, inside("within", 0.857_142_857_1)?);
+                if percentile < PERCENTILE_MIN {
+                    let message = "`percentile` is below 1%: nearly every number would be drawn again";
+                    return Err(given.refused("percentile", message));
+                }
                 let rate = -log(1.0 - percentile) / (keys as f64 * within);
                 Ok(Ycsb::Exponential { keys, rate })
             }

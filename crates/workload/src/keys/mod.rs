@@ -16,6 +16,9 @@ use zipf::{EXPONENT_MAX, KEYS_MAX, Zipf};
 /// Keeps the permutation of a value's keys apart from its draws.
 const SCATTER: u64 = 0x7363_6174_7465_7200;
 
+/// Keys that come without end have room for so many.
+const WITHOUT_END: u64 = 1 << 62;
+
 /// A law over whole numbers from `from` on.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Keys {
@@ -82,7 +85,7 @@ impl Keys {
     /// Puts the first key where `from` says.
     fn moved(self, given: &Arguments<'_>) -> Result<Keys, SourceError> {
         let from = given.whole("from")?.unwrap_or(0);
-        if from.checked_add(self.keys().unwrap_or(1) - 1).is_none() {
+        if from.checked_add(self.keys().unwrap_or(WITHOUT_END) - 1).is_none() {
             return Err(given.refused("from", "the last key would be too large: numbers end at 2^64 − 1"));
         }
         Ok(Keys { from, ..self })

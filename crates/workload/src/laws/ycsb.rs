@@ -74,8 +74,8 @@ fn latest_never_draws_key_0_and_grows() {
         binned(drawn("ycsb_latest(1000)", 300_000).map(|key| 999 - key), &(0..999).collect::<Vec<_>>());
     let shares: Vec<f64> = (0..999).map(|k| below(k + 1, 999, 0.99) - below(k, 999, 0.99)).collect();
     assert_fits(&counts, &shares, "ycsb_latest(1000)");
-    let keys: Vec<u64> = (0..20_000).map(|unit| at("ycsb_latest(3)", unit, 4)).collect();
-    assert_eq!((keys.iter().min(), keys.iter().max()), (Some(&1), Some(&6)));
+    let keys: Vec<u64> = (0..20_000).map(|unit| at("ycsb_latest(4)", unit, 4)).collect();
+    assert_eq!((keys.iter().min(), keys.iter().max()), (Some(&1), Some(&7)));
 }
 
 #[test]
