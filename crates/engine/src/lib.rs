@@ -19,6 +19,7 @@ pub mod pacing;
 pub mod preflight;
 pub mod priority;
 pub mod run;
+pub mod setup;
 mod starvation;
 pub mod target;
 pub mod tls;

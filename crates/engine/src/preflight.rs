@@ -32,6 +32,21 @@ use unblink_workload::answer::{Condition, Expect, Unmet};
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
 
+/// A request that was sent once, by itself, and what came of it.
+#[derive(Debug)]
+pub struct Tried {
+    /// What was sent, secrets and all.
+    pub sent: Vec<u8>,
+    /// The answer's head, as far as it came.
+    pub head: Vec<u8>,
+    /// The answer's body as it came, as far as it may be looked at: codings such as gzip are not undone.
+    pub body: Vec<u8>,
+    /// From the attempt to connect to the last byte of the answer.
+    pub took: Nanos,
+    /// Why the run should not start.
+    pub result: Result<(), PreflightError>,
+}
+
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
 ///
 /// The next address is tried where no connection comes about. Each has `timeout`, from the attempt to connect to the last
@@ -40,6 +55,11 @@ const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
 /// # Errors
 /// Why the run should not start. Of several addresses that take no connection, what came of the first.
 pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Result<(), PreflightError> {
+    once(job, number, timeout).map_or(Ok(()), |tried| tried.result)
+}
+
+/// The same, and what was sent and answered. `None` where a row would be taken that is for one arrival of the run.
+pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
     let once = Job::<Overheard<P>> {
         plan: job.plan.clone(),
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
@@ -59,18 +79,17 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
                 let arrival = not_of_the_run(number as u32);
                 match Composing::begin(values, composer, &job.plan, &arrival, Instant(0)) {
                     Some(mut composing) => ask(&once, address, timeout, &mut composing),
-                    // Each row is for one arrival of the run.
-                    None => return Ok(()),
+                    None => return None,
                 }
             }
             _ => ask(&once, address, timeout, &mut NothingToFill),
         };
-        match asked {
-            Err(error @ PreflightError::Connect { .. }) => refused = refused.or(Some(error)),
-            asked => return asked,
+        match asked.result {
+            Err(PreflightError::Connect { .. }) => refused = refused.or(Some(asked)),
+            _ => return Some(asked),
         }
     }
-    Err(refused.expect("a target has at least one address"))
+    refused
 }
 
 /// An arrival that draws what no arrival of the run draws, and no row that is had once.
@@ -84,10 +103,16 @@ fn ask<P: Words>(
     address: &Address,
     timeout: Nanos,
     filler: &mut impl Filler,
-) -> Result<(), PreflightError> {
-    let mut exchange = Exchange::begin(job, address)
-        .map_err(|source| PreflightError::Connect { address: address.to_string(), source })?;
-    let deadline = exchange.pacer.watch().last() + timeout;
+) -> Tried {
+    let mut exchange = match Exchange::begin(job, address) {
+        Ok(exchange) => exchange,
+        Err(source) => {
+            let result = Err(PreflightError::Connect { address: address.to_string(), source });
+            return Tried { sent: Vec::new(), head: Vec::new(), body: Vec::new(), took: Nanos::ZERO, result };
+        }
+    };
+    let began = exchange.pacer.watch().last();
+    let deadline = began + timeout;
     let result = match exchange.end_by(deadline, filler) {
         End::Answered(failure) => judge::<P>(job.expects.of(0), failure, &exchange.conn.protocol().heard),
         End::Lost => {
@@ -101,8 +126,10 @@ fn ask<P: Words>(
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), Some(error)))
         }
     };
+    let Heard { sent, head, body, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
+    let took = exchange.pacer.watch().now().since(began);
     exchange.conn.close(CloseKind::Graceful);
-    result
+    Tried { sent, head, body, took, result }
 }
 
 /// How an exchange ended.

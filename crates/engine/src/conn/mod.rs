@@ -110,6 +110,10 @@ impl<P: Protocol> Conn<P> {
         &self.protocol
     }
 
+    pub(crate) fn protocol_mut(&mut self) -> &mut P {
+        &mut self.protocol
+    }
+
     /// What went wrong below the protocol, if anything did.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
         self.transport.error.take()

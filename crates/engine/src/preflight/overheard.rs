@@ -16,6 +16,8 @@ pub(super) struct Overheard<P> {
 /// What was heard on a connection.
 #[derive(Default)]
 pub(super) struct Heard {
+    /// What is sent to the target.
+    pub(super) sent: Vec<u8>,
     /// What the target sent first.
     pub(super) received: Vec<u8>,
     /// The answer's head, and its body as far as it may be looked at.
@@ -71,6 +73,7 @@ impl<P: Protocol> Protocol for Overheard<P> {
         filler: &mut impl Filler,
     ) {
         self.protocol.submit(shared, tag, number, request, filler);
+        self.heard.sent = self.protocol.output(std::slice::from_ref(request)).concat();
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {

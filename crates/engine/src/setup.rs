@@ -1,0 +1,157 @@
+//! Requests beside the load: asked before it, and again every so often, for what they bring, such as a token.
+
+use crate::job::Job;
+use crate::preflight::{PreflightError, Tried, once};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use unblink_wire::protocol::Protocol;
+use unblink_wire::words::Words;
+use unblink_workload::Globals;
+use unblink_workload::answer::{Capture, Coding};
+
+/// The requests, in the order in which they are asked.
+pub struct Setup<P: Protocol> {
+    /// What they are.
+    pub job: Job<P>,
+    /// For each what is taken from its answer, and where it goes.
+    pub captures: Vec<Vec<Captured>>,
+    /// For each how often it is asked again while the load goes on.
+    pub every: Vec<Option<Duration>>,
+    /// Where the load's workers find what was taken.
+    pub globals: Arc<Globals>,
+    /// A request that takes longer has failed.
+    pub timeout: Duration,
+}
+
+/// A value that is taken.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// How templates call it.
+    pub name: String,
+    /// Its number among the values that are taken from answers.
+    pub number: u32,
+    /// Where it stands.
+    pub capture: Capture,
+}
+
+/// Why a request brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// It was not answered as it must be.
+    #[error(transparent)]
+    Asked(#[from] PreflightError),
+    /// The answer does not have a value.
+    #[error("its answer does not have {name}, as capture asks for")]
+    NotThere {
+        /// The value's name.
+        name: String,
+    },
+    /// Its body can't be decoded.
+    #[error("its answer can't be decoded: {why}")]
+    Undecoded {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// How often one of the requests was asked again while the load went on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// How often.
+    pub asked: u64,
+    /// How often it brought nothing: what it had brought before was used on.
+    pub failed: u64,
+    /// Why, the last time.
+    pub last_error: Option<String>,
+}
+
+impl<P: Words> Setup<P> {
+    /// Asks request `number` once, and keeps what its answer brings.
+    ///
+    /// # Errors
+    /// Why it brought nothing.
+    pub fn ask(&self, number: usize) -> Result<(), SetupError> {
+        let Some(Tried { head, body, result, .. }) = once(&self.job, number, self.timeout) else {
+            return Ok(());
+        };
+        result?;
+        self.take(number, &head, &body)
+    }
+
+    /// Keeps what the answer to request `number` brings.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Result<(), SetupError> {
+        let (mut decoded, mut new) = (Vec::new(), Vec::new());
+        let body = Coding::of(head).decode(body, &mut decoded);
+        for Captured { name, number, capture } in &self.captures[number] {
+            let body = match &body {
+                Ok(body) => *body,
+                Err(why) if capture.reads_body() => {
+                    return Err(SetupError::Undecoded { why: why.to_string() });
+                }
+                Err(_) => &[],
+            };
+            let mut value = Vec::new();
+            if !capture.take(head, body, &mut value) {
+                return Err(SetupError::NotThere { name: name.clone() });
+            }
+            new.push((*number, value));
+        }
+        self.globals.set(&new);
+        Ok(())
+    }
+}
+
+/// A thread that asks again until it is stopped.
+pub struct Refreshing {
+    stop: Sender<()>,
+    thread: JoinHandle<Vec<Refreshed>>,
+}
+
+impl Refreshing {
+    /// Begins; `None` where nothing is asked again.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub fn start<P: Words>(setup: Setup<P>) -> std::io::Result<Option<Refreshing>>
+    where
+        Setup<P>: Send + 'static,
+    {
+        if setup.every.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let (stop, stopped) = channel();
+        let thread = std::thread::Builder::new().name("setup".into()).spawn(move || {
+            let mut refreshed = vec![Refreshed::default(); setup.every.len()];
+            let now = Instant::now();
+            let mut due: Vec<Option<Instant>> =
+                setup.every.iter().map(|every| Some(now + (*every)?)).collect();
+            loop {
+                let next = due.iter().enumerate().filter_map(|(number, at)| Some(((*at)?, number))).min();
+                let Some((at, number)) = next else { return refreshed };
+                let wait = at.saturating_duration_since(Instant::now());
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    return refreshed;
+                }
+                let of_one = &mut refreshed[number];
+                of_one.asked += 1;
+                if let Err(error) = setup.ask(number) {
+                    of_one.failed += 1;
+                    of_one.last_error = Some(error.to_string());
+                }
+                due[number] = setup.every[number].map(|every| (at + every).max(Instant::now()));
+            }
+        })?;
+        Ok(Some(Refreshing { stop, thread }))
+    }
+
+    /// Ends it, and says what came of each request. One that is under way is waited for.
+    pub fn stop(self) -> Vec<Refreshed> {
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or_default()
+    }
+}
