@@ -54,6 +54,7 @@ impl SimulatedRunner {
             drain: None,
             pool: self.setup.pool,
             threads: 1,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

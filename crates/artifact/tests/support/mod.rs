@@ -414,6 +414,7 @@ pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSp
         drain: None,
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -175,6 +175,7 @@ fn core_plan(
         drain: args.load.drain,
         pool,
         threads,
+        retry: None,
         idempotent: requests.idempotent.clone(),
         mix: share::mix(requests.weights.as_deref(), args.target.order, args.load.seed),
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),

@@ -159,6 +159,7 @@ impl Described {
             drain: args.drain,
             pool,
             threads: 1,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

@@ -11,7 +11,7 @@ use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
 use crate::load::{Load, Open};
 use crate::origins::Origins;
 use crate::plan::Plan;
-use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval};
+use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval, RetryCause};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -170,12 +170,14 @@ impl<F: FnMut(&Interval)> Users<F> {
     fn sent(&mut self, id: FlightId, now: Instant) {
         let user = &mut self.users[id.slot as usize];
         let is_first = user.attempts == 1;
+        user.flight.attempt = Some(now);
         if is_first {
             user.flight.sent = Some(now);
             let flight = user.flight;
             self.intervals.recorder().sent(&flight);
         } else {
-            self.intervals.recorder().connections(0).resent += 1;
+            let flight = user.flight;
+            self.intervals.recorder().sent_again(&flight);
         }
         let timeout = self.deadline(id.slot);
         let user = &self.users[id.slot as usize];
@@ -197,9 +199,14 @@ impl<F: FnMut(&Interval)> Users<F> {
     }
 
     /// The attempt of a user is over without success; it will come back, if its timeout leaves it the time to.
-    fn turn_away(&mut self, place: u32, now: Instant) {
+    fn turn_away(&mut self, place: u32, cause: RetryCause, now: Instant) {
         let timeout = self.deadline(place);
         let user = &mut self.users[place as usize];
+        let flight = user.flight;
+        self.intervals.recorder().turned_away(&flight, cause, now);
+        user.flight.attempt = None;
+        user.flight.repeats += 1;
+        user.flight.is_last = user.attempts + 1 == self.spec.attempts_max;
         user.is_waiting = false;
         user.generation += 1;
         let generation = user.generation;
@@ -229,8 +236,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         if !self.is_asking(id.slot, id.generation) {
             return;
         }
-        if answer.failure.is_some() && self.may_repeat(id.slot) {
-            return self.turn_away(id.slot, now);
+        if let Some(kind) = answer.failure.filter(|_| self.may_repeat(id.slot)) {
+            return self.turn_away(id.slot, RetryCause::Failed(kind), now);
         }
         let flight = self.leave(id.slot);
         self.intervals.recorder().answered(&flight, id.slot, answer, now);
@@ -281,7 +288,7 @@ impl<F: FnMut(&Interval)> Users<F> {
             }
             match what {
                 What::Again => self.attempt(place, now, out),
-                What::GiveUp if self.may_repeat(place) => self.turn_away(place, now),
+                What::GiveUp if self.may_repeat(place) => self.turn_away(place, RetryCause::TryTimeout, now),
                 What::GiveUp => {
                     // The budget is used up: this attempt is the last one.
                     let timeout = self.deadline(place);
@@ -337,7 +344,7 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             Event::Answered(id, answer) => self.answered(id, &answer, now, out),
             Event::Closed(conn, closing) if self.is_asking(conn.slot, conn.generation) => {
                 if self.may_repeat(conn.slot) {
-                    self.turn_away(conn.slot, now);
+                    self.turn_away(conn.slot, RetryCause::Failed(closing.kind), now);
                 } else {
                     let flight = self.leave(conn.slot);
                     self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
