@@ -7,6 +7,7 @@ mod generator;
 mod operations;
 mod percentiles;
 mod pool;
+mod retries;
 mod saturation;
 mod scope;
 mod simulated;
@@ -68,6 +69,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         operations::rows_ran_out,
         pool::limit_reached,
         operations::spilled,
+        retries::amplified,
         scope::part_borders,
         scope::rate_changed,
         scope::closed_loop,

@@ -189,6 +189,7 @@ impl Load1 {
             threads: self.threads,
             pacing: self.pacing,
             requests_max: self.requests_max,
+            retry: None,
         }
     }
 

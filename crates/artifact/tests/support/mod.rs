@@ -63,6 +63,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             threads: 1,
             pacing: Some(Pacing::Precise),
             requests_max: None,
+            retry: None,
         },
         loads: vec![LoadPlan {
             name: None,

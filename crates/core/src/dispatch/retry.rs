@@ -70,6 +70,12 @@ impl RetryOn {
         *self == RetryOn::default()
     }
 
+    /// Everything in `other` is in it.
+    pub fn includes(&self, other: &RetryOn) -> bool {
+        let statuses = self.statuses.iter().zip(other.statuses);
+        statuses.into_iter().all(|(own, others)| others & !own == 0) && other.kinds & !self.kinds == 0
+    }
+
     /// Is it in the set that an attempt failed of `kind`, with an answer of this status or (0) without one?
     pub(super) fn holds(&self, kind: FailureKind, status: u16) -> bool {
         let by_status = place(status).is_some_and(|(word, bit)| self.statuses[word] & bit != 0);

@@ -274,7 +274,7 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Users of a closed population who had begun when measuring did.
     pub users_begun: u64,
-    /// Why arrivals were tried again.
+    /// Why arrivals were tried again; measured part only.
     pub retry_causes: RetryCauses,
     /// The loop's own behaviour.
     pub own: LoopCounts,

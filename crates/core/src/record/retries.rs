@@ -13,9 +13,12 @@ impl Recorder {
     /// The attempt of `flight` has come to nothing at `now`, and another one was granted. Of one that is given up without an
     /// answer it is known that its service takes longer than it was waited for.
     pub fn turned_away(&mut self, flight: &Flight, cause: RetryCause, now: Instant) {
+        if !self.is_measured(&flight.arrival) {
+            return;
+        }
         self.bank.counters.retry_causes.count(cause);
         if cause == RetryCause::TryTimeout
-            && let Some(sent) = flight.attempt.filter(|_| self.is_measured(&flight.arrival))
+            && let Some(sent) = flight.attempt
         {
             self.record(flight, Series::ServiceCensored, now.since(sent));
         }

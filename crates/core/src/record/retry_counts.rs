@@ -40,7 +40,7 @@ pub enum RetryCause {
     TryTimeout,
 }
 
-/// Attempts that were granted after the first, by what became of the one before. Over the whole run, warm-up included.
+/// Attempts that were granted after the first, by what became of the one before; measured part only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetryCauses {
     /// By [`FailureKind::index`].
