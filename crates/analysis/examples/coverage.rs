@@ -185,6 +185,7 @@ fn dispatched(cell: &Cell, seed: u64) -> Found {
         drain: None,
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

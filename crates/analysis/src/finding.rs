@@ -74,6 +74,8 @@ codes! {
     PoolLimitReached = "pool_limit_reached";
     /// Failures are many enough to shape a percentile.
     FailuresShapePercentile = "failures_shape_percentile";
+    /// Retries added much to the load, and arrivals failed all the same.
+    RetriesAmplified = "retries_amplified";
     /// A printed percentile is only a lower bound.
     TimeoutsShapePercentile = "timeouts_shape_percentile";
     /// Many arrivals of a part fell due or ended outside of it.

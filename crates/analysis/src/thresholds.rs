@@ -85,6 +85,10 @@ pub const FAILED_SHARE_DEGRADES: f64 = 0.05;
 pub const FAILED_SHARE_INVALIDATES: f64 = 0.50;
 /// The highest percentile whose being a lower bound degrades the run; above it is a note.
 pub const CENSORED_QUANTILE_DEGRADES: f64 = 0.99;
+/// Fewer attempts than this for each arrival that was sent are not told.
+pub const AMPLIFIED_MIN: f64 = 1.2;
+/// Nor are more where no more than this share of the arrivals failed or timed out in spite of them.
+pub const AMPLIFIED_FAILED_SHARE: f64 = 0.05;
 /// Above this share of arrivals cut off by the end of the run, it is degraded.
 pub const CUT_OFF_SHARE_DEGRADES: f64 = 0.01;
 

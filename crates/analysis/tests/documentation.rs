@@ -33,7 +33,7 @@ fn every_finding_has_its_row() {
 #[test]
 fn every_threshold_is_the_documented_one() {
     let late = |share| format!("{} above {}", "degrades", percent(share));
-    let expected: [(&str, Vec<String>); 17] = [
+    let expected: [(&str, Vec<String>); 18] = [
         (
             "saturated",
             vec![
@@ -42,6 +42,13 @@ fn every_threshold_is_the_documented_one() {
                 format!("more than {} of what fell due in it", percent(SATURATED_GROWTH_SHARE)),
                 format!("more than {} of what falls due within", percent(SATURATED_LEVEL_SHARE)),
                 format!("given {CONNECTIONS_ENOUGH} times as many"),
+            ],
+        ),
+        (
+            "retries_amplified",
+            vec![
+                format!("at least {AMPLIFIED_MIN} attempts"),
+                format!("more than {} of the arrivals", percent(AMPLIFIED_FAILED_SHARE)),
             ],
         ),
         (

@@ -23,6 +23,7 @@ fn soak(server: ServerSpec, per_s: u64, seconds: u64, seed: u64) -> [Drift; 3] {
         drain: None,
         pool: Pool::Auto { max: 10_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

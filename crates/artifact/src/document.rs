@@ -7,6 +7,7 @@ mod interval;
 mod load;
 mod operation;
 mod origin;
+mod retries;
 mod series;
 mod shape;
 mod soak;
@@ -22,6 +23,7 @@ pub use interval::IntervalKind;
 pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, ValuePlan};
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
+pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
 pub use shape::*;
 pub use soak::*;
@@ -98,9 +100,13 @@ pub struct RunDocument {
     pub shape: Option<ShapeResult>,
     /// Offered, sent and achieved.
     pub rate: Rate,
+    /// What came of retries; absent where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Retries>,
     /// Failed arrivals by kind.
     pub failures: BTreeMap<String, u64>,
-    /// Answers by code: of HTTP the status. Those that came after the timeout count as well.
+    /// Answers by code: of HTTP the status. Those that came after the timeout count as well. An arrival with several attempts
+    /// counts with the answer of its last one.
     pub codes: BTreeMap<String, u64>,
     /// Bytes that were read of answers' heads and bodies, those of answers that failed or came too late included;
     /// of TLS what it carried.

@@ -8,6 +8,7 @@ use crate::request::Request;
 use crate::run::Prepared;
 use crate::secrets::mask_header;
 use serde_json::{Value, json};
+use unblink_artifact::document::RetryPlan;
 use unblink_artifact::fingerprint::fingerprint;
 
 /// Of a real target.
@@ -44,18 +45,29 @@ pub(crate) fn of_target(
         asked
     };
     let addresses = prepared.job.targets.iter().flat_map(|target| &target.addresses);
-    taken(&json!({
+    let mut asked = json!({
         "targets": prepared.header.targets,
         "addresses": addresses.map(ToString::to_string).collect::<Vec<_>>(),
         "flags": flags,
         "connections": connections,
         "requests": requests.iter().map(of_request).collect::<Vec<_>>(),
-    }))
+    });
+    add(&mut asked, prepared.header.plan.retry.as_ref());
+    taken(&asked)
 }
 
 /// Of a simulated server.
-pub(crate) fn of_world(world: &WorldArgs, connections: Connections) -> String {
-    taken(&json!({"world": world, "connections": connections}))
+pub(crate) fn of_world(world: &WorldArgs, connections: Connections, retry: Option<&RetryPlan>) -> String {
+    let mut asked = json!({"world": world, "connections": connections});
+    add(&mut asked, retry);
+    taken(&asked)
+}
+
+/// Without retries all is as it was before there were any.
+fn add(asked: &mut Value, retry: Option<&RetryPlan>) {
+    if let Some(retry) = retry {
+        asked["retry"] = json!(retry);
+    }
 }
 
 fn taken(asked: &Value) -> String {
@@ -72,6 +84,6 @@ mod tests {
         let (server, empty) = (Some("slots=1 service=1ms".to_string()), String::new);
         let world = WorldArgs { server, scenario: None, network: empty(), generator: empty() };
         let json = r#"{"connections":{"Fixed":5},"world":{"generator":"","network":"","scenario":null,"server":"slots=1 service=1ms"}}"#;
-        assert_eq!(of_world(&world, Connections::Fixed(5)), fingerprint(json));
+        assert_eq!(of_world(&world, Connections::Fixed(5), None), fingerprint(json));
     }
 }

@@ -4,7 +4,7 @@ use crate::args::load::{Arrivals, LoadArgs, PlannedLoad, ShapeName};
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use crate::errors::{self, refuse, refused, refused_value};
-use crate::shape as named;
+use crate::{retry, shape as named};
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
 use unblink_artifact::names::few;
@@ -127,6 +127,7 @@ fn one(args: &LoadArgs) -> Result<LoadSpec> {
 
 /// The plan that `spec` is. Each refusal names its fields.
 pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
+    retry::check(&spec)?;
     let ramp_up = match spec.load {
         LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
         LoadSpec::Open { .. } | LoadSpec::Several(_) => None,
@@ -153,6 +154,10 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::TooLong { length, .. } if Some(*length) == ramp_up => &["ramp-up"],
             PlanError::TooLong { .. } => &["duration"],
             PlanError::TimeoutZero | PlanError::TimeoutTooLong(_) => &["timeout"],
+            PlanError::Attempts(_) => &["attempts"],
+            PlanError::TryTimeoutZero => &["try-timeout"],
+            PlanError::TryTimeoutTooLong { .. } => &["try-timeout", "timeout"],
+            PlanError::RetriesOnNothing => &["retry-on", "try-timeout"],
             PlanError::NoUsers | PlanError::TooManyUsers(_) => &["closed"],
             PlanError::LimitZero | PlanError::LimitTooHigh(_) => &["requests"],
             PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
@@ -235,6 +240,9 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
     if args.warmup == Warmup::Auto {
         summary += ", the transient left out";
     }
+    if let Some(retries) = retry::summary(spec, names) {
+        summary += &format!(", {retries}");
+    }
     let plan = RunPlan {
         summary,
         order: match spec.mix.order {
@@ -252,6 +260,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         duration_ns: length.0,
         timeout_ns: spec.timeout.0,
         drain_ns: plan.drain().0,
+        retry: retry::describe(&args.retry),
         threads: spec.threads,
         pacing: None,
         requests_max: spec.limit,

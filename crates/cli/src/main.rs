@@ -28,6 +28,7 @@ mod plan;
 mod precision;
 mod report;
 mod request;
+mod retry;
 mod run;
 mod scenario;
 mod secrets;

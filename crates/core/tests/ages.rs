@@ -46,6 +46,7 @@ fn plan(phases: Vec<Phase>, process: Process, pool: Pool) -> Plan {
         drain: None,
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -46,6 +46,7 @@ impl Rig {
             drain: None,
             pool,
             threads: 1,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

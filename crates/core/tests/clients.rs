@@ -29,6 +29,7 @@ fn poisson_or_even(per_s: u64, seconds: u64, process: Process, limit: Option<u64
         drain: None,
         pool: Pool::Auto { max: 100_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),
@@ -250,10 +251,10 @@ fn impatient_users_amplify_the_load() {
     let bank = small(ClientSpec::Users(impatient(None)));
     let felt = 1000 + 910 + 910 + 700 + 600 + 500 + 410 + 300 + 200 + 100;
     assert_eq!(sums(&bank), (40, felt + 30 * 10, 1000));
-    assert_eq!((bank.counters.measured.sent, bank.counters.connections().resent), (40, 10));
+    assert_eq!((bank.counters.measured.sent, bank.counters.measured.retries.sent_again), (40, 10));
     // At 1.3 s 13 users have come: one further attempt is within a tenth of them, a second one at 2 s only.
     let bank = small(ClientSpec::Users(impatient(Some(10))));
-    assert_eq!(bank.counters.connections().resent, 1);
+    assert_eq!(bank.counters.measured.retries.sent_again, 1);
 }
 
 #[test]
@@ -264,13 +265,13 @@ fn a_herd_returns_at_once() {
     let bank = totals(&plan(10, 4), ClientSpec::Users(spec), &server);
     // The one due at 2 s is answered at 2.01 s, and the ten before it 10 ms later.
     assert_eq!(sums(&bank), (40, (1020 + 120) * 5 + 30 * 10, 1020));
-    assert_eq!(bank.counters.connections().resent, 10);
+    assert_eq!(bank.counters.measured.retries.sent_again, 10);
     // Nobody is left who could be answered: one of them asks, ten seconds after the first was turned away.
     let bank = totals(&plan(10, 2), ClientSpec::Users(spec), &server);
     assert_eq!((bank.counters.measured.ok, bank.track(Series::Response).max_ns), (20, 10_010_000_000));
 }
 
-/// Nobody is answered. Whoever would come back after the timeout has timed out then, and sends nothing more.
+/// Nobody is answered. Whoever would come back after the timeout leaves with its last failure, and sends nothing more.
 #[test]
 fn a_user_whose_timeout_passes_is_gone() {
     let mut spec = plan(10, 2).spec().clone();
@@ -279,19 +280,19 @@ fn a_user_whose_timeout_passes_is_gone() {
     let run = |spec: &PlanSpec, comes_back, attempts_max| {
         let users = UsersSpec { patience: None, attempts_max, comes_back, budget_percent: None };
         let counters = totals(&Plan::new(spec.clone()).unwrap(), ClientSpec::Users(users), &server).counters;
-        (counters.measured.timed_out, counters.measured.failed_total(), counters.connections().resent)
+        (counters.measured.timed_out, counters.measured.failed_total(), counters.measured.retries.sent_again)
     };
     // Refused at 0 ms; 300 ms later again, and the next time would be 600 ms after that.
-    assert_eq!(run(&spec, Return::After(ms(300)), 9), (20, 0, 20));
+    assert_eq!(run(&spec, Return::After(ms(300)), 9), (0, 20, 20));
     // A return at the very moment of the timeout is too late.
-    assert_eq!(run(&spec, Return::After(ms(500)), 9), (20, 0, 0));
-    assert_eq!(run(&spec, Return::After(ms(499)), 9), (20, 0, 20));
-    assert_eq!(run(&spec, Return::After(Nanos(u64::MAX)), 9), (20, 0, 0));
+    assert_eq!(run(&spec, Return::After(ms(500)), 9), (0, 20, 0));
+    assert_eq!(run(&spec, Return::After(ms(499)), 9), (0, 20, 20));
+    assert_eq!(run(&spec, Return::After(Nanos(u64::MAX)), 9), (0, 20, 0));
     // The last attempt fails before that.
     assert_eq!(run(&spec, Return::After(ms(300)), 2), (0, 20, 20));
     // The run ends at 2.2 s: those due after 1.7 s still wait for their next attempt.
     spec.drain = Some(ms(200));
-    assert_eq!(run(&spec, Return::After(ms(490)), 9), (18, 0, 18));
+    assert_eq!(run(&spec, Return::After(ms(490)), 9), (0, 18, 18));
 }
 
 /// The real dispatcher and the tool that does the same.

@@ -23,6 +23,7 @@ fn plan(load: LoadSpec, threads: u32) -> Plan {
         drain: None,
         pool: Pool::Auto { max: 1_000_000 },
         threads,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

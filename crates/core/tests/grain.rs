@@ -25,6 +25,7 @@ fn arrivals_leave_at_multiples_of_the_grain() {
         drain: None,
         pool: Pool::Fixed { n: 20 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -3,7 +3,8 @@
 mod world;
 
 use std::collections::{HashMap, HashSet};
-use unblink_core::dispatch::{Pool, Room};
+use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
+use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Outcomes, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -51,6 +52,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         drain: (dice.roll(2) == 0).then(|| Nanos(dice.roll(1500) * MILLISECOND_NS)),
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![dice.roll(2) == 0, true],
         mix: Default::default(),
         origins: Default::default(),
@@ -111,6 +113,67 @@ fn so_it_is_with_connections_that_take_several_requests() {
     assert_eq!(most, Some(100), "the worlds fill their connections");
 }
 
+/// The same with retries; half of them with connections that take several requests at once.
+fn retrying_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
+    let mut dice = Dice(seed ^ 0x5eed);
+    let (plan, server, stop) = if seed.is_multiple_of(2) { random_world(seed) } else { roomy_world(seed) };
+    let timeout = plan.spec().timeout.0;
+    let mut on = RetryOn::default();
+    [500, 503].into_iter().for_each(|status| on.add_status(status));
+    on.add_kind(FailureKind::RESET);
+    if dice.roll(3) == 0 {
+        on.add_kind(FailureKind::CONNECT_REFUSED);
+    }
+    let retry = Retry {
+        attempts: 2 + dice.roll(4) as u32,
+        on,
+        try_timeout: (dice.roll(2) == 0 && timeout > 1).then(|| Nanos(1 + dice.roll(timeout - 1))),
+        wait: Nanos([0, 1, MILLISECOND_NS, dice.roll(200) * MILLISECOND_NS][dice.roll(4) as usize]),
+        jitter: [Jitter::None, Jitter::Equal, Jitter::Full][dice.roll(3) as usize],
+        budget_percent: (dice.roll(3) == 0).then(|| dice.roll(60) as u32),
+        is_unsafe: dice.roll(4) == 0,
+        seed,
+    };
+    (Plan::new(PlanSpec { retry: Some(retry), ..plan.spec().clone() }).expect("a valid plan"), server, stop)
+}
+
+#[test]
+fn so_it_is_with_arrivals_that_are_tried_again() {
+    let (mut retries, mut second_sends) = (0, 0);
+    for seed in 0..2 * WORLDS {
+        let world = check(seed, retrying_world(seed));
+        retries += world.tries.retries;
+        second_sends += world.tries.second_sends;
+    }
+    assert!(
+        retries > 100 * WORLDS && second_sends > WORLDS,
+        "{retries} retries, {second_sends} second sends"
+    );
+}
+
+/// What was sent is what was counted, and no more was granted than a budget allows.
+fn check_attempts(seed: u64, plan: &Plan, bank: &Bank<u32>, all: &Outcomes, world: &World) {
+    let (counters, again) = (&bank.counters, all.retries);
+    let (resent, granted) = (counters.connections().resent, counters.retry_causes.total());
+    assert_eq!(world.sent.len() as u64, all.sent + again.sent_again + resent, "seed {seed}: {all:?}");
+    assert!(world.tries.retries <= again.sent_again, "seed {seed}: {again:?}");
+    assert!(world.tries.second_sends <= resent, "seed {seed}: {resent}");
+    let measured = counters.measured.retries;
+    assert!(measured.sent_again <= granted, "seed {seed}: {granted} granted, {measured:?}");
+    assert!(measured.recovered + measured.exhausted <= measured.retried, "seed {seed}: {measured:?}");
+    assert!(
+        measured.retried <= granted && (measured.retried > 0) == (granted > 0),
+        "seed {seed}: {granted} granted, {measured:?}"
+    );
+    if let Some(percent) = plan.spec().retry.as_ref().and_then(|retry| retry.budget_percent) {
+        assert!(
+            again.sent_again * 100 <= all.due * u64::from(percent),
+            "seed {seed}: {again:?} of {}",
+            all.due
+        );
+    }
+}
+
 fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> World {
     let (bank, mut world) = play(&plan, server, stop);
     let counters = &bank.counters;
@@ -125,7 +188,9 @@ fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> Worl
         assert_eq!(all.due, schedule.count_before(length), "seed {seed}: due against the schedule");
         check_early_and_first_come_first_served(seed, &plan, &world.sent);
     }
-    check_sent_twice_at_most(seed, &world.sent);
+    check_attempts(seed, &plan, &bank, &all, &world);
+    let attempts = plan.spec().retry.as_ref().map_or(1, |retry| retry.attempts);
+    check_sent_twice_at_most(seed, attempts, &world.sent);
     check_recorder(seed, &bank, &counters.measured, plan.spec().timeout);
     world.closed_by_age = counters.connections().closed_by_age;
     world
@@ -141,19 +206,27 @@ fn check_early_and_first_come_first_served(seed: u64, plan: &Plan, sent: &[SentR
     for record in sent {
         let due = intended[&record.arrival];
         assert!(record.at >= due, "seed {seed}: {record:?}");
-        if seen.insert(record.arrival) {
+        // One that no connection was accepted for may have waited for its next attempt.
+        if seen.insert(record.arrival) && !retries_connects(plan) {
             assert!(last <= due, "seed {seed}: {record:?} after {last:?}");
             last = due;
         }
     }
 }
 
-fn check_sent_twice_at_most(seed: u64, sent: &[SentRecord]) {
+fn retries_connects(plan: &Plan) -> bool {
+    let mut refused = RetryOn::default();
+    refused.add_kind(FailureKind::CONNECT_REFUSED);
+    plan.spec().retry.as_ref().is_some_and(|retry| retry.on.includes(&refused))
+}
+
+/// Each attempt twice, at the most.
+fn check_sent_twice_at_most(seed: u64, attempts: u32, sent: &[SentRecord]) {
     let mut times = HashMap::new();
     for record in sent {
         *times.entry(record.arrival).or_insert(0) += 1;
     }
-    assert!(times.values().all(|&n| n <= 2), "seed {seed}: an arrival was sent more than twice");
+    assert!(times.values().all(|&n| n <= 2 * attempts), "seed {seed}: an attempt was sent more than twice");
 }
 
 fn check_recorder(seed: u64, bank: &Bank<u32>, outcomes: &Outcomes, timeout: Nanos) {
@@ -208,6 +281,7 @@ fn workers_share_a_schedule_without_gap_or_overlap() {
             drain: None,
             pool: Pool::Auto { max: 1000 },
             threads,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

@@ -60,6 +60,7 @@ fn hostile(seed: u64) -> Hostile {
         drain: dice.one_in(2).then(|| dice.time(1200)),
         pool: Pool::Auto { max: 100_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),
@@ -201,7 +202,7 @@ fn every_arrival_ends_once() {
         assert_eq!(count(Series::Failed), outcomes.failed_total(), "{}", why());
         assert_eq!(count(Series::Service), outcomes.ok, "{}", why());
         assert!(bank.track(Series::Response).max_ns <= hostile.plan.spec().timeout.0, "{}", why());
-        let first_sends = all.sent + counters.connections().resent;
+        let first_sends = all.sent + all.retries.sent_again;
         assert_eq!(first_sends, sends.len() as u64, "{}", why());
         let planned = intended(&hostile.plan).len() as u64;
         match hostile.client {

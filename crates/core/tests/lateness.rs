@@ -31,6 +31,7 @@ impl Rig {
             drain: Some(Nanos::from_secs(2)),
             pool,
             threads: 1,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

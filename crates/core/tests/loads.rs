@@ -25,6 +25,7 @@ fn plan(loads: Vec<OpenPart>, threads: u32, of_operation: &[u8]) -> Plan {
         drain: None,
         pool: Pool::Auto { max: 64 },
         threads,
+        retry: None,
         idempotent: vec![true; of_operation.len()],
         mix: Default::default(),
         origins: Origins::new(of_operation).unwrap(),

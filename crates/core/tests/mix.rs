@@ -29,6 +29,7 @@ fn planned(load: LoadSpec, order: Order, threads: u32) -> Plan {
         drain: None,
         pool: Pool::Auto { max: 10_000 },
         threads,
+        retry: None,
         idempotent: vec![true; 3],
         mix: Mix { weights: Some(vec![80, 15, 5]), order },
         origins: Default::default(),

@@ -28,6 +28,7 @@ fn spec(load: LoadSpec, pool: Pool) -> PlanSpec {
         drain: None,
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -34,6 +34,7 @@ fn plan(load: LoadSpec, origins: u8, pool: Pool) -> Plan {
         drain: None,
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![true; of_operation.len()],
         mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),

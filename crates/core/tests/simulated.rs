@@ -20,6 +20,7 @@ fn plan(load: LoadSpec, pool: Pool) -> Plan {
         drain: None,
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -93,6 +93,7 @@ fn plan(queues: &[Queue<'_>], length_s: u64) -> Plan {
         drain: None,
         pool: Pool::Auto { max: 60_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true; queues.len()],
         mix: Default::default(),
         origins: Origins::new(&of_operation).unwrap(),

@@ -64,6 +64,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
         drain: None,
         pool,
         threads,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

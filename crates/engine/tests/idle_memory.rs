@@ -81,6 +81,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
         drain: None,
         pool: Pool::Fixed { n },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

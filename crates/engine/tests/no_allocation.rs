@@ -99,6 +99,7 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<
         drain: None,
         pool,
         threads: 1,
+        retry: None,
         idempotent: vec![true; 2],
         mix: Default::default(),
         origins: Default::default(),

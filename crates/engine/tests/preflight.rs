@@ -48,6 +48,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
         drain: None,
         pool: Pool::Fixed { n: 1 },
         threads: 1,
+        retry: None,
         idempotent: vec![true; 2],
         mix: Default::default(),
         origins: Default::default(),

@@ -84,6 +84,7 @@ fn run(
         drain: None,
         pool: Pool::Fixed { n: connections },
         threads: 1,
+        retry: None,
         idempotent: vec![true; requests.len()],
         mix: Default::default(),
         origins: Default::default(),

@@ -14,6 +14,7 @@ mod moments;
 mod outcome;
 mod percentiles;
 mod precision;
+mod retries;
 mod shape;
 mod simulated;
 mod targets;
@@ -36,6 +37,7 @@ pub(crate) use outcome::{
     account_finding, answered_within, generator, never_asked, none_ok, not_sent, nothing, of_answered,
 };
 pub(crate) use percentiles::{RowPercentile, counted_by, folded, p50_over_time, p99_over_time};
+pub(crate) use retries::retries;
 pub(crate) use shape::{Line, shape, shape_figures, soak_name};
 pub(crate) use simulated::{fanout, simulated, wrong_client};
 pub(crate) use targets::{arrivals_of, first_and_more, first_targets, operations, target};

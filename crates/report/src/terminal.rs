@@ -47,6 +47,7 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     histogram::draw(&mut screen, doc);
     sections::send_lag(&mut screen, doc);
     sections::phases(&mut screen, doc);
+    all(&mut screen, run::retries(doc));
     screen.section(&run::connections(doc));
     let room = screen.room();
     all(&mut screen, run::statuses(doc, room));

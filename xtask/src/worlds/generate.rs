@@ -51,6 +51,7 @@ pub(super) fn case(seed: u64) -> Case {
         drain: dice.one_in(2).then(|| Nanos(dice.below(2) * dice.between(MICROSECOND_NS, 3 * SECOND_NS))),
         pool,
         threads: if dice.one_in(4) { 1 + dice.below(3) as u32 } else { 1 }.min(connections).min(users),
+        retry: None,
         idempotent: (0..operations).map(|_| !dice.one_in(3)).collect(),
         mix: Default::default(),
         origins: Default::default(),

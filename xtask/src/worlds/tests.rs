@@ -48,6 +48,7 @@ fn an_arrival_is_not_seen_by_a_generator_that_is_away() {
         drain: None,
         pool: Pool::Fixed { n: 1 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

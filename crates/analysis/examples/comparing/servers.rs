@@ -85,6 +85,7 @@ impl Server {
             drain: None,
             pool: Pool::Auto { max: 20_000 },
             threads: 1,
+            retry: None,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

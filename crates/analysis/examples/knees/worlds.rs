@@ -95,6 +95,7 @@ pub(crate) fn search(world: &World, seed: u64, settings: Settings) -> Knee {
     let mut runner = SimulatedRunner::new(
         WorldSpec { seed: seed + 1_000_000, ..WorldSpec::new(world.server.clone()) },
         SimulatedSetup {
+            retry: None,
             criterion: Criterion { quantile: QUANTILE, limit: world.limit, operation: None },
             is_poisson: world.is_poisson,
             seed: seed.wrapping_mul(0x2545_f491_4f6c_dd1d),

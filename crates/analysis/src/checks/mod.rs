@@ -7,6 +7,7 @@ mod generator;
 mod operations;
 mod percentiles;
 mod pool;
+mod retries;
 mod saturation;
 mod scope;
 mod simulated;
@@ -44,7 +45,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 32] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 33] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -68,6 +69,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         operations::rows_ran_out,
         pool::limit_reached,
         operations::spilled,
+        retries::amplified,
         scope::part_borders,
         scope::rate_changed,
         scope::closed_loop,

@@ -6,7 +6,7 @@ use super::gather::{Ended, Gather};
 use super::trial::{Outcome, Trial};
 use crate::evidence;
 use std::ops::ControlFlow;
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{Pool, Retry};
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Phase, Process};
 use unblink_core::sim::{LastingWorld, WorldSpec};
@@ -25,6 +25,8 @@ pub struct SimulatedSetup {
     pub timeout: Nanos,
     /// Connections.
     pub pool: Pool,
+    /// What is tried again; nothing without it.
+    pub retry: Option<Retry>,
     /// For this long nothing is asked before a trial, once the server has ended its work.
     pub rest: Nanos,
 }
@@ -54,6 +56,7 @@ impl SimulatedRunner {
             drain: None,
             pool: self.setup.pool,
             threads: 1,
+            retry: self.setup.retry.clone(),
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),

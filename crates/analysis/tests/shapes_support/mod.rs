@@ -41,6 +41,7 @@ pub(crate) fn run(
         drain: None,
         pool: Pool::Auto { max: 1_000_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -65,6 +65,7 @@ pub fn load_difference(x: Offered<'_>, y: Offered<'_>) -> Option<String> {
         ("was paced", pacing(x), pacing(y)),
         ("has a timeout of", time(x.timeout_ns), time(y.timeout_ns)),
         ("has a limit of requests of", at_most(x.requests_max), at_most(y.requests_max)),
+        ("tries its requests", retries(x), retries(y)),
         ("ends at a precision of", precision(x), precision(y)),
     ];
     in_words(pairs)
@@ -75,6 +76,12 @@ fn drawn(plan: &RunPlan) -> Told {
     let said: Vec<String> =
         plan.values.iter().map(|value| format!("{} from {}", value.name, value.law)).collect();
     Told::exact(if said.is_empty() { "nothing for its requests".into() } else { said.join(", ") })
+}
+
+/// How often, and when.
+fn retries(plan: &RunPlan) -> Told {
+    let Some(retry) = &plan.retry else { return Told::exact("once".into()) };
+    Told { exact: format!("{retry:?}"), short: format!("up to {} times", retry.attempts) }
 }
 
 /// In which order, and how often each. Seeds do not tell.

@@ -1,6 +1,6 @@
 //! What a run was to do, and each of its loads.
 
-use super::{ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal};
+use super::{ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, RetryPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub struct RunPlan {
     pub duration_ns: u64,
     /// From the intended time.
     pub timeout_ns: u64,
+    /// When a request is tried again; absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPlan>,
     /// How long the run goes on after the last arrival due.
     pub drain_ns: u64,
     /// Worker threads.

@@ -1,6 +1,6 @@
 //! What came of each operation.
 
-use super::{Arrivals, Distribution};
+use super::{Arrivals, Distribution, Retries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub struct Operation {
     /// count as well. Empty where they were not recorded by operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub codes: BTreeMap<String, u64>,
+    /// What came of its retries, without their causes; absent where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Retries>,
     /// Intended start to last byte.
     pub response_time: Distribution,
     /// Send to last byte; absent where it was not recorded by operation.

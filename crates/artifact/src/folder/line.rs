@@ -6,6 +6,7 @@ use super::moments::MomentsLine;
 use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
 use super::origin_line::{self, EarlierLevels, OriginLine};
 use super::outcomes::{Kinds, OutcomesLine};
+use super::retry_line;
 use super::sample_line::SampleLine;
 use super::tracks::{TrackLines, announced};
 use crate::header::RunHeader;
@@ -54,6 +55,8 @@ pub(super) struct IntervalLine {
     bytes_received: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     users_begun: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    retry_causes: BTreeMap<String, u64>,
     own: OwnLine,
     /// Operations of which something was recorded, by place; none when there is only one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -146,6 +149,7 @@ impl IntervalLine {
             },
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
+            retry_causes: retry_line::causes(&counters.retry_causes, header),
             own: OwnLine {
                 busy_ns: own.busy.0,
                 total_ns: own.total.0,
@@ -204,6 +208,7 @@ impl IntervalLine {
         };
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;
+        retry_line::fill_causes(&self.retry_causes, &mut counters.retry_causes, &kinds)?;
         counters.own = LoopCounts {
             busy: Nanos(self.own.busy_ns),
             total: Nanos(self.own.total_ns),

@@ -21,6 +21,7 @@ mod origin_line;
 mod outcomes;
 mod reader;
 mod replay;
+mod retry_line;
 mod sample_line;
 mod tracks;
 mod v1;
@@ -31,6 +32,7 @@ mod writer;
 pub use error::FolderError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
+pub(crate) use retry_line::causes;
 pub use watch::{WATCH_FILE, WatchWriter};
 pub use writer::{FolderWriter, ReservedFolder, WriterState};
 

@@ -1,5 +1,6 @@
 //! Where arrivals ended, in the line of an interval.
 
+use super::retry_line::RetriesLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub(super) struct OutcomesLine {
     unsent: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     unsent_own: u64,
+    #[serde(default, skip_serializing_if = "RetriesLine::is_empty")]
+    retries: RetriesLine,
 }
 
 impl OutcomesLine {
@@ -50,6 +53,7 @@ impl OutcomesLine {
             unfinished: o.unfinished,
             unsent: o.unsent,
             unsent_own: o.unsent_own,
+            retries: RetriesLine::of(&o.retries),
         }
     }
 
@@ -73,6 +77,7 @@ impl OutcomesLine {
             unfinished: self.unfinished,
             unsent: self.unsent,
             unsent_own: self.unsent_own,
+            retries: self.retries.counts(),
         })
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
             codes: codes.clone(),
             response_time: get(&old, "response_time")?,
             service_time: Some(get(&old, "service_time")?),
+            retries: None,
             spilled: 0,
         })
     };
@@ -189,6 +190,7 @@ impl Load1 {
             threads: self.threads,
             pacing: self.pacing,
             requests_max: self.requests_max,
+            retry: None,
         }
     }
 
@@ -235,6 +237,7 @@ impl Operation1 {
             codes: BTreeMap::new(),
             response_time: self.response_time,
             service_time: None,
+            retries: None,
             spilled: 0,
         }
     }

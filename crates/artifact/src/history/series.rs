@@ -27,13 +27,17 @@ pub(super) fn name(document: &RunDocument) -> String {
             fingerprint_of(&(load, targets, world, beyond, each))
         }
     };
-    // Of requests in turn, the name is that of the first documents.
-    match document.plan.order {
+    // Of requests in turn, each sent once, the name is that of the first documents.
+    let name = match document.plan.order {
         None => name,
         Some(order) => {
             let shares: Vec<Option<f64>> = document.operations.iter().map(|of| of.plan.share).collect();
             fingerprint_of(&(name, order.name(), shares))
         }
+    };
+    match &document.plan.retry {
+        None => name,
+        Some(retry) => fingerprint_of(&(name, retry)),
     }
 }
 

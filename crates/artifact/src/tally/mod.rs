@@ -18,6 +18,7 @@ mod loads;
 mod objectives;
 mod operations;
 mod precision;
+mod retries;
 mod rows;
 mod shape;
 mod simulated;
@@ -223,6 +224,7 @@ impl Tally {
             shape: self.shape(ending),
             precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate,
+            retries: self.retries(),
             failures: self.failures(&counters.measured),
             codes: codes(&counters.statuses),
             bytes_received: counters.bytes_received,

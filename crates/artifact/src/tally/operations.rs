@@ -62,6 +62,7 @@ impl Tally {
             arrivals: OperationArrivals::of_all(&arrivals),
             failures: self.failures(&self.totals.counters.measured),
             codes: codes(&self.totals.counters.statuses),
+            retries: self.retries_of(&self.totals.counters.measured),
             response_time: self.response_time(measured),
             service_time: Some(self.service_time(measured)),
             spilled: 0,
@@ -93,6 +94,7 @@ impl Tally {
             ),
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: codes(&record.statuses),
+            retries: self.retries_of(&record.outcomes),
             response_time: times(Series::Response, Series::ResponseCensored, open),
             service_time: (is_whole && measured.open == 0)
                 .then(|| times(Series::Service, Series::ServiceCensored, 0)),

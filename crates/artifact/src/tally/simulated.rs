@@ -24,7 +24,10 @@ impl Tally {
             invented: self.totals.track(Series::Response).count().saturating_sub(answered),
             requests_per_arrival: match sent {
                 0 => 0.0,
-                sent => (sent + counters.connections().resent) as f64 / sent as f64,
+                sent => {
+                    let again = counters.measured.retries.sent_again + counters.warmup.retries.sent_again;
+                    (sent + again + counters.connections().resent) as f64 / sent as f64
+                }
             },
             world,
         })

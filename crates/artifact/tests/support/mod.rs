@@ -63,6 +63,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             threads: 1,
             pacing: Some(Pacing::Precise),
             requests_max: None,
+            retry: None,
         },
         loads: vec![LoadPlan {
             name: None,
@@ -414,6 +415,7 @@ pub fn intervals(seconds: u64, timeout: Nanos, change: impl FnOnce(&mut ServerSp
         drain: None,
         pool: Pool::Auto { max: 20_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

@@ -68,7 +68,8 @@ pub(crate) fn without_secrets<S: serde::Serializer>(
     to.collect_seq(conditions.iter().map(ToString::to_string))
 }
 
-fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
+/// `503`, or `5xx`.
+pub(super) fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
     if let Some(class) = text.strip_suffix("xx") {
         let class: u16 = class.parse().ok().filter(|c| (1..=5).contains(c))?;
         return Some(class * 100..=class * 100 + 99);

@@ -2,6 +2,7 @@
 
 use super::history::KeepArgs;
 use super::load::Arrivals;
+use super::retry::RetryArgs;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
 use super::value;
@@ -126,6 +127,9 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Connections",
           value_parser = value::duration)]
     pub timeout: Nanos,
+
+    #[command(flatten)]
+    pub retry: RetryArgs,
 
     #[command(flatten)]
     pub lines: LineArgs,

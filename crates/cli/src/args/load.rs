@@ -1,5 +1,6 @@
 //! What load is offered, and how patiently: flags that every command with a load has in common.
 
+use super::retry::RetryArgs;
 use super::steady::{self, Warmup};
 use super::value;
 use clap::Args;
@@ -88,6 +89,9 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub drain: Option<Nanos>,
+
+    #[command(flatten)]
+    pub retry: RetryArgs,
 }
 
 /// One of the open loads that a plan lists.

@@ -8,6 +8,7 @@ pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod objectives;
 pub(crate) mod plan;
+pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod short;
 pub(crate) mod sim;

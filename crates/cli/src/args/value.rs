@@ -256,7 +256,7 @@ pub(crate) fn threads(text: &str) -> Result<u32, String> {
     at_most(THREADS_MAX, "threads", text)
 }
 
-fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
+pub(super) fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
     let fitting = u32::try_from(count(text)?).ok().filter(|&n| n <= max);
     fitting.ok_or_else(|| format!("{text:?} are more {of_what} than there can be: give at most {max}"))
 }

@@ -78,7 +78,7 @@ impl Source {
             }
             Source::World { world, words } => {
                 let simulation = world.simulation(&world.load(&load), "ideal")?;
-                let asked = asked::of_world(words, connections);
+                let asked = asked::of_world(words, connections, simulation.header.plan.retry.as_ref());
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }
         }

@@ -221,6 +221,7 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         connections: args.connections,
         timeout: args.timeout,
         drain: None,
+        retry: args.retry.clone(),
     };
     RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet)
 }

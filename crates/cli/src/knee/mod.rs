@@ -7,7 +7,7 @@ use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::errors::refuse;
 use crate::folder::Folder;
-use crate::{asked, clock, config, environment, exit, history, output, secrets, signals};
+use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use unblink_analysis::experiment::knee::{Knee, Settings};
@@ -46,7 +46,10 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
         ),
         (false, true) => {
             let runner = simulated::Runner::new(args)?;
-            let target = (runner.target.clone(), asked::of_world(&args.world, args.connections));
+            let target = (
+                runner.target.clone(),
+                asked::of_world(&args.world, args.connections, retry::describe(&args.retry).as_ref()),
+            );
             search(args, settings, target, |_, _| Ok(runner))
         }
         (true, false) => {

@@ -5,8 +5,8 @@ use crate::args::knee::KneeArgs;
 use crate::args::load::Arrivals;
 use crate::args::value::Connections;
 use crate::errors::refuse;
-use crate::secrets;
 use crate::sim::Described;
+use crate::{retry, secrets};
 use anyhow::{Result, bail};
 use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner};
 use unblink_core::dispatch::Pool;
@@ -42,6 +42,7 @@ impl Runner {
             timeout: args.timeout,
             pool,
             rest: rest(args),
+            retry: retry::spec(&args.retry, args.seed)?,
         };
         let world = WorldSpec { seed: args.seed, ..described.world };
         Ok(Runner { inner: SimulatedRunner::new(world, setup), target: described.server })

@@ -10,7 +10,7 @@ use crate::args::value::Connections;
 use crate::errors::{refuse, refused};
 use crate::request::share;
 use crate::request::url::Origin;
-use crate::{config, environment, load, precision, secrets};
+use crate::{config, environment, load, precision, retry, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
@@ -175,6 +175,7 @@ fn core_plan(
         drain: args.load.drain,
         pool,
         threads,
+        retry: retry::spec(&args.load.retry, args.load.seed)?,
         idempotent: requests.idempotent.clone(),
         mix: share::mix(requests.weights.as_deref(), args.target.order, args.load.seed),
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),

@@ -40,10 +40,17 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         }
         None => plan.schedules().map(|schedule| schedule.expected_before(plan.load_length()) as f64).sum(),
     };
-    let attempts = match client {
-        Some(ClientSpec::Users(users)) => attempts(users, world, plan.spec().timeout),
-        _ => 1.0,
+    let users = match (client, &plan.spec().retry) {
+        (Some(ClientSpec::Users(users)), _) => Some(*users),
+        (_, Some(retry)) => Some(UsersSpec {
+            patience: retry.try_timeout,
+            attempts_max: retry.attempts,
+            comes_back: Return::After(retry.wait),
+            budget_percent: retry.budget_percent,
+        }),
+        _ => None,
     };
+    let attempts = users.map_or(1.0, |users| attempts(&users, world, plan.spec().timeout));
     if dealing(plan, client).is_some_and(|workers| workers > POISSON_LANES_MAX) {
         refuse!(
             ["client", "arrivals"],
@@ -56,7 +63,11 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         requests * attempts * EVENTS_PER_REQUEST + draws(plan, client, requests) + windows(world, length);
     if events > EVENTS_MAX {
         let events = format::plain(&format::count(events.min(1e18) as u64));
-        let fewer = if attempts > 1.0 { ", or attempts= or budget= in --client" } else { "" };
+        let fewer = match client {
+            _ if attempts <= 1.0 => "",
+            Some(_) => ", or attempts= or budget= in --client",
+            None => ", --attempts or --retry-budget",
+        };
         bail!(
             "this may take {events} events, more than the {EVENTS_MAX:.0e} that are simulated: lower the rate or the \
              duration{fewer}, or give -n"

@@ -13,7 +13,7 @@ use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::observe::{Observed, Observer};
 use crate::scenario::{self, Scenario};
-use crate::{clock, environment, exit, history, load, output, precision, run, secrets};
+use crate::{clock, environment, exit, history, load, output, precision, retry, run, secrets};
 use anyhow::Result;
 use client::Client;
 use std::collections::VecDeque;
@@ -159,6 +159,7 @@ impl Described {
             drain: args.drain,
             pool,
             threads: 1,
+            retry: retry::spec(&args.retry, args.seed)?,
             idempotent: vec![true],
             mix: Default::default(),
             origins: Default::default(),
@@ -176,6 +177,13 @@ impl Described {
             run::check_transient(&plan)?;
         }
         let is_felt = client::is_felt(&client);
+        if client != Client::Ideal && args.retry.attempts > 1 {
+            refuse!(
+                ["attempts", "client"],
+                "--attempts and --client exclude each other: retries are those of the ideal client, and the client \
+                 retry has its own, as in --client 'retry attempts=3'"
+            );
+        }
         let client = self.fitted(client, args, &plan)?;
         let world = WorldSpec { seed: args.seed, ..self.world.clone() };
         bounds::check(&plan, &world, client.as_ref())?;

@@ -295,7 +295,7 @@ impl Connections {
 
     /// Puts a flight on a connection with room.
     #[inline]
-    pub(super) fn take_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 2>, flight: u32) {
+    pub(super) fn take_place<T>(&mut self, slot: u32, flights: &mut Arena<T, 3>, flight: u32) {
         let conn = &mut self.conns[slot];
         let load = conn.flights.len;
         flights.push_back(&mut conn.flights, flight);
@@ -312,7 +312,7 @@ impl Connections {
     pub(super) fn free_place<T>(
         &mut self,
         slot: u32,
-        flights: &mut Arena<T, 2>,
+        flights: &mut Arena<T, 3>,
         flight: u32,
         now: Instant,
     ) -> &mut Connection {

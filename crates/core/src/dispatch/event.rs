@@ -1,5 +1,6 @@
 //! What the dispatcher is told, what it asks for, and what it must know of the plan.
 
+use super::Retry;
 use crate::failure::FailureKind;
 use crate::origins::{ORIGINS_MAX, Origins};
 use crate::record::Answer;
@@ -120,7 +121,7 @@ pub type Actions = Vec<Action>;
 /// The size of an [`Actions`] buffer that never has to grow.
 pub const ACTIONS_MAX: usize = super::SENDS_PER_CALL_MAX
     + super::OPENS_PER_TICK_MAX
-    + super::TIMEOUTS_PER_CALL_MAX
+    + 2 * super::TIMEOUTS_PER_CALL_MAX
     + ORIGINS_MAX * (2 * super::IDLE_CLOSED_PER_TICK_MAX + super::TIMEOUTS_PER_CALL_MAX)
     + 4;
 
@@ -174,6 +175,8 @@ pub struct Policy {
     pub drain: Nanos,
     /// For each operation: may it be sent twice (RFC 9110 §9.2.2)?
     pub idempotent: Vec<bool>,
+    /// What is tried again; nothing without it.
+    pub retry: Option<Retry>,
     /// Arrivals are taken note of together; `None`: each when it falls due. The difference is the generator's own
     /// lateness.
     pub grain: Option<Grain>,

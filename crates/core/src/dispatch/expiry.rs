@@ -71,16 +71,19 @@ impl<L: Load> Dispatch<L> {
         }
     }
 
-    /// Waiting arrivals whose time is over. The queue of second sends is nearly in order: its front
-    /// decides, and each is also looked at when it is about to be sent.
+    /// Waiting arrivals whose time is over. The queues of second sends and of further attempts are nearly in order: their
+    /// fronts decide, and each is also looked at when it is about to be sent.
     pub(super) fn expire_waiting(&mut self, origin: usize, now: Instant, rec: &mut Recorder) {
         for _ in 0..EXPIRIES_PER_CALL_MAX {
             let resend = &self.lanes[origin].resend;
             let resend = resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
+            let again =
+                self.first_ready(origin).is_some_and(|again| self.is_late(&again.flight.arrival, now));
             let head = self.load.as_ref().and_then(|load| load.head(origin));
-            let flight = match (resend, head.is_some_and(|a| self.is_late(&a, now))) {
-                (true, _) => self.lanes[origin].resend.pop_front(),
-                (_, true) => self.take_head(origin),
+            let flight = match (resend, again, head.is_some_and(|a| self.is_late(&a, now))) {
+                (true, ..) => self.lanes[origin].resend.pop_front(),
+                (_, true, _) => self.take_again(origin),
+                (.., true) => self.take_head(origin),
                 _ => return,
             };
             let Some(flight) = flight else { return };

@@ -8,7 +8,7 @@ use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::outcome::Outcome;
-use crate::record::{Answer, Flight, Recorder};
+use crate::record::{Answer, Flight, Recorder, RetryCause};
 use crate::time::Instant;
 
 /// A flight and the connection that it is bound to.
@@ -18,7 +18,9 @@ pub(super) struct Bound {
     conn: u32,
     /// It has ended for the load and the record, and keeps its place on the connection.
     is_abandoned: bool,
-    flight: Flight,
+    /// Its attempt may be given up, and is on the list of those.
+    pub(super) is_timed: bool,
+    pub(super) flight: Flight,
 }
 
 impl Bound {
@@ -37,7 +39,8 @@ impl<L: Load> Dispatch<L> {
 
     /// The flight whose arrival should have started first, and when.
     pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
-        let heads = self.lanes.iter().map(|lane| lane.in_flight.head).filter(|&slot| slot != NONE);
+        let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
+        let heads = lists.map(|list| list.head).filter(|&slot| slot != NONE);
         let flights = heads.map(|slot| (self.flights[slot].flight.arrival.intended, slot));
         flights.min_by_key(|&(intended, _)| intended)
     }
@@ -45,10 +48,11 @@ impl<L: Load> Dispatch<L> {
     /// `flight` is under way on `conn`.
     #[inline]
     pub(super) fn take_off(&mut self, flight: Flight, origin: usize, conn: u32) -> FlightId {
-        let slot = self.flights.take(Bound { origin: origin as u8, conn, is_abandoned: false, flight });
+        let bound = Bound { origin: origin as u8, conn, is_abandoned: false, is_timed: false, flight };
+        let slot = self.flights.take(bound);
         // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
-        // short.
-        let Lane { in_flight, connections, .. } = &mut self.lanes[origin];
+        // short. Later attempts have lists of their own.
+        let (in_flight, connections) = self.lanes[origin].round(flight.repeats);
         let mut prev = in_flight.tail;
         while prev != NONE && self.flights[prev].flight.arrival.intended > flight.arrival.intended {
             prev = self.flights.prev(in_flight, prev);
@@ -62,11 +66,16 @@ impl<L: Load> Dispatch<L> {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         let Bound { origin, flight, .. } = &mut self.flights[slot];
         if flight.sent.is_none() {
-            flight.sent = Some(now);
+            (flight.sent, flight.attempt) = (Some(now), Some(now));
             rec.sent(flight);
+        } else if flight.attempt.is_none() {
+            flight.attempt = Some(now);
+            flight.late_again = flight.late_again + now.since(flight.ready);
+            rec.sent_again(flight);
         } else {
             rec.connections(usize::from(*origin)).resent += 1;
         }
+        self.time_attempt(slot);
     }
 
     pub(super) fn answered(
@@ -78,13 +87,16 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let Some(slot) = self.resolve(id) else { return };
-        let Bound { origin, conn, is_abandoned, flight } = &self.flights[slot];
+        let Bound { origin, conn, is_abandoned, .. } = &self.flights[slot];
         let (origin, conn) = (usize::from(*origin), *conn);
         if !is_abandoned {
             self.answers += 1;
-            let outcome = rec.answered(flight, conn, answer, now);
-            if let Some(load) = &mut self.load {
-                load.ended(&flight.arrival, outcome, now);
+            if answer.failure.is_none() || !self.is_answer_repeated(slot, answer, now, rec) {
+                let Bound { flight, .. } = &self.flights[slot];
+                let outcome = rec.answered(flight, conn, answer, now);
+                if let Some(load) = &mut self.load {
+                    load.ended(&flight.arrival, outcome, now);
+                }
             }
         }
         let on = self.free(slot, now);
@@ -156,13 +168,21 @@ impl<L: Load> Dispatch<L> {
     /// The flight has taken too long. Its connection goes on where the request can be cancelled, or where another would
     /// still find a place.
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
-        let Bound { origin, conn, flight, .. } = self.flights[slot];
-        let origin = usize::from(origin);
-        self.flights.unlink(&mut self.lanes[origin].in_flight, slot);
-        self.flights[slot].is_abandoned = true;
-        self.lanes[origin].connections.at_mut(conn).abandoned += 1;
+        let Bound { conn, flight, .. } = self.flights[slot];
         let outcome = rec.timed_out(&flight, conn, 0, now);
         self.ended(&flight, outcome, now);
+        self.let_go(slot, now, out, rec);
+    }
+
+    /// Nobody waits for the answer of this flight any more.
+    pub(super) fn let_go(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        self.forget_attempt(slot);
+        let Bound { origin, conn, flight, .. } = self.flights[slot];
+        let origin = usize::from(origin);
+        let (in_flight, connections) = self.lanes[origin].round(flight.repeats);
+        self.flights.unlink(in_flight, slot);
+        self.flights[slot].is_abandoned = true;
+        connections.at_mut(conn).abandoned += 1;
         let connections = &self.lanes[origin].connections;
         if self.policy.room.cancels {
             let flight = FlightId { slot, generation: self.flights.generation(slot) };
@@ -227,9 +247,18 @@ impl<L: Load> Dispatch<L> {
         if again && !flight.resent && !self.is_late(&flight.arrival, now) {
             let origin = self.policy.origins.of(flight.arrival.operation);
             self.lanes[origin].resend.push_back(Flight { resent: true, ..flight });
-        } else {
+        } else if !self.is_tried_again(&flight, RetryCause::Failed(kind), 0, now, rec) {
             self.end_unanswered(&flight, conn, Some(kind), now, rec);
         }
+    }
+
+    /// Whether the failed answer of the flight at `slot` is not the end of its arrival.
+    #[cold]
+    fn is_answer_repeated(&mut self, slot: u32, answer: &Answer, now: Instant, rec: &mut Recorder) -> bool {
+        let flight = self.flights[slot].flight;
+        let tried_again =
+            |kind| self.is_tried_again(&flight, RetryCause::Failed(kind), answer.status, now, rec);
+        answer.failure.is_some_and(tried_again)
     }
 
     fn resolve(&self, id: FlightId) -> Option<u32> {
@@ -256,8 +285,9 @@ impl<L: Load> Dispatch<L> {
     /// Frees the place of a flight, and gives its connection.
     #[inline]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
-        let Bound { origin, conn, is_abandoned, .. } = self.flights[slot];
-        let Lane { in_flight, connections, .. } = &mut self.lanes[usize::from(origin)];
+        self.forget_attempt(slot);
+        let Bound { origin, conn, is_abandoned, ref flight, .. } = self.flights[slot];
+        let (in_flight, connections) = self.lanes[usize::from(origin)].round(flight.repeats);
         if !is_abandoned {
             self.flights.unlink(in_flight, slot);
         }

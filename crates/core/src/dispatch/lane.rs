@@ -11,13 +11,19 @@ use std::collections::VecDeque;
 /// Which of a flight's links go from one to the next by intended time.
 pub(super) const BY_INTENDED: usize = 0;
 
+/// Lists of what is under way, with retries: of first attempts, of second ones and so on; all from the last on share one.
+/// Attempts with the same number come nearly in order of intended times, and mixed ones do not.
+pub(super) const ROUNDS_MAX: usize = 4;
+
 /// Connections to one origin, and what is known of those that wait for them.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) connections: Connections,
     /// What is under way, by intended time. Were there one list for all lanes, one that catches up would have to put what it
-    /// sends before all that is under way elsewhere.
-    pub(super) in_flight: List<BY_INTENDED>,
+    /// sends before all that is under way elsewhere. By the number of the attempt.
+    in_flight: [List<BY_INTENDED>; ROUNDS_MAX],
+    /// So many of these lists are used.
+    rounds: usize,
     /// What is to be sent a second time.
     pub(super) resend: VecDeque<Flight>,
     /// Stretches in which nobody looked at the clock while arrivals fell due.
@@ -34,7 +40,8 @@ impl Lane {
     pub(super) fn new(policy: &Policy, origin: usize) -> Lane {
         Lane {
             connections: Connections::new(policy, origin as u8),
-            in_flight: List::EMPTY,
+            in_flight: [List::EMPTY; ROUNDS_MAX],
+            rounds: policy.retry.as_ref().map_or(1, |retry| ROUNDS_MAX.min(retry.attempts as usize)),
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
             falling_due: None,
@@ -43,11 +50,24 @@ impl Lane {
         }
     }
 
-    /// Takes note of how things stand after an event, with so many arrivals due that were never sent. True if connections
-    /// are to be opened.
+    /// What is under way, each by intended time.
     #[inline]
-    pub(super) fn look_at(&mut self, due: u64, now: Instant) -> bool {
-        let waiting = due + self.resend.len() as u64;
+    pub(super) fn in_flight(&self) -> &[List<BY_INTENDED>] {
+        &self.in_flight[..self.rounds]
+    }
+
+    /// The list of a flight after so many attempts, and the connections.
+    #[inline]
+    pub(super) fn round(&mut self, repeats: u32) -> (&mut List<BY_INTENDED>, &mut Connections) {
+        let round = (repeats as usize).min(self.rounds - 1);
+        (&mut self.in_flight[round], &mut self.connections)
+    }
+
+    /// Takes note of how things stand after an event, with so many arrivals due that were never sent, and so many to be tried
+    /// again. True if connections are to be opened.
+    #[inline]
+    pub(super) fn look_at(&mut self, due: u64, again: u64, now: Instant) -> bool {
+        let waiting = due + again + self.resend.len() as u64;
         // What could neither be sent nor cause a connection needs no turn of its own.
         self.woke_for_due = due == 0 || self.connections.can_open();
         let wants_to_open = self.connections.want_more(waiting, now);

@@ -13,6 +13,7 @@
 //! Each origin has a lane: its connections, and the arrivals that wait for them. Lanes share nothing but the loop, so that
 //! an origin that stalls holds up no other.
 
+mod again;
 mod arena;
 mod connections;
 mod event;
@@ -22,17 +23,20 @@ mod lane;
 mod notice;
 mod opening;
 mod overslept;
+mod retry;
 mod waiting;
 
 pub use event::{
     ACTIONS_MAX, Action, Actions, CloseKind, Closing, ConnId, ConnectTimes, Event, FlightId, Grain, Loss,
     Policy, Pool, Room,
 };
+pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
 
 use crate::arrival::Arrival;
 use crate::load::Load;
 use crate::record::{Flight, Gauges, Recorder};
 use crate::time::{Instant, Nanos};
+use again::{Again, Retrying};
 use arena::Arena;
 use landing::Bound;
 use lane::Lane;
@@ -45,7 +49,7 @@ pub const SENDS_PER_CALL_MAX: usize = 64;
 /// While answers are awaited, whoever drives a dispatcher looks at the clock so often: a pause of its own that ends
 /// before its next turn would look like an answer that took that long.
 pub const LOOK_EVERY: Nanos = Nanos::from_millis(10);
-/// Timeouts that one call carries out.
+/// Timeouts that one call carries out, of arrivals and of attempts each.
 const TIMEOUTS_PER_CALL_MAX: usize = 64;
 /// Waiting arrivals that one call lets expire.
 const EXPIRIES_PER_CALL_MAX: usize = 4096;
@@ -65,7 +69,9 @@ pub struct Dispatch<L> {
     first_to_send: usize,
     /// The lane that opens first in the next turn, for itself: lanes that open must not decide which ones send.
     first_to_open: usize,
-    flights: Arena<Bound, 2>,
+    flights: Arena<Bound, 3>,
+    /// None where nothing is tried again.
+    retrying: Option<Box<Retrying>>,
     /// Answers since the last tick.
     answers: usize,
     exhausted_at: Option<Instant>,
@@ -82,6 +88,7 @@ impl<L: Load> Dispatch<L> {
             first_to_send: 0,
             first_to_open: 0,
             flights: Arena::new(policy.flights_reserved()),
+            retrying: Retrying::new(&policy).map(Box::new),
             answers: 0,
             exhausted_at: None,
             more_to_do: false,
@@ -117,9 +124,12 @@ impl<L: Load> Dispatch<L> {
 
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
+        let ahead = self.retrying.as_ref().map_or(0, |retrying| retrying.ahead());
+        let waiting: u64 = (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum();
+        let in_flight = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let mut gauges = Gauges {
-            in_flight: self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum(),
-            backlog: (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum(),
+            in_flight: in_flight.map(|list| u64::from(list.len)).sum(),
+            backlog: waiting + ahead,
             ..Gauges::default()
         };
         for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
@@ -132,7 +142,7 @@ impl<L: Load> Dispatch<L> {
     /// Requests are under way.
     #[inline]
     pub fn awaits_answers(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.in_flight.is_empty())
+        self.lanes.iter().any(|lane| lane.in_flight().iter().any(|list| !list.is_empty()))
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
@@ -157,7 +167,8 @@ impl<L: Load> Dispatch<L> {
             }
             for origin in 0..self.lanes.len() {
                 let due = self.load.as_ref().map_or(0, |load| load.waiting(origin));
-                self.more_to_do |= self.lanes[origin].look_at(due, now);
+                let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
+                self.more_to_do |= self.lanes[origin].look_at(due, again, now);
             }
             rec.look_at_absences(now);
         }
@@ -180,10 +191,14 @@ impl<L: Load> Dispatch<L> {
             }
         };
         no_later(self.oldest().map(|(at, _)| at + timeout));
+        if self.retrying.is_some() {
+            no_later(self.next_again());
+        }
         for (origin, lane) in self.lanes.iter().enumerate() {
             let Lane { connections, resend, .. } = lane;
             no_later(connections.first_opening().map(|(_, since)| since + timeout));
             no_later(resend.front().map(|flight| flight.arrival.intended + timeout));
+            no_later(self.first_ready(origin).map(|again| again.flight.arrival.intended + timeout));
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
@@ -217,11 +232,15 @@ impl<L: Load> Dispatch<L> {
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
         }
+        while let Some(flight) = self.retrying.as_mut().and_then(|retrying| retrying.pop_any()) {
+            self.end_unanswered(&flight, 0, None, now, rec);
+        }
         self.finished = true;
     }
 
     fn tick(&mut self, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         self.expire_flights(now, out, rec);
+        self.give_up_attempts(now, out, rec);
         for origin in 0..self.lanes.len() {
             self.expire_waiting(origin, now, rec);
             self.expire_opening(origin, now, out, rec);
@@ -248,7 +267,11 @@ impl<L: Load> Dispatch<L> {
         if self.finished {
             return;
         }
-        self.take_note_of_due(self.policy.grain.map_or(now, |grain| grain.last(now)), now, rec);
+        let until = self.policy.grain.map_or(now, |grain| grain.last(now));
+        self.take_note_of_due(until, now, rec);
+        if let Some(retrying) = &mut self.retrying {
+            retrying.release(until, |operation| self.policy.origins.of(operation));
+        }
         let (mut origin, mut sends) = (self.first_to_send, 0);
         for _ in 0..self.lanes.len() {
             let before = sends;
@@ -260,7 +283,8 @@ impl<L: Load> Dispatch<L> {
             }
             origin = self.lane_after(origin);
         }
-        let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0);
+        let is_ahead = || self.retrying.as_ref().is_some_and(|retrying| retrying.ahead() > 0);
+        let nothing_waits = || (0..self.lanes.len()).all(|origin| self.waiting(origin) == 0) && !is_ahead();
         if self.exhausted_at.is_some() && !self.awaits_answers() && nothing_waits() {
             self.finished = true;
         } else if self.exhausted_at.is_none() && self.load.as_ref().is_some_and(|l| l.is_exhausted(now)) {
@@ -302,8 +326,10 @@ impl<L: Load> Dispatch<L> {
 
     fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
-        // Any connection with room would have done: only the time without one is time waited for one.
-        flight.ready = connections.at(conn).since.min(connections.room_from);
+        // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
+        // the first also the time before it.
+        let ready = connections.at(conn).since.min(connections.room_from);
+        flight.ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
         // It has waited for room, and the pool neither grew nor could.
         flight.pool_full |= flight.ready > flight.noticed && connections.was_settled_at(flight.noticed);
         let id = connections.id(conn);
@@ -313,18 +339,41 @@ impl<L: Load> Dispatch<L> {
     }
 
     fn waiting(&self, origin: usize) -> u64 {
+        let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
         let resend = self.lanes[origin].resend.len() as u64;
-        resend + self.load.as_ref().map_or(0, |load| load.waiting(origin))
+        resend + again + self.load.as_ref().map_or(0, |load| load.waiting(origin))
     }
 
+    /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
     fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
-        self.lanes[origin].resend.pop_front().or_else(|| self.take_head(origin))
+        if let Some(flight) = self.lanes[origin].resend.pop_front() {
+            return Some(flight);
+        }
+        if let Some(again) = self.first_ready(origin) {
+            let head = self.load.as_ref().and_then(|load| load.head(origin));
+            if head.is_none_or(|arrival| again.at <= arrival.intended) {
+                return self.take_again(origin);
+            }
+        }
+        self.take_head(origin)
+    }
+
+    /// Of attempts after the first that may be sent to `origin`, the one that has waited for longest.
+    fn first_ready(&self, origin: usize) -> Option<&Again> {
+        self.retrying.as_ref()?.first_ready(origin)
+    }
+
+    fn take_again(&mut self, origin: usize) -> Option<Flight> {
+        self.retrying.as_mut()?.pop_ready(origin)
     }
 
     fn take_head(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
         let arrival = load.head(origin)?;
         load.pop(origin);
+        if let Some(retrying) = &mut self.retrying {
+            retrying.begins();
+        }
         let lane = &mut self.lanes[origin];
         let noticed = lane.noticed(&arrival);
         Some(Flight {

@@ -3,7 +3,7 @@
 use super::{Action, Actions, ConnId, ConnectTimes, Dispatch, OPENS_PER_TICK_MAX};
 use crate::failure::FailureKind;
 use crate::load::Load;
-use crate::record::{Flight, Recorder};
+use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
 
 /// After a connection that this machine had no port or descriptor for.
@@ -45,7 +45,9 @@ impl<L: Load> Dispatch<L> {
         self.expire_waiting(origin, now, rec);
         if let Some(flight) = self.take_waiting(origin) {
             let flight = Flight { unaccepted: !local, ..flight };
-            self.end_unanswered(&flight, 0, Some(kind), now, rec);
+            if !self.is_tried_again(&flight, RetryCause::Failed(kind), 0, now, rec) {
+                self.end_unanswered(&flight, 0, Some(kind), now, rec);
+            }
         }
     }
 

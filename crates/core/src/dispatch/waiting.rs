@@ -2,7 +2,7 @@
 
 use super::Dispatch;
 use super::arena::NONE;
-use super::lane::Lane;
+use super::lane::{Lane, ROUNDS_MAX};
 use crate::load::Load;
 use crate::origins::ORIGINS_MAX;
 use crate::record::Ages;
@@ -25,22 +25,37 @@ impl<L: Load> Dispatch<L> {
             let age = |place: u64| now.since(resend[place as usize].arrival.intended);
             ages.add_in_order(resend.len() as u64, age);
         }
+        self.add_ages_of_retried(now, ages);
         self.add_ages_in_flight(now, ages);
     }
 
+    /// Of those that wait for their next attempt a sample stands for all: they are in the order of its time.
+    fn add_ages_of_retried(&self, now: Instant, ages: &mut Ages) {
+        let Some(retrying) = &self.retrying else { return };
+        let n = retrying.waiting();
+        let mut sample = Ages::default();
+        let each = (n as usize).div_ceil(FLIGHTS_MAX).max(1);
+        let some = retrying.all().step_by(each);
+        some.for_each(|flight| sample.add(now.since(flight.arrival.intended), 1));
+        if n > 0 {
+            ages.add_like(&sample, n);
+        }
+    }
+
     fn add_ages_in_flight(&self, now: Instant, ages: &mut Ages) {
-        let mut heads = [NONE; ORIGINS_MAX];
-        heads.iter_mut().zip(&self.lanes).for_each(|(head, lane)| *head = lane.in_flight.head);
+        let mut heads = [NONE; ORIGINS_MAX * ROUNDS_MAX];
+        let lists = || self.lanes.iter().flat_map(|lane| lane.in_flight());
+        heads.iter_mut().zip(lists()).for_each(|(head, list)| *head = list.head);
         let (mut walked, mut last) = (0, Instant(0));
         while walked < FLIGHTS_MAX as u64 {
-            let lanes = heads.iter_mut().zip(&self.lanes);
-            let oldest = lanes.filter_map(|(head, lane)| Some((self.intended(*head)?, head, lane)));
-            let Some((intended, head, lane)) = oldest.min_by_key(|&(intended, ..)| intended) else { break };
+            let lists = heads.iter_mut().zip(lists());
+            let oldest = lists.filter_map(|(head, list)| Some((self.intended(*head)?, head, list)));
+            let Some((intended, head, list)) = oldest.min_by_key(|&(intended, ..)| intended) else { break };
             ages.add(now.since(intended), 1);
             (walked, last) = (walked + 1, intended);
-            *head = self.flights.next(&lane.in_flight, *head);
+            *head = self.flights.next(list, *head);
         }
-        let in_flight: u64 = self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum();
+        let in_flight: u64 = lists().map(|list| u64::from(list.len)).sum();
         let left = in_flight - walked;
         if left == 0 {
             return;
@@ -50,7 +65,7 @@ impl<L: Load> Dispatch<L> {
         met.filter(|&intended| intended > last).for_each(|intended| sample.add(now.since(intended), 1));
         if sample.count() == 0 {
             // None of them was met: each is as old as the youngest at least.
-            let tails = self.lanes.iter().filter_map(|lane| self.intended(lane.in_flight.tail));
+            let tails = lists().filter_map(|list| self.intended(list.tail));
             sample.add(now.since(tails.max().unwrap_or(now)), 1);
         }
         ages.add_like(&sample, left);

@@ -2,7 +2,7 @@
 
 use super::load::{Stretch, together};
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
-use crate::dispatch::Pool;
+use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::record::RECORDABLE_MAX;
 use crate::schedule::{
     HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
@@ -35,11 +35,26 @@ pub(super) fn check_common(spec: &PlanSpec) -> Result<(), PlanError> {
     if spec.warmup > WARMUP_MAX {
         return Err(PlanError::TooLong { what: "a warm-up", length: spec.warmup, max: WARMUP_MAX });
     }
+    if let Some(retry) = &spec.retry {
+        check_retry(retry, spec.timeout)?;
+    }
     let (Pool::Auto { max: connections } | Pool::Fixed { n: connections }) = spec.pool;
     if connections < threads {
         return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
     }
     Ok(())
+}
+
+fn check_retry(retry: &Retry, timeout: Nanos) -> Result<(), PlanError> {
+    if !(2..=ATTEMPTS_MAX).contains(&retry.attempts) {
+        return Err(PlanError::Attempts(retry.attempts));
+    }
+    match retry.try_timeout {
+        Some(Nanos::ZERO) => Err(PlanError::TryTimeoutZero),
+        Some(limit) if limit >= timeout => Err(PlanError::TryTimeoutTooLong { limit, timeout }),
+        None if retry.on.is_empty() => Err(PlanError::RetriesOnNothing),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(), PlanError> {

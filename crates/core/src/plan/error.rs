@@ -1,6 +1,7 @@
 //! Why a plan can't be.
 
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, THREADS_MAX, USERS_MAX};
+use crate::dispatch::ATTEMPTS_MAX;
 use crate::mix::MixError;
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
@@ -49,6 +50,29 @@ pub enum PlanError {
     /// A timeout that can't be recorded.
     #[error("a timeout of {} is longer than the longest that is recorded, 1 h", in_words(*.0))]
     TimeoutTooLong(Nanos),
+    /// As many attempts as no arrival has.
+    #[error("{0} attempts for each request: give from 2 to {ATTEMPTS_MAX}, or leave retries out")]
+    Attempts(u32),
+    /// No attempt could be answered.
+    #[error(
+        "the timeout of an attempt is 0: each would be given up (give one above 0, such as --try-timeout 1s)"
+    )]
+    TryTimeoutZero,
+    /// No attempt would be given up.
+    #[error(
+        "an attempt is given up after {}, and its request has timed out by then, after {}: give a shorter --try-timeout",
+        in_words(*.limit),
+        in_words(*.timeout)
+    )]
+    TryTimeoutTooLong {
+        /// Of an attempt.
+        limit: Nanos,
+        /// Of an arrival.
+        timeout: Nanos,
+    },
+    /// Nothing is ever tried again.
+    #[error("there is nothing after which a request would be tried again: give --retry-on, or --try-timeout")]
+    RetriesOnNothing,
     /// No user.
     #[error("0 users send nothing")]
     NoUsers,

@@ -8,7 +8,7 @@ pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, together};
 
 use crate::arrival::Key;
-use crate::dispatch::{Policy, Pool, Room};
+use crate::dispatch::{Policy, Pool, Retry, Room};
 use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
 use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
@@ -54,6 +54,8 @@ pub struct PlanSpec {
     pub pool: Pool,
     /// Worker threads.
     pub threads: u32,
+    /// What is tried again; nothing without it.
+    pub retry: Option<Retry>,
     /// For each operation: may it be sent twice?
     pub idempotent: Vec<bool>,
     /// In which shares and in which order the operations are asked for.
@@ -243,6 +245,7 @@ impl Plan {
             timeout: self.spec.timeout,
             drain: self.drain(),
             idempotent: self.spec.idempotent.clone(),
+            retry: self.spec.retry.clone(),
             grain: None,
         }
     }

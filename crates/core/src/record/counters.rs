@@ -1,5 +1,6 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
+use super::{RetryCauses, RetryCounts};
 use crate::failure::FailureKind;
 use crate::origins::ORIGINS_MAX;
 use crate::time::Nanos;
@@ -37,6 +38,8 @@ pub struct Outcomes {
     pub unsent: u64,
     /// Those of `unsent` that nothing but the generator kept from being sent.
     pub unsent_own: u64,
+    /// Attempts after the first.
+    pub retries: RetryCounts,
 }
 
 impl Default for Outcomes {
@@ -56,6 +59,7 @@ impl Default for Outcomes {
             unfinished: 0,
             unsent: 0,
             unsent_own: 0,
+            retries: RetryCounts::default(),
         }
     }
 }
@@ -92,6 +96,7 @@ impl Outcomes {
         self.unfinished += o.unfinished;
         self.unsent += o.unsent;
         self.unsent_own += o.unsent_own;
+        self.retries.add(&o.retries);
     }
 }
 
@@ -121,7 +126,7 @@ pub struct ConnectionCounts {
     pub closed_unneeded: u64,
     /// Open connections that were closed because they had been open for as long as they should be.
     pub closed_by_age: u64,
-    /// Requests sent a second time because a reused connection had died.
+    /// Requests sent a second time because a reused connection had died; no attempt of its own.
     pub resent: u64,
 }
 
@@ -269,6 +274,8 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Users of a closed population who had begun when measuring did.
     pub users_begun: u64,
+    /// Why arrivals were tried again; measured part only.
+    pub retry_causes: RetryCauses,
     /// The loop's own behaviour.
     pub own: LoopCounts,
 }
@@ -283,6 +290,7 @@ impl Default for Counters {
             lag: LagCauses::default(),
             bytes_received: 0,
             users_begun: 0,
+            retry_causes: RetryCauses::default(),
             own: LoopCounts::default(),
         }
     }
@@ -305,6 +313,7 @@ impl Counters {
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;
+        self.retry_causes.add(&o.retry_causes);
         self.own.add(&o.own);
     }
 }

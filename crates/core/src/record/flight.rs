@@ -14,7 +14,15 @@ pub struct Flight {
     pub ready: Instant,
     /// First time that it was sent, once it was.
     pub sent: Option<Instant>,
-    /// It was sent a second time, after a reused connection had died.
+    /// When the attempt that is under way was sent first; none while the next attempt is waited for.
+    pub attempt: Option<Instant>,
+    /// The generator's own lateness with the attempts after the first.
+    pub late_again: Nanos,
+    /// Attempts that were granted after the first.
+    pub repeats: u32,
+    /// Its attempt is the last that it may have.
+    pub is_last: bool,
+    /// This attempt was sent a second time, after a reused connection had died.
     pub resent: bool,
     /// The pool was at its limit when the arrival fell due.
     pub pool_full: bool,

@@ -33,7 +33,8 @@ impl Recorder {
         match flight.sent.map(|sent| sent.min(until)) {
             Some(sent) => {
                 let before = flight.late(sent).max(self.absences.within(intended, sent));
-                (before + self.absences.within(sent, until)).min(until.since(intended))
+                let after = self.absences.within(sent, until) + flight.late_again;
+                (before + after).min(until.since(intended))
             }
             None if flight.is_kept() => self.absences.within(intended, until),
             None => until.since(intended),

@@ -116,7 +116,7 @@ impl Recorder {
         self.bank
     }
 
-    fn is_measured(&self, arrival: &Arrival) -> bool {
+    pub(super) fn is_measured(&self, arrival: &Arrival) -> bool {
         arrival.intended >= self.measured_from
     }
 
@@ -151,7 +151,7 @@ impl Recorder {
 
     /// Counts what an arrival has come to wherever it belongs.
     #[inline]
-    fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
+    pub(super) fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
         self.count_at(arrival, self.places(arrival), count);
     }
 
@@ -166,7 +166,7 @@ impl Recorder {
     }
 
     /// Records a duration of all, and of the flight's operation and load.
-    fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
+    pub(super) fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
         self.record_of(self.places(&flight.arrival), series, value);
     }
@@ -251,7 +251,7 @@ impl Recorder {
             return Outcome::Ok;
         }
         self.last_ok = Some(now);
-        let sent = flight.sent.unwrap_or(now);
+        let sent = flight.attempt.unwrap_or(now);
         self.bank.shared.response.record(response);
         self.record_of(places, Series::Response, response);
         self.record_of(places, Series::Service, now.since(sent));
@@ -351,7 +351,7 @@ impl Recorder {
         }
         self.note_hindered(own, until.since(intended), self.timeout);
         let deadline = intended + self.timeout;
-        self.censor(flight, self.timeout, flight.sent.map(|sent| deadline.since(sent)));
+        self.censor(flight, self.timeout, flight.attempt.map(|sent| deadline.since(sent)));
         self.note_slow(flight, connection, status, Outcome::TimedOut, now);
         Outcome::TimedOut
     }
@@ -371,13 +371,16 @@ impl Recorder {
         if self.is_measured(&flight.arrival) {
             let age = now.since(flight.arrival.intended);
             self.note_hindered(self.own_part(flight, now), age, age);
-            self.censor(flight, age, flight.sent.map(|sent| now.since(sent)));
+            self.censor(flight, age, flight.attempt.map(|sent| now.since(sent)));
             self.note_slow(flight, connection, 0, outcome, now);
         }
         outcome
     }
 
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+        if flight.repeats > 0 {
+            self.note_retried(flight, outcome);
+        }
         if flight.sent.is_none()
             && self.is_measured(&flight.arrival)
             && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)

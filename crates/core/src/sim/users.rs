@@ -2,7 +2,8 @@
 //!
 //! What a user felt counts from the first intention. The server does not learn that an attempt was given up and
 //! works on, so that load amplifies itself. An attempt that may not be repeated is waited for until the timeout. Who
-//! has waited for that long in all leaves and sends nothing more, whatever was still to come.
+//! would come back by itself after that time leaves with the failure of its last attempt, and who has waited for that
+//! long in all sends nothing more. The dispatcher's own retries ([`crate::dispatch::Retry`]) have the same law.
 
 use super::intervals::Intervals;
 use super::world::{Client, Turn};
@@ -11,7 +12,7 @@ use crate::dispatch::{Action, Actions, ConnId, Event, FlightId};
 use crate::load::{Load, Open};
 use crate::origins::Origins;
 use crate::plan::Plan;
-use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval};
+use crate::record::{Answer, ConnectionLevels, Flight, Gauges, Interval, RetryCause};
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -170,12 +171,14 @@ impl<F: FnMut(&Interval)> Users<F> {
     fn sent(&mut self, id: FlightId, now: Instant) {
         let user = &mut self.users[id.slot as usize];
         let is_first = user.attempts == 1;
+        user.flight.attempt = Some(now);
         if is_first {
             user.flight.sent = Some(now);
             let flight = user.flight;
             self.intervals.recorder().sent(&flight);
         } else {
-            self.intervals.recorder().connections(0).resent += 1;
+            let flight = user.flight;
+            self.intervals.recorder().sent_again(&flight);
         }
         let timeout = self.deadline(id.slot);
         let user = &self.users[id.slot as usize];
@@ -187,36 +190,43 @@ impl<F: FnMut(&Interval)> Users<F> {
         self.ahead.push(Reverse(entry));
     }
 
-    /// May this user try once more?
-    fn may_repeat(&self, place: u32) -> bool {
+    /// May this user try once more, after an attempt that is over at `now`?
+    fn may_repeat(&self, place: u32, now: Instant) -> bool {
         let within = |percent: u32| {
             u128::from(self.repeated + 1) * 100 <= u128::from(self.arrivals) * u128::from(percent)
         };
+        let is_in_time = self.comes_back_at(place, now).is_none_or(|at| at < self.deadline(place));
         self.users[place as usize].attempts < self.spec.attempts_max
+            && is_in_time
             && self.spec.budget_percent.is_none_or(within)
     }
 
-    /// The attempt of a user is over without success; it will come back, if its timeout leaves it the time to.
-    fn turn_away(&mut self, place: u32, now: Instant) {
-        let timeout = self.deadline(place);
+    /// When it does by itself.
+    fn comes_back_at(&self, place: u32, now: Instant) -> Option<Instant> {
+        let Return::After(time) = self.spec.comes_back else { return None };
+        let doublings = (self.users[place as usize].attempts - 1).min(32);
+        Some(Instant(now.0.saturating_add(time.0.saturating_mul(1 << doublings))))
+    }
+
+    /// The attempt of a user is over without success; it will come back.
+    fn turn_away(&mut self, place: u32, cause: RetryCause, now: Instant) {
+        let (timeout, comes_back_at) = (self.deadline(place), self.comes_back_at(place, now));
         let user = &mut self.users[place as usize];
+        let flight = user.flight;
+        self.intervals.recorder().turned_away(&flight, cause, now);
+        user.flight.attempt = None;
+        user.flight.repeats += 1;
+        user.flight.is_last = user.attempts + 1 == self.spec.attempts_max;
         user.is_waiting = false;
         user.generation += 1;
         let generation = user.generation;
-        match self.spec.comes_back {
-            Return::After(time) => {
-                let doubled = time.0.saturating_mul(1 << (user.attempts - 1).min(32));
-                let again = Instant(now.0.saturating_add(doubled));
-                if again < timeout {
-                    self.repeated += 1;
-                    return self.ahead.push(Reverse((again, place, generation, What::Again)));
-                }
-            }
-            Return::Together(every) => {
-                self.repeated += 1;
-                self.herd.push_back((place, generation));
-                self.probe.get_or_insert(now + every);
-            }
+        self.repeated += 1;
+        if let Some(again) = comes_back_at {
+            return self.ahead.push(Reverse((again, place, generation, What::Again)));
+        }
+        if let Return::Together(every) = self.spec.comes_back {
+            self.herd.push_back((place, generation));
+            self.probe.get_or_insert(now + every);
         }
         self.ahead.push(Reverse((timeout, place, generation, What::TimeOut)));
     }
@@ -229,8 +239,8 @@ impl<F: FnMut(&Interval)> Users<F> {
         if !self.is_asking(id.slot, id.generation) {
             return;
         }
-        if answer.failure.is_some() && self.may_repeat(id.slot) {
-            return self.turn_away(id.slot, now);
+        if let Some(kind) = answer.failure.filter(|_| self.may_repeat(id.slot, now)) {
+            return self.turn_away(id.slot, RetryCause::Failed(kind), now);
         }
         let flight = self.leave(id.slot);
         self.intervals.recorder().answered(&flight, id.slot, answer, now);
@@ -281,7 +291,9 @@ impl<F: FnMut(&Interval)> Users<F> {
             }
             match what {
                 What::Again => self.attempt(place, now, out),
-                What::GiveUp if self.may_repeat(place) => self.turn_away(place, now),
+                What::GiveUp if self.may_repeat(place, now) => {
+                    self.turn_away(place, RetryCause::TryTimeout, now)
+                }
                 What::GiveUp => {
                     // The budget is used up: this attempt is the last one.
                     let timeout = self.deadline(place);
@@ -336,8 +348,8 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             Event::Sent(id) => return self.sent(id, now),
             Event::Answered(id, answer) => self.answered(id, &answer, now, out),
             Event::Closed(conn, closing) if self.is_asking(conn.slot, conn.generation) => {
-                if self.may_repeat(conn.slot) {
-                    self.turn_away(conn.slot, now);
+                if self.may_repeat(conn.slot, now) {
+                    self.turn_away(conn.slot, RetryCause::Failed(closing.kind), now);
                 } else {
                     let flight = self.leave(conn.slot);
                     self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);

@@ -2,10 +2,12 @@
 //! `core::sim`, so that the two do not share a misreading.
 
 mod books;
+mod tries;
 
 use books::Books;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use tries::TryBooks;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Loss, Room,
 };
@@ -76,10 +78,14 @@ pub(crate) struct World {
     busy: usize,
     queue: VecDeque<(ConnId, FlightId)>,
     heap: BinaryHeap<Reverse<(Instant, u64)>>,
-    happenings: std::collections::HashMap<u64, Happening>,
+    happenings: HashMap<u64, Happening>,
     sequence: u64,
     pub(crate) sent: Vec<SentRecord>,
     pub(crate) books: Books,
+    pub(crate) tries: TryBooks,
+    timeout: Nanos,
+    /// When each arrival of an open load is intended.
+    intended: HashMap<u64, Instant>,
     pub(crate) closed_by_age: u64,
 }
 
@@ -102,6 +108,9 @@ pub(crate) fn run<L: Load>(
     let mut world = World {
         random: server.seed,
         books: Books::new(server.room, server.age),
+        tries: TryBooks::new(plan.spec(), server.room.cancels),
+        timeout: plan.spec().timeout,
+        intended: intended(plan, start),
         server,
         start,
         busy: 0,
@@ -134,6 +143,13 @@ pub(crate) fn run<L: Load>(
     (recorder.into_bank(now), world)
 }
 
+/// By the number of the arrival; nothing of closed users.
+fn intended(plan: &Plan, start: Instant) -> HashMap<u64, Instant> {
+    let Some(schedule) = plan.schedule() else { return HashMap::new() };
+    let mut cursor = unblink_core::schedule::Cursor::new(schedule, 0, 1);
+    std::iter::from_fn(|| cursor.next(schedule)).map(|(index, d)| (index, start + d)).collect()
+}
+
 impl World {
     fn step<L: Load>(
         &mut self,
@@ -151,6 +167,7 @@ impl World {
             Some(_) => self.happen(now),
         };
         self.books.hear(now, &event);
+        self.tries.hear(now, &event);
         dispatch.handle(now, event, actions, recorder);
         self.act(now, dispatch, actions, recorder);
         self.books.agree_with(&dispatch.gauges());
@@ -203,6 +220,8 @@ impl World {
         // Only `Sent` is fed back here, and it asks for nothing.
         for action in std::mem::take(actions) {
             self.books.note(now, &action);
+            let intended = |arrival| self.intended.get(&arrival).copied();
+            self.tries.note(now, &action, self.timeout, intended);
             match action {
                 Action::Open(id) if self.misfortune() => self.at(now + Nanos(50_000), Happening::Refuse(id)),
                 Action::Open(id) => {

@@ -50,6 +50,19 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
     Section { class: "pairs", name: "Connections", note: note.into(), blocks }
 }
 
+/// Attempts beside arrivals, where requests could be tried again.
+pub(crate) fn retries(doc: &RunDocument) -> Option<Section> {
+    let (counts, sentences) = facts::retries(doc)?;
+    let counts = counts.into_iter().map(|(name, n)| (name.to_string(), format::count(n))).collect();
+    let lines = sentences.into_iter().map(|sentence| Block::Line(Paint::Plain, sentence));
+    Some(Section {
+        class: "pairs",
+        name: "Retries",
+        note: "response times cover all attempts, service times one".into(),
+        blocks: std::iter::once(Block::Counts(counts)).chain(lines).collect(),
+    })
+}
+
 /// Offered, sent, achieved.
 pub(crate) fn throughput(doc: &RunDocument) -> Section {
     let r = &doc.rate;

@@ -23,6 +23,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, run::values(doc), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);
+    write(out, run::retries(doc), level);
     write(out, [run::connections(doc), run::throughput(doc), generator(doc)], level);
     out.push_str("</section>");
 }

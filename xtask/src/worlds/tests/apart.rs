@@ -66,6 +66,8 @@ fn in_step() -> Case {
         drain: None,
         pool: Pool::Fixed { n: 2 },
         threads: 1,
+        retry: None,
+        retry: None,
         idempotent: vec![true; 3],
         mix: Default::default(),
         origins: Origins::new(&[0, 1, 2]).unwrap(),

@@ -141,7 +141,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
 
     fn sent(&mut self, id: FlightId, now: Instant) {
         let flight = &mut self.workers[id.slot as usize].flight;
-        flight.sent = Some(now);
+        (flight.sent, flight.attempt) = (Some(now), Some(now));
         if self.spec.clock == ClockFrom::Sent {
             (flight.arrival.intended, flight.noticed, flight.ready) = (now, now, now);
         }

@@ -1,0 +1,125 @@
+//! What is tried again: flags that every command with a load has in common.
+
+use super::{expect, value};
+use clap::Args;
+use unblink_core::dispatch::{ATTEMPTS_MAX, RetryOn};
+use unblink_core::failure::FailureKind;
+use unblink_core::time::Nanos;
+
+/// Retries; none unless there may be more than one attempt.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RetryArgs {
+    /// Try a request that fails again, up to this many attempts in all; its response time covers all of them
+    #[arg(long, value_name = "COUNT", default_value = "1", help_heading = "Retry", allow_hyphen_values = true,
+          value_parser = attempts)]
+    pub attempts: u32,
+
+    /// Failures after which a request is tried again: statuses (503, 5xx), connect, reset
+    #[arg(long, value_name = "LIST", default_value = "429,5xx,connect,reset", help_heading = "Retry",
+          value_parser = on)]
+    pub retry_on: OnFailures,
+
+    /// Give up an attempt that takes longer and try again; the last attempt is waited for until --timeout
+    #[arg(long, value_name = "TIME", help_heading = "Retry", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub try_timeout: Option<Nanos>,
+
+    /// Wait this long after the first attempt, and twice as long after each further one
+    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Retry", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub retry_wait: Nanos,
+
+    /// Shorten these waits at random: `equal` by up to a half, `full` down to nothing
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = JitterArg::None, help_heading = "Retry")]
+    pub retry_jitter: JitterArg,
+
+    /// Allow no more retries than this percentage of the requests so far; each thread keeps to it for its share
+    #[arg(long, value_name = "PERCENT", help_heading = "Retry", allow_hyphen_values = true, value_parser = budget)]
+    pub retry_budget: Option<u32>,
+
+    /// Also retry requests that are not safe to send twice, such as POST
+    #[arg(long, help_heading = "Retry", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, action = clap::ArgAction::Set)]
+    pub retry_unsafe: bool,
+}
+
+/// How much of a wait chance takes away.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum JitterArg {
+    /// The waits are as long as they are
+    None,
+    /// Up to half of each wait
+    Equal,
+    /// Up to all of it
+    Full,
+}
+
+/// A set of failures, and how it was written.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct OnFailures {
+    pub text: String,
+    pub set: RetryOn,
+}
+
+fn attempts(text: &str) -> Result<u32, String> {
+    value::at_most(ATTEMPTS_MAX, "attempts", text)
+}
+
+/// `429,5xx,connect,reset`.
+fn on(text: &str) -> Result<OnFailures, String> {
+    let mut set = RetryOn::default();
+    for word in text.split(',').map(str::trim) {
+        let kinds: &[FailureKind] = match word {
+            "connect" => {
+                &[FailureKind::CONNECT_REFUSED, FailureKind::CONNECT_TIMEOUT, FailureKind::CONNECT_FAILED]
+            }
+            "reset" => &[FailureKind::RESET, FailureKind::CLOSED_EARLY],
+            word => {
+                let statuses = expect::status_range(word).ok_or_else(|| {
+                    format!("{word:?} is no failure: expected a status (503), a class of them (5xx), connect or reset")
+                })?;
+                statuses.for_each(|status| set.add_status(status));
+                &[]
+            }
+        };
+        kinds.iter().for_each(|&kind| set.add_kind(kind));
+    }
+    Ok(OnFailures { text: text.split(',').map(str::trim).collect::<Vec<_>>().join(","), set })
+}
+
+/// `20%`, in percent.
+fn budget(text: &str) -> Result<u32, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<u32>().ok());
+    percent.filter(|&percent| percent > 0).ok_or_else(|| {
+        format!(
+            "{text:?} is no budget: expected a share of the requests so far, in whole percent, such as 20%"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_by_name() {
+        let of = |text| on(text).unwrap().set;
+        assert!(of("429, 5xx").includes(&of("503")) && of("5xx").includes(&of("500,599")));
+        assert!(!of("5xx").includes(&of("429")) && !of("reset").includes(&of("connect")));
+        assert_eq!(on("503, reset").unwrap().text, "503,reset");
+        for bad in ["", "503,", "timeout", "6xx", "99", "5x"] {
+            assert!(on(bad).unwrap_err().contains("5xx"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn budgets_and_attempts() {
+        assert_eq!((budget("20%"), budget("100 %")), (Ok(20), Ok(100)));
+        for bad in ["20", "0%", "-1%", "1.5%", "%", ""] {
+            assert!(budget(bad).is_err(), "{bad}");
+        }
+        assert_eq!((attempts("1"), attempts("100")), (Ok(1), Ok(100)));
+        assert!(attempts("0").is_err() && attempts("101").is_err());
+    }
+}
