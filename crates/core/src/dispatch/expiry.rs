@@ -77,10 +77,10 @@ impl<L: Load> Dispatch<L> {
         for _ in 0..EXPIRIES_PER_CALL_MAX {
             let resend = &self.lanes[origin].resend;
             let resend = resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
-            let head = self.load.as_ref().and_then(|load| load.head(origin));
-            let flight = match (resend, head.is_some_and(|a| self.is_late(&a, now))) {
+            let oldest = self.load.as_ref().and_then(|load| load.oldest(origin));
+            let flight = match (resend, oldest.is_some_and(|a| self.is_late(&a, now))) {
                 (true, _) => self.lanes[origin].resend.pop_front(),
-                (_, true) => self.take_head(origin),
+                (_, true) => self.take_oldest(origin),
                 _ => return,
             };
             let Some(flight) = flight else { return };
@@ -93,7 +93,7 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn give_up_waiting(&mut self, flight: Flight, now: Instant, rec: &mut Recorder) {
         let flight = self.with_cause(flight, now);
         let outcome = rec.timed_out(&flight, 0, 0, now);
-        self.ended(&flight, outcome, now);
+        self.ended(&flight, outcome, now, rec);
     }
 
     /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,

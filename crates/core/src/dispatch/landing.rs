@@ -84,7 +84,7 @@ impl<L: Load> Dispatch<L> {
             self.answers += 1;
             let outcome = rec.answered(flight, conn, answer, now);
             if let Some(load) = &mut self.load {
-                load.ended(&flight.arrival, outcome, now);
+                load.ended(&flight.arrival, outcome, now, rec);
             }
         }
         let on = self.free(slot, now);
@@ -162,7 +162,7 @@ impl<L: Load> Dispatch<L> {
         self.flights[slot].is_abandoned = true;
         self.lanes[origin].connections.at_mut(conn).abandoned += 1;
         let outcome = rec.timed_out(&flight, conn, 0, now);
-        self.ended(&flight, outcome, now);
+        self.ended(&flight, outcome, now, rec);
         let connections = &self.lanes[origin].connections;
         if self.policy.room.cancels {
             let flight = FlightId { slot, generation: self.flights.generation(slot) };
@@ -205,13 +205,13 @@ impl<L: Load> Dispatch<L> {
             Some(kind) => rec.failed(flight, conn, kind, 0, now),
             None => rec.cut_off(flight, conn, now),
         };
-        self.ended(flight, outcome, now);
+        self.ended(flight, outcome, now, rec);
     }
 
-    /// The load learns who ended and how: a user comes again.
-    pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+    /// The load learns who ended and how: a user comes again, a journey goes on or ends.
+    pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant, rec: &mut Recorder) {
         if let Some(load) = &mut self.load {
-            load.ended(&flight.arrival, outcome, now);
+            load.ended(&flight.arrival, outcome, now, rec);
         }
     }
 

@@ -119,7 +119,8 @@ impl<L: Load> Dispatch<L> {
     pub fn gauges(&self) -> Gauges {
         let mut gauges = Gauges {
             in_flight: self.lanes.iter().map(|lane| u64::from(lane.in_flight.len)).sum(),
-            backlog: (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum(),
+            backlog: self.load.as_ref().map_or(0, Load::held_back)
+                + (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum::<u64>(),
             ..Gauges::default()
         };
         for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
@@ -187,8 +188,8 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
-            if let Some(head) = self.load.as_ref().and_then(|load| load.head(origin)) {
-                no_later(Some(head.intended + timeout));
+            if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
+                no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);
             }
         }
@@ -210,6 +211,7 @@ impl<L: Load> Dispatch<L> {
             // What fell due until the end but was not looked at yet is accounted for too.
             load.advance(now, |arrival| rec.due(&arrival));
             load.stop(Instant(0));
+            load.finish(now, rec);
         }
         for origin in 0..self.lanes.len() {
             while let Some(flight) = self.take_waiting(origin) {
@@ -303,7 +305,9 @@ impl<L: Load> Dispatch<L> {
     fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
         // Any connection with room would have done: only the time without one is time waited for one.
-        flight.ready = connections.at(conn).since.min(connections.room_from);
+        let ready = connections.at(conn).since.min(connections.room_from);
+        // What the plan held back was not waiting for a connection alone.
+        flight.ready = flight.held_until.map_or(ready, |until| ready.max(until));
         // It has waited for room, and the pool neither grew nor could.
         flight.pool_full |= flight.ready > flight.noticed && connections.was_settled_at(flight.noticed);
         let id = connections.id(conn);
@@ -325,15 +329,29 @@ impl<L: Load> Dispatch<L> {
         let load = self.load.as_mut()?;
         let arrival = load.head(origin)?;
         load.pop(origin);
+        Some(self.flight_of(arrival, origin))
+    }
+
+    /// The oldest, which is not to be sent.
+    fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
+        let load = self.load.as_mut()?;
+        let arrival = load.oldest(origin)?;
+        load.pop_oldest(origin);
+        Some(self.flight_of(arrival, origin))
+    }
+
+    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
+        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
         let lane = &mut self.lanes[origin];
         let noticed = lane.noticed(&arrival);
-        Some(Flight {
+        Flight {
             arrival,
             noticed,
+            held_until,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
             pool_full: lane.connections.was_full_at(noticed)
                 || lane.connections.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
-        })
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Why a plan can't be.
 
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, THREADS_MAX, USERS_MAX};
+use crate::journey::JourneyError;
 use crate::mix::MixError;
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
@@ -30,6 +31,9 @@ pub enum PlanError {
     /// Operations that can't be asked for in this way.
     #[error(transparent)]
     Mix(#[from] MixError),
+    /// Journeys that can't be as they are asked for.
+    #[error(transparent)]
+    Journeys(#[from] JourneyError),
     /// No time at all.
     #[error("the duration is 0: nothing would be measured (give one above 0, such as -d 30s)")]
     DurationZero,

@@ -10,6 +10,10 @@ use crate::time::Nanos;
 pub struct Outcomes {
     /// Fell due.
     pub due: u64,
+    /// Those of `due` that no schedule knows: requests of journeys, but for the first of each.
+    pub followed: u64,
+    /// Those of `followed` that fell due before the load ended.
+    pub followed_in_load: u64,
     /// Their first byte went to the kernel.
     pub sent: u64,
     /// Those of `sent` that went before the load ended.
@@ -43,6 +47,8 @@ impl Default for Outcomes {
     fn default() -> Self {
         Outcomes {
             due: 0,
+            followed: 0,
+            followed_in_load: 0,
             sent: 0,
             sent_in_load: 0,
             ok: 0,
@@ -79,6 +85,8 @@ impl Outcomes {
     /// Adds another count of the same run.
     pub fn add(&mut self, o: &Outcomes) {
         self.due += o.due;
+        self.followed += o.followed;
+        self.followed_in_load += o.followed_in_load;
         self.sent += o.sent;
         self.sent_in_load += o.sent_in_load;
         self.ok += o.ok;
@@ -153,6 +161,10 @@ pub struct LagCauses {
     pub connecting_ns: u64,
     /// Time from "could be sent" to "was sent": the generator's own lateness.
     pub generator_ns: u64,
+    /// Journeys that waited for their start because as many were under way as may be.
+    pub held: u64,
+    /// Time of those, until they were sent.
+    pub held_ns: u64,
 }
 
 impl LagCauses {
@@ -162,6 +174,8 @@ impl LagCauses {
         self.connecting += o.connecting;
         self.connecting_ns += o.connecting_ns;
         self.generator_ns += o.generator_ns;
+        self.held += o.held;
+        self.held_ns += o.held_ns;
     }
 }
 

@@ -30,9 +30,9 @@ struct Places {
 pub struct Recorder {
     pub(super) bank: Box<Bank<u32>>,
     start: Instant,
-    measured_from: Instant,
+    pub(super) measured_from: Instant,
     load_end: Instant,
-    timeout: Nanos,
+    pub(super) timeout: Nanos,
     last_ok: Option<Instant>,
     /// There are several operations, or several loads.
     keeps_apart: bool,
@@ -173,7 +173,13 @@ impl Recorder {
 
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
-        self.count(arrival, |outcomes| outcomes.due += 1);
+        let (follows, in_load) = (arrival.follows(), arrival.intended < self.load_end);
+        self.count(arrival, |outcomes| {
+            outcomes.due += 1;
+            outcomes.followed += u64::from(follows);
+            outcomes.followed_in_load += u64::from(follows && in_load);
+        });
+        self.journey_due(arrival);
         if self.absences.is_catching_up() {
             self.absences.due(arrival.intended);
         }
@@ -190,13 +196,14 @@ impl Recorder {
         if flight.arrival.begins {
             self.user_begins(flight.sent);
         }
+        self.journey_sent(&flight.arrival);
         let Some(sent) = flight.sent else { return };
         self.bank.timeline.sent(sent.since(self.start));
         if !self.is_measured(&flight.arrival) {
             return;
         }
         let load = flight.arrival.key.load as usize;
-        if let Some(blocks) = self.blocks.get_mut(load) {
+        if let Some(blocks) = self.blocks.get_mut(load).filter(|_| !flight.arrival.follows()) {
             self.bank.samples[load].note(blocks, &flight.arrival, Some(sent), self.start);
         }
         let intended = flight.arrival.intended;
@@ -211,7 +218,10 @@ impl Recorder {
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
         let lag = &mut self.bank.counters.lag;
-        if flight.pool_full {
+        if flight.held_until.is_some() {
+            lag.held += 1;
+            lag.held_ns += wait.0;
+        } else if flight.pool_full {
             lag.no_connection += 1;
             lag.no_connection_ns += wait.0;
         } else {
@@ -380,6 +390,7 @@ impl Recorder {
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
         if flight.sent.is_none()
             && self.is_measured(&flight.arrival)
+            && !flight.arrival.follows()
             && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)
         {
             self.bank.samples[flight.arrival.key.load as usize].note(
