@@ -273,6 +273,15 @@ impl Paths {
         Starts { plain: self.plain, firsts: self.each.iter().map(|path| path.first).collect() }
     }
 
+    /// Requests of a journey on average.
+    pub fn requests_mean(&self, journey: usize) -> f64 {
+        let of_step = |step: &StepSpec| {
+            let repeats = (f64::from(step.repeat.0) + f64::from(step.repeat.1)) / 2.0;
+            f64::from(step.chance.min(CERTAIN)) / f64::from(CERTAIN) * repeats
+        };
+        self.each[journey].steps.iter().map(of_step).sum()
+    }
+
     /// For how long journeys are waited for that are under way when the load ends: of the longest one, each request for as
     /// long as it may take, and all but one in a thousand think times.
     pub fn drain(&self, timeout: Nanos) -> Nanos {

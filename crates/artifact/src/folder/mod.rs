@@ -22,6 +22,7 @@ mod outcomes;
 mod reader;
 mod replay;
 mod sample_line;
+mod step_line;
 mod tracks;
 mod v1;
 mod version;

@@ -113,6 +113,17 @@ pub enum PlanError {
         /// What is allowed.
         cap: Rate,
     },
+    /// Journeys ask for more than the cap.
+    #[error(
+        "with the requests of its journeys the load comes to {requests_per_s:.0}/s, more than the cap of {cap} (--max-rate, or \
+         max-rate in the config file)"
+    )]
+    JourneysAboveCap {
+        /// Requests at the highest rate, per second and on average.
+        requests_per_s: f64,
+        /// What is allowed.
+        cap: Rate,
+    },
     /// A shape that begins with nothing has no rate to warm up with.
     #[error("the shape begins at 0/s, which warms nothing up: begin it above 0, or leave --warmup out")]
     WarmupWithoutRate,

@@ -17,7 +17,7 @@ use crate::record::{Layout, SampleBlocks};
 use crate::schedule::{Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_closed_lengths, check_common, check_open, check_users};
+use check::{check_closed_lengths, check_common, check_journeys, check_open, check_users};
 use std::sync::Arc;
 
 /// Users of a closed population who don't think begin spread over this time.
@@ -112,6 +112,9 @@ impl Plan {
         }
         let entries = journeys.as_ref().map_or(spec.idempotent.len(), |paths| paths.entries());
         let asked = Asked::new(&spec.mix, entries, None, 0)?;
+        if let Some(paths) = &journeys {
+            check_journeys(&parts, paths, &spec)?;
+        }
         let place = |(load, part): (u32, &OpenPart)| {
             let asked = asked_by(load, part, &spec, entries)?;
             Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })

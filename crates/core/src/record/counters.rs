@@ -12,14 +12,16 @@ pub struct Outcomes {
     pub due: u64,
     /// Those of `due` that no schedule knows: requests of journeys, but for the first of each.
     pub followed: u64,
-    /// Those of `followed` that fell due before the load ended.
-    pub followed_in_load: u64,
+    /// Those of `due` that were to start after the load had ended: requests of journeys that were still under way.
+    pub after_load: u64,
     /// Their first byte went to the kernel.
     pub sent: u64,
     /// Those of `sent` that went before the load ended.
     pub sent_in_load: u64,
     /// Whole answers that are as expected.
     pub ok: u64,
+    /// Those of `ok` that were to start after the load had ended.
+    pub ok_after_load: u64,
     /// By [`FailureKind::index`].
     pub failed: [u64; FailureKind::COUNT],
     /// Longer than the timeout, sent or not.
@@ -48,10 +50,11 @@ impl Default for Outcomes {
         Outcomes {
             due: 0,
             followed: 0,
-            followed_in_load: 0,
+            after_load: 0,
             sent: 0,
             sent_in_load: 0,
             ok: 0,
+            ok_after_load: 0,
             failed: [0; FailureKind::COUNT],
             timed_out: 0,
             timed_out_never_sent: 0,
@@ -86,7 +89,8 @@ impl Outcomes {
     pub fn add(&mut self, o: &Outcomes) {
         self.due += o.due;
         self.followed += o.followed;
-        self.followed_in_load += o.followed_in_load;
+        self.after_load += o.after_load;
+        self.ok_after_load += o.ok_after_load;
         self.sent += o.sent;
         self.sent_in_load += o.sent_in_load;
         self.ok += o.ok;

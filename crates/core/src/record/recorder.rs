@@ -80,7 +80,7 @@ impl Recorder {
         self.load_end = self.load_end.min(at);
     }
 
-    /// When the last `ok` arrival of the measured part ended.
+    /// When the last `ok` arrival of the measured part ended that was to start while the load lasted.
     pub fn last_ok(&self) -> Option<Instant> {
         self.last_ok
     }
@@ -114,6 +114,12 @@ impl Recorder {
         self.bank.settle();
         self.bank.timeline.close(now.since(self.start));
         self.bank
+    }
+
+    /// Only what follows can be intended so late.
+    #[inline]
+    fn is_after_load(&self, arrival: &Arrival) -> bool {
+        arrival.follows() && arrival.intended >= self.load_end
     }
 
     fn is_measured(&self, arrival: &Arrival) -> bool {
@@ -173,11 +179,11 @@ impl Recorder {
 
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
-        let (follows, in_load) = (arrival.follows(), arrival.intended < self.load_end);
+        let (follows, is_after_load) = (arrival.follows(), self.is_after_load(arrival));
         self.count(arrival, |outcomes| {
             outcomes.due += 1;
             outcomes.followed += u64::from(follows);
-            outcomes.followed_in_load += u64::from(follows && in_load);
+            outcomes.after_load += u64::from(is_after_load);
         });
         self.journey_due(arrival);
         if self.absences.is_catching_up() {
@@ -255,12 +261,18 @@ impl Recorder {
         if let Some(kind) = answer.failure {
             return self.note_failed(flight, connection, kind, answer.status, now);
         }
-        self.count_at(&flight.arrival, places, |outcomes| outcomes.ok += 1);
+        let is_after_load = self.is_after_load(&flight.arrival);
+        self.count_at(&flight.arrival, places, |outcomes| {
+            outcomes.ok += 1;
+            outcomes.ok_after_load += u64::from(is_after_load);
+        });
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
         }
-        self.last_ok = Some(now);
+        if !is_after_load {
+            self.last_ok = Some(now);
+        }
         let sent = flight.sent.unwrap_or(now);
         self.bank.shared.response.record(response);
         self.record_of(places, Series::Response, response);
