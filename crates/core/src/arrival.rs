@@ -64,3 +64,14 @@ impl Arrival {
         self.journey.is_some() && self.key.step > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known of journeys takes no room in the arrivals of others.
+    #[test]
+    fn an_arrival_is_small() {
+        assert_eq!(size_of::<Arrival>(), 40);
+    }
+}

@@ -106,6 +106,16 @@ pub struct JourneyStep {
 }
 
 impl Journey {
+    /// As it was planned.
+    pub fn plan(&self) -> JourneyPlan {
+        JourneyPlan {
+            name: self.name.clone(),
+            share: self.share,
+            under_way_max: self.under_way_max,
+            steps: self.steps.iter().map(|step| step.plan.clone()).collect(),
+        }
+    }
+
     /// Everything that began has ended once, and whoever came to a step came from the one before. `Err` says what does not
     /// add up.
     pub(crate) fn check(&self) -> Result<(), String> {

@@ -188,6 +188,7 @@ impl Load1 {
             threads: self.threads,
             pacing: self.pacing,
             requests_max: self.requests_max,
+            values: Vec::new(),
         }
     }
 

@@ -167,7 +167,9 @@ fn of_one(
     let PlannedRequest { name, url, share, weight, json, form, own } = value::read(plan, table, REQUESTS)?;
     let share = share_in(share, weight).map_err(|message| plan.error(share_of(table), message));
     match share {
-        Ok(share) => built(plan, table, One { name, url, share, json, form, own }, target, instead, lets, files),
+        Ok(share) => {
+            built(plan, table, One { name, url, share, json, form, own }, target, instead, lets, files)
+        }
         Err(error) => {
             let one = One { name, url, share: None, json, form, own };
             Err(match built(plan, table, one, target, instead, lets, files) {

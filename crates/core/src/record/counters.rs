@@ -1,5 +1,6 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
+use super::Flight;
 use crate::failure::FailureKind;
 use crate::origins::ORIGINS_MAX;
 use crate::time::Nanos;
@@ -172,6 +173,17 @@ pub struct LagCauses {
 }
 
 impl LagCauses {
+    /// An arrival was sent that waited for so long, and not because of the generator.
+    pub(super) fn waited(&mut self, flight: &Flight, wait: Nanos) {
+        let (count, time_ns) = match (flight.held_until, flight.pool_full) {
+            (Some(_), _) => (&mut self.held, &mut self.held_ns),
+            (None, true) => (&mut self.no_connection, &mut self.no_connection_ns),
+            (None, false) => (&mut self.connecting, &mut self.connecting_ns),
+        };
+        *count += 1;
+        *time_ns += wait.0;
+    }
+
     fn add(&mut self, o: &LagCauses) {
         self.no_connection += o.no_connection;
         self.no_connection_ns += o.no_connection_ns;

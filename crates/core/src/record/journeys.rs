@@ -80,6 +80,12 @@ impl Recorder {
         }
     }
 
+    /// Only what follows can be intended so late.
+    #[inline]
+    pub(super) fn is_after_load(&self, arrival: &Arrival) -> bool {
+        arrival.follows() && arrival.intended >= self.load_end
+    }
+
     fn measured_start(&self, arrival: &Arrival) -> Option<usize> {
         arrival.journey().filter(|_| arrival.starts_journey() && arrival.intended >= self.measured_from)
     }

@@ -31,7 +31,7 @@ pub struct Recorder {
     pub(super) bank: Box<Bank<u32>>,
     start: Instant,
     pub(super) measured_from: Instant,
-    load_end: Instant,
+    pub(super) load_end: Instant,
     pub(super) timeout: Nanos,
     last_ok: Option<Instant>,
     /// There are several operations, or several loads.
@@ -114,12 +114,6 @@ impl Recorder {
         self.bank.settle();
         self.bank.timeline.close(now.since(self.start));
         self.bank
-    }
-
-    /// Only what follows can be intended so late.
-    #[inline]
-    fn is_after_load(&self, arrival: &Arrival) -> bool {
-        arrival.follows() && arrival.intended >= self.load_end
     }
 
     fn is_measured(&self, arrival: &Arrival) -> bool {
@@ -223,17 +217,7 @@ impl Recorder {
         }
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
-        let lag = &mut self.bank.counters.lag;
-        if flight.held_until.is_some() {
-            lag.held += 1;
-            lag.held_ns += wait.0;
-        } else if flight.pool_full {
-            lag.no_connection += 1;
-            lag.no_connection_ns += wait.0;
-        } else {
-            lag.connecting += 1;
-            lag.connecting_ns += wait.0;
-        }
+        self.bank.counters.lag.waited(flight, wait);
     }
 
     /// A user of a closed population has asked for the first time, or has failed to, at `at`.

@@ -3,6 +3,12 @@
 //! Their arrivals are open, and what follows is not (a partly open load: Schroeder, Wierman, Harchol-Balter, NSDI 2006). All
 //! that is drawn for a journey is a function of the seed and its key, for any number of workers.
 
+mod error;
+mod think;
+
+pub use error::JourneyError;
+pub use think::Think;
+
 use crate::arrival::Key;
 use crate::random::{below, mixed};
 use crate::time::Nanos;
@@ -64,112 +70,6 @@ pub struct StepSpec {
 impl StepSpec {
     /// A request that is always made, at once.
     pub const ONCE: StepSpec = StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN };
-}
-
-/// How long somebody thinks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Think {
-    /// Always the same time.
-    Constant(Nanos),
-    /// Memoryless, with this mean.
-    Exponential(Nanos),
-    /// The logarithm is normal.
-    LogNormal {
-        /// Half of the times are shorter.
-        median: Nanos,
-        /// Standard deviation of the logarithm, in thousandths.
-        sigma_milli: u32,
-    },
-}
-
-impl Think {
-    /// No time at all.
-    pub const NONE: Think = Think::Constant(Nanos::ZERO);
-
-    /// The time that two sets of random bits come to.
-    fn draw(self, bits: [u64; 2]) -> Nanos {
-        match self {
-            Think::Constant(time) => time,
-            Think::Exponential(mean) => scaled(mean, -libm::log(uniform(bits[0]))),
-            Think::LogNormal { median, sigma_milli } => {
-                // Box and Muller, 1958.
-                let radius = libm::sqrt(-2.0 * libm::log(uniform(bits[0])));
-                let normal = radius * libm::cos(2.0 * core::f64::consts::PI * uniform(bits[1]));
-                scaled(median, libm::exp(f64::from(sigma_milli) / 1e3 * normal))
-            }
-        }
-    }
-
-    /// One time in a thousand is longer.
-    pub fn longest_but_one_in_1000(self) -> Nanos {
-        /// 99.9 % of a standard normal distribution lie below.
-        const NORMAL_999: f64 = 3.090_232_306_167_813;
-        match self {
-            Think::Constant(time) => time,
-            Think::Exponential(mean) => scaled(mean, libm::log(1e3)),
-            Think::LogNormal { median, sigma_milli } => {
-                scaled(median, libm::exp(f64::from(sigma_milli) / 1e3 * NORMAL_999))
-            }
-        }
-    }
-
-    /// Its mean, in seconds.
-    pub fn mean_s(self) -> f64 {
-        match self {
-            Think::Constant(time) | Think::Exponential(time) => time.as_secs_f64(),
-            Think::LogNormal { median, sigma_milli } => {
-                let sigma = f64::from(sigma_milli) / 1e3;
-                median.as_secs_f64() * libm::exp(sigma * sigma / 2.0)
-            }
-        }
-    }
-}
-
-/// Uniform in (0, 1].
-fn uniform(bits: u64) -> f64 {
-    ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64
-}
-
-/// A multiple of a time; a week at the most, which no run outlasts.
-fn scaled(time: Nanos, by: f64) -> Nanos {
-    const WEEK_NS: f64 = 7.0 * 86_400.0 * 1e9;
-    Nanos(libm::round((time.0 as f64 * by).clamp(0.0, WEEK_NS)) as u64)
-}
-
-/// Why journeys can't be as they are asked for.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum JourneyError {
-    /// More than are kept apart.
-    #[error("{0} journeys are more than the highest possible, {JOURNEYS_MAX}")]
-    TooMany(usize),
-    /// Nothing to do in it.
-    #[error("a journey has no steps: give it one at least ([[journeys.steps]])")]
-    NoSteps,
-    /// More than are kept apart.
-    #[error("{0} steps of one journey are more than the highest possible, {STEPS_MAX}")]
-    TooManySteps(usize),
-    /// More operations than are recorded apart.
-    #[error("{0} requests and steps are more than a run with journeys may have, {1}")]
-    TooManyOperations(usize, usize),
-    /// A first step that may be skipped, or before which somebody thinks.
-    #[error(
-        "the first step of a journey has a chance: a journey begins with its first step, so give the journey a smaller share"
-    )]
-    FirstMayBeSkipped,
-    /// No request, or more than a journey may have, or from more to fewer.
-    #[error("a step repeats {0} to {1} times: expected 1 to {REPEAT_MAX}, the smaller number first")]
-    Repeat(u16, u16),
-    /// Never, or more than always.
-    #[error("a step has a chance of 0: it would never be taken; leave it out")]
-    NoChance,
-    /// Nothing could start.
-    #[error("0 journeys under way: none could start")]
-    NoneUnderWay,
-    /// Users who wait are journeys of their own kind.
-    #[error(
-        "journeys need a rate (-R): closed users (--closed) ask for one thing after the other as they are"
-    )]
-    Closed,
 }
 
 /// What is drawn for a journey, apart from each other.
