@@ -4,6 +4,7 @@ mod arrivals;
 mod connections;
 mod distribution;
 mod interval;
+mod journey;
 mod load;
 mod operation;
 mod origin;
@@ -20,6 +21,7 @@ pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{ConnectionMode, Connections, FailedAttempts, MachineLimit};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
+pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan};
 pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, ValuePlan};
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
@@ -130,6 +132,9 @@ pub struct RunDocument {
     pub phases: Phases,
     /// The same by operation; one at the least.
     pub operations: Vec<Operation>,
+    /// Journeys: requests that follow each other. Their steps are operations, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<Journey>,
     /// What no operation had room for, if there was such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<Spilled>,
@@ -186,10 +191,14 @@ impl RunDocument {
             ("origins", self.origins.is_empty()),
             ("operations", self.operations.is_empty()),
         ];
-        match lists.iter().find(|(_, is_empty)| *is_empty) {
-            Some((name, _)) => Err(format!("`{name}` is empty")),
-            None => Ok(self),
+        if let Some((name, _)) = lists.iter().find(|(_, is_empty)| *is_empty) {
+            return Err(format!("`{name}` is empty"));
         }
+        // Of a part, and of a run without an end, not all is known that belongs together.
+        if self.part.is_none() && self.transient.is_none() && self.status != RunStatus::Running {
+            self.journeys.iter().try_for_each(Journey::check)?;
+        }
+        Ok(self)
     }
 
     /// Where the measured part begins, after t = 0.
@@ -257,7 +266,7 @@ pub struct Part {
 /// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
-    /// Counted from the schedule.
+    /// Counted from the schedule; of requests that follow others in journeys, as many as fell due.
     pub scheduled: u64,
     /// Whole answers, as expected.
     pub ok: u64,
@@ -284,11 +293,12 @@ impl Arrivals {
 /// Rates per second over the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// Scheduled per second; `null` when the load is closed.
+    /// Requests that were to start while the load lasted, per second; `null` when the load is closed.
     pub offered: Option<f64>,
     /// Sent per second.
     pub sent: f64,
-    /// `ok` per second, from the measured start to the end of the load or the last completion, the later.
+    /// `ok` per second, from the measured start to the end of the load or the last completion, the later. Requests that
+    /// were to start after the load, as those of journeys under way, are left out.
     pub achieved: f64,
 }
 
@@ -305,6 +315,12 @@ pub struct LagCauses {
     pub connecting_ns: u64,
     /// The generator's own lateness, summed over all sent arrivals.
     pub generator_ns: u64,
+    /// Journeys that waited for their start because as many were under way as may be (`journeys-max`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: u64,
+    /// Their waiting, summed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_ns: u64,
 }
 
 /// Parts of a request's time.
@@ -407,4 +423,9 @@ impl SlowArrival {
     pub fn is_censored(&self) -> bool {
         ["timed_out", "unfinished", "unsent"].contains(&self.outcome.as_str())
     }
+}
+
+/// Most runs have none: what is not there is not written.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }

@@ -1,13 +1,14 @@
 //! What is known about a run when it starts.
 
 use crate::document::{
-    ConnectionMode, Environment, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan, OriginName,
-    RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
+    ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
+    OriginName, RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unblink_core::dispatch::Pool;
+use unblink_core::journey::JOURNEYS_MAX;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX};
 use unblink_core::record::Layout;
@@ -38,6 +39,9 @@ pub struct RunHeader {
     pub protocol_failures: Vec<String>,
     /// The operations that are recorded apart; one at the least.
     pub operations: Vec<OperationPlan>,
+    /// The journeys. The operations of their steps are the last, in the order of the journeys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub journeys: Vec<JourneyPlan>,
     /// Outcomes, codes and service times are recorded by operation. False in a record of the build that had response
     /// times and failures alone.
     #[serde(skip, default = "yes")]
@@ -136,7 +140,17 @@ impl RunHeader {
 
     /// What its banks keep apart.
     pub fn layout(&self) -> Layout {
-        Layout { operations: self.operations.len(), loads: self.loads.len() }
+        Layout {
+            operations: self.operations.len(),
+            loads: self.loads.len(),
+            journeys: self.journeys.len(),
+            steps: self.steps(),
+        }
+    }
+
+    /// Steps of all journeys.
+    fn steps(&self) -> usize {
+        self.journeys.iter().map(|journey| journey.steps.len()).sum()
     }
 
     /// Users of a closed load.
@@ -165,6 +179,12 @@ impl RunHeader {
         }
         if self.origins.len() > ORIGINS_MAX {
             return Err(format!("{} `origins` are more than a run has", self.origins.len()));
+        }
+        if self.journeys.len() > JOURNEYS_MAX {
+            return Err(format!("{} `journeys` are more than are recorded apart", self.journeys.len()));
+        }
+        if self.steps() > self.operations.len() {
+            return Err("`journeys` have more steps than there are `operations`".to_string());
         }
         match lists.iter().find(|(_, is_empty)| *is_empty) {
             Some((name, _)) => Err(format!("`{name}` is empty")),

@@ -142,7 +142,9 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
         let start = of.and_then(|load| starts.get(load).copied());
         let fields: &[&str] = match blamed {
             PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate"],
-            PlanError::AboveCap { .. } | PlanError::SumAboveCap { .. } => &["rate", "max-rate"],
+            PlanError::AboveCap { .. }
+            | PlanError::SumAboveCap { .. }
+            | PlanError::JourneysAboveCap { .. } => &["rate", "max-rate"],
             PlanError::TooManyLoads(_) => &["loads"],
             PlanError::LimitOfSeveral => &["requests"],
             PlanError::OfLoad { .. } => &[],
@@ -163,6 +165,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::NoThreads | PlanError::TooManyThreads(_) => &["threads"],
             PlanError::NoOperations => &[],
             PlanError::Mix(_) => &["order"],
+            PlanError::Journeys(_) => &["journeys-max"],
             PlanError::FewerConnectionsThanThreads { .. } => &["connections", "threads"],
             PlanError::FewerUsersThanThreads { .. } => &["threads", "closed"],
         };
@@ -242,6 +245,9 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
     }
     if let Some(retries) = retry::summary(spec, names) {
         summary += &format!(", {retries}");
+    }
+    if plan.journeys().is_some() {
+        summary += &format!(", then up to {} for journeys under way", format::moment(plan.drain().0));
     }
     let plan = RunPlan {
         summary,

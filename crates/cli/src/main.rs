@@ -17,6 +17,7 @@ mod exit;
 mod explain;
 mod folder;
 mod history;
+mod journey;
 mod knee;
 mod lab;
 mod live;

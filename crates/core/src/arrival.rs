@@ -1,13 +1,14 @@
 //! A request that is to start at a given time, and what it asks for.
 
 use crate::time::Instant;
+use std::num::{NonZeroU8, NonZeroU16};
 
 /// Of which unit of the load an arrival is. All that is drawn for it is a function of the run's seed and this.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Key {
     /// The number of the load, from 0.
     pub load: u32,
-    /// Which of its requests that stand alone, by number; of a closed population, which user.
+    /// Which of its arrivals, by number, whether it stands alone or is a journey; of a closed population, which user.
     pub unit: u64,
     /// Which request of the unit, from 0.
     pub step: u32,
@@ -33,11 +34,44 @@ pub struct Arrival {
     pub intended: Instant,
     /// The first of a user of a closed population.
     pub begins: bool,
+    /// Of which journey it is a request, counted from 1.
+    pub journey: Option<NonZeroU8>,
+    /// Where a worker keeps what it knows of the journey, counted from 1. None before the journey has begun.
+    pub slot: Option<NonZeroU16>,
 }
 
 impl Arrival {
     /// One that stands alone.
     pub fn single(index: u64, operation: u32, intended: Instant) -> Arrival {
-        Arrival { index, key: Key::single(index), operation, intended, begins: false }
+        Arrival { index, key: Key::single(index), operation, intended, ..Arrival::default() }
+    }
+
+    /// The number of its journey, from 0.
+    #[inline]
+    pub fn journey(&self) -> Option<usize> {
+        self.journey.map(|number| usize::from(number.get()) - 1)
+    }
+
+    /// It is the first request of a journey.
+    #[inline]
+    pub fn starts_journey(&self) -> bool {
+        self.journey.is_some() && self.key.step == 0
+    }
+
+    /// It follows another request of its journey, and so is not in the schedule.
+    #[inline]
+    pub fn follows(&self) -> bool {
+        self.journey.is_some() && self.key.step > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known of journeys takes no room in the arrivals of others.
+    #[test]
+    fn an_arrival_is_small() {
+        assert_eq!(size_of::<Arrival>(), 40);
     }
 }

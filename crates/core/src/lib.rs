@@ -8,6 +8,7 @@ pub mod arrival;
 pub mod dispatch;
 pub mod failure;
 pub mod heat;
+pub mod journey;
 pub mod load;
 pub mod mix;
 pub mod origins;

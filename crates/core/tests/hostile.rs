@@ -5,8 +5,10 @@ mod world;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think};
+use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, Outcomes, Series};
+use unblink_core::record::{Bank, Outcomes, Series, StepCounts};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 use world::{SentRecord, Server, World};
@@ -74,7 +76,100 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     (plan, server, stop)
 }
 
+/// A third of the arrivals begin journeys: of one step, or of up to four, with repeats, chances and think times.
+fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
+    let mut dice = Dice(seed ^ 0x7a);
+    let (plan, server, stop) = if seed.is_multiple_of(3) { roomy_world(seed) } else { random_world(seed) };
+    let think = |dice: &mut Dice| match dice.roll(3) {
+        0 => Think::Constant(Nanos(dice.roll(3) * 50 * MILLISECOND_NS)),
+        1 => Think::Exponential(Nanos(dice.roll(300) * MILLISECOND_NS)),
+        _ => Think::LogNormal { median: Nanos(dice.roll(100) * MILLISECOND_NS), sigma_milli: 700 },
+    };
+    let step = |dice: &mut Dice, place: u64| {
+        let least = 1 + dice.roll(2) as u16;
+        let repeat = (least, least + dice.roll(3) as u16);
+        let chance = if place == 0 || dice.roll(2) == 0 { CERTAIN } else { 1 + dice.roll(9_999) as u16 };
+        StepSpec { think: think(dice), repeat, chance }
+    };
+    let journeys = [1, 1 + dice.roll(4)]
+        .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place)).collect() });
+    let plain = plan.spec().idempotent.clone();
+    let steps = journeys.iter().map(|journey| journey.steps.len()).sum::<usize>();
+    let under_way_max = [1, 5, 10_000][dice.roll(3) as usize];
+    let mix = Mix {
+        weights: Some(vec![2, 2, 1, 1]),
+        order: Order::Shuffled { seed },
+        journeys: Journeys { each: journeys.to_vec(), seed, under_way_max },
+    };
+    let idempotent = plain.into_iter().chain((0..steps).map(|_| dice.roll(2) == 0)).collect();
+    (Plan::new(PlanSpec { mix, idempotent, ..plan.spec().clone() }).expect("a valid plan"), server, stop)
+}
+
+#[test]
+fn every_journey_ends_once_and_asks_after_its_answers() {
+    let (mut followed, mut held) = (0, 0);
+    for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
+        let (plan, server, stop) = travelling_world(seed);
+        let (bank, world) = play(&plan, server, stop);
+        let mut all = bank.counters.measured;
+        all.add(&bank.counters.warmup);
+        assert_eq!(all.ended(), all.due, "seed {seed}: {all:?}");
+        // The books have no request that the recorder lacks, and each that the recorder has was sent once or twice.
+        assert!(all.followed >= bank.counters.measured.followed, "seed {seed}");
+        let length = plan.load_length().min(stop.unwrap_or(plan.load_length()));
+        let scheduled = plan.scheduled(plan.measured_from(), length).expect("open");
+        assert_eq!(scheduled.warmup + scheduled.measured + all.followed, all.due, "seed {seed}");
+        check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
+        check_journeys(seed, &plan, &bank, length);
+        followed += world.books.chains.followed;
+        held += bank.counters.lag.held;
+    }
+    assert!(followed > 20 * WORLDS && held > WORLDS, "journeys go on, and wait: {followed}, {held}");
+}
+
+fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
+    let paths = plan.journeys().expect("has journeys");
+    let scheduled = plan.scheduled_by_journey(plan.measured_from(), length).expect("can be counted");
+    for (journey, (of, scheduled)) in bank.journeys.iter().zip(scheduled).enumerate() {
+        let Outcomes { due, ok, timed_out, unfinished, unsent, .. } = of.outcomes;
+        assert_eq!((due, of.outcomes.ended()), (scheduled, scheduled), "seed {seed}, journey {journey}");
+        let times = |series| of.sums(series).count;
+        assert_eq!(times(Series::Response), ok, "seed {seed}");
+        assert_eq!(times(Series::ResponseCensored), timed_out + unfinished + unsent, "seed {seed}");
+        let places = paths.operations_of(journey);
+        let steps = &bank.steps[places.start - paths.plain()..places.end - paths.plain()];
+        assert_eq!(steps[0].entered, due, "seed {seed}");
+        assert!(steps.iter().all(|step| step.entered == step.left()), "seed {seed}: {steps:?}");
+        assert!(steps.iter().skip(1).all(|step| step.unsent == 0), "seed {seed}: {steps:?}");
+        for pair in steps.windows(2) {
+            let [before, step] = pair else { unreachable!() };
+            assert_eq!(
+                step.entered,
+                before.passed + before.skipped - before.thinking,
+                "seed {seed}: {steps:?}"
+            );
+        }
+        let last = steps[steps.len() - 1];
+        assert_eq!((last.passed + last.skipped, last.thinking), (ok, 0), "seed {seed}: {steps:?}");
+        let sum = |of: fn(&StepCounts) -> u64| steps.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|step| step.failed), of.outcomes.failed_total(), "seed {seed}");
+        assert_eq!(sum(|step| step.timed_out), timed_out, "seed {seed}");
+        assert_eq!(sum(|step| step.unfinished + step.thinking), unfinished, "seed {seed}");
+        assert_eq!(sum(|step| step.unsent), unsent, "seed {seed}");
+        // Requests of journeys that began in the warm-up may be measured.
+        if plan.spec().warmup == Nanos::ZERO {
+            for (step, operation) in steps.iter().zip(places) {
+                let of = bank.operations.get(operation).expect("recorded apart").outcomes;
+                assert_eq!(step.requests, of.due, "seed {seed}");
+            }
+        }
+    }
+}
+
 fn play(plan: &Plan, server: Server, stop: Option<Nanos>) -> (Box<Bank<u32>>, World) {
+    if plan.journeys().is_some() {
+        return world::run(plan, |at| plan.journeys_load(at, 0).expect("journeys"), 0, server, stop);
+    }
     match plan.schedule() {
         Some(_) => world::run(plan, |at| plan.open_load(at, 0).expect("open"), 0, server, stop),
         None => world::run(plan, |at| plan.closed_load(at, 0).expect("closed"), 0, server, stop),

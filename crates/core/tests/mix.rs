@@ -31,7 +31,7 @@ fn planned(load: LoadSpec, order: Order, threads: u32) -> Plan {
         threads,
         retry: None,
         idempotent: vec![true; 3],
-        mix: Mix { weights: Some(vec![80, 15, 5]), order },
+        mix: Mix { weights: Some(vec![80, 15, 5]), order, ..Mix::default() },
         origins: Default::default(),
         rate_cap: None,
     })

@@ -134,7 +134,11 @@ fn spawn<P: Protocol + 'static>(
     let life = move || {
         let shard = number as u32;
         let plan = job.plan.clone();
-        if plan.is_open() {
+        if plan.journeys().is_some() {
+            live(number, job, clock, (controls, directories), &gate, channels, |at| {
+                plan.journeys_load(at, shard)
+            })
+        } else if plan.is_open() {
             live(number, job, clock, (controls, directories), &gate, channels, |at| plan.open_load(at, shard))
         } else {
             live(number, job, clock, (controls, directories), &gate, channels, |at| {

@@ -1,7 +1,7 @@
 //! A run for GitHub Actions: a summary in Markdown, and annotations.
 
 use crate::block::markdown::{self, escape};
-use crate::block::{Align, Table, plain};
+use crate::block::{Align, Block, Room, Table, journeys, plain};
 use crate::{facts, format};
 use std::fmt::Write;
 use unblink_artifact::document::{Quantile, RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
@@ -46,6 +46,19 @@ pub fn summary(doc: &RunDocument) -> String {
         rows,
     }));
     out.push('\n');
+    for section in journeys::all(doc, Room::Page) {
+        let _ = writeln!(out, "**{}**, {}\n", section.name, escape(&section.note));
+        for block in &section.blocks {
+            match block {
+                Block::Table(table) => out.push_str(&markdown::table(table)),
+                Block::Line(_, text) => {
+                    let _ = writeln!(out, "\n{}", escape(text));
+                }
+                Block::Pairs(_) | Block::Counts(_) => {}
+            }
+        }
+        out.push('\n');
+    }
     let parts: Vec<String> = facts::account(doc)
         .into_iter()
         .filter(|(_, name, n)| *n > 0 || *name == "ok")
@@ -98,6 +111,7 @@ mod tests {
     fn a_summary_in_markdown() {
         insta::assert_snapshot!("summary-objectives", summary(&fixture::objectives()));
         insta::assert_snapshot!("summary-saturated", summary(&fixture::saturated()));
+        insta::assert_snapshot!("summary-journeys", summary(&fixture::journeys()));
     }
 
     #[test]

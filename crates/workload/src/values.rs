@@ -58,6 +58,15 @@ pub enum ValuesError {
         /// The value.
         name: String,
     },
+    /// Rows are taken by number, which requests that follow others don't have.
+    #[error(
+        "the rows or keys of {name} are taken one for each arrival, and a step of a journey is none: use it in [[requests]], or \
+         draw it anew for each request"
+    )]
+    InJourney {
+        /// The value.
+        name: String,
+    },
 }
 
 /// All that is drawn for the arrivals of a run, apart from when they are and what they ask.
@@ -111,6 +120,10 @@ impl Values {
                 .filter(|(_, one)| uses(one))
                 .map(|(operation, _)| operation)
                 .collect();
+            let alone = plan.journeys().map_or(u32::MAX, |paths| paths.plain() as u32);
+            if operations.iter().any(|&operation| operation >= alone) {
+                return Err(ValuesError::InJourney { name: name.to_string() });
+            }
             let by_load = (0..loads).map(|load| match plan.asked_by(load).among(&operations) {
                 None if !operations.is_empty() => Err(ValuesError::RandomOrder { name: name.to_string() }),
                 among => Ok(among),

@@ -1,7 +1,8 @@
 //! What the loads of two runs differ in, in words.
 
 use crate::document::{
-    ConnectionMode, LoadKind, LoadPhase, LoadPlan, OperationPlan, Pacing, Process, RunDocument, RunPlan,
+    ConnectionMode, Journey, JourneyPlan, LoadKind, LoadPhase, LoadPlan, OperationPlan, Pacing, Process,
+    RunDocument, RunPlan, StepPlan,
 };
 use crate::header::RunHeader;
 
@@ -27,13 +28,36 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
         ConnectionMode::Auto => Told::exact("connections as needed".to_string()),
     };
     let real = |run: &RunDocument| Told::exact(real(run));
-    let pairs = [("is", real(a), real(b)), ("has", connections(a), connections(b))];
+    let pairs = [
+        ("is", real(a), real(b)),
+        ("has", connections(a), connections(b)),
+        ("has journeys that are", journeys(a), journeys(b)),
+    ];
     let [loads_a, loads_b] = [a, b].map(RunDocument::load_plans);
     let [operations_a, operations_b] =
         [a, b].map(|run| run.operations.iter().map(|of| of.plan.clone()).collect::<Vec<_>>());
     let a = Offered { plan: &a.plan, loads: &loads_a, operations: &operations_a };
     let b = Offered { plan: &b.plan, loads: &loads_b, operations: &operations_b };
     load_difference(a, b).or_else(|| in_words(pairs))
+}
+
+/// Its journeys with all their steps.
+fn journeys(run: &RunDocument) -> Told {
+    let said = |journey: &Journey| {
+        let JourneyPlan { name, share, under_way_max: _, steps } = journey.plan();
+        let steps: Vec<String> = steps
+            .iter()
+            .map(|StepPlan { operation, think, repeat_min, repeat_max, chance }| {
+                let think = think.as_deref().unwrap_or("nothing");
+                format!(
+                    "{operation} (thinking {think}, {repeat_min} to {repeat_max} times, chance {chance:?})"
+                )
+            })
+            .collect();
+        format!("{name} {share:?}: {}", steps.join(", "))
+    };
+    let all: Vec<String> = run.journeys.iter().map(said).collect();
+    Told::exact(if all.is_empty() { "none".into() } else { all.join("; ") })
 }
 
 /// What two loads differ in, seeds and threads aside.

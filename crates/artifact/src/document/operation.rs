@@ -65,7 +65,7 @@ pub enum Protocol {
 /// `ok + failed + timed_out + unfinished + unsent = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationArrivals {
-    /// Counted from the schedule; of closed users, as many as fell due.
+    /// Counted from the schedule; of closed users, and of requests that follow others in journeys, as many as fell due.
     pub scheduled: Option<u64>,
     /// Whole answers, as expected.
     pub ok: u64,

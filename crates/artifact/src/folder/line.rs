@@ -8,6 +8,7 @@ use super::origin_line::{self, EarlierLevels, OriginLine};
 use super::outcomes::{Kinds, OutcomesLine};
 use super::retry_line;
 use super::sample_line::SampleLine;
+use super::step_line::StepLine;
 use super::tracks::{TrackLines, announced};
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,12 @@ pub(super) struct IntervalLine {
     /// The same of loads.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     loads: BTreeMap<usize, OperationLine>,
+    /// The same of journeys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    journeys: BTreeMap<usize, OperationLine>,
+    /// Their steps, one journey after the other.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    steps: BTreeMap<usize, StepLine>,
     /// Failed arrivals by operation, in folders of earlier versions: these had no `operations`.
     #[serde(default, skip_serializing)]
     operations_failed: Vec<u64>,
@@ -88,6 +95,10 @@ struct LagLine {
     connecting: u64,
     connecting_ns: u64,
     generator_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    held: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    held_ns: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -146,6 +157,8 @@ impl IntervalLine {
                 connecting: lag.connecting,
                 connecting_ns: lag.connecting_ns,
                 generator_ns: lag.generator_ns,
+                held: lag.held,
+                held_ns: lag.held_ns,
             },
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
@@ -161,6 +174,8 @@ impl IntervalLine {
             },
             operations: OperationLine::all(&bank.operations, header),
             loads: OperationLine::all(&bank.loads, header),
+            journeys: OperationLine::all(&bank.journeys, header),
+            steps: StepLine::all(&bank.steps),
             operations_failed: Vec::new(),
             gauges: GaugesLine {
                 in_flight: gauges.in_flight,
@@ -205,6 +220,8 @@ impl IntervalLine {
             connecting: self.lag.connecting,
             connecting_ns: self.lag.connecting_ns,
             generator_ns: self.lag.generator_ns,
+            held: self.lag.held,
+            held_ns: self.lag.held_ns,
         };
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;
@@ -225,6 +242,14 @@ impl IntervalLine {
         for (&place, line) in &self.loads {
             let load = interval.bank.loads.get_mut(place);
             line.fill(load.ok_or_else(|| format!("there is no load {place}"))?, &kinds)?;
+        }
+        for (&place, line) in &self.journeys {
+            let journey = interval.bank.journeys.get_mut(place);
+            line.fill(journey.ok_or_else(|| format!("there is no journey {place}"))?, &kinds)?;
+        }
+        for (&place, line) in &self.steps {
+            let step = interval.bank.steps.get_mut(place);
+            *step.ok_or_else(|| format!("there is no step {place}"))? = line.counts();
         }
         self.heat.fill(&mut interval.bank.heat)?;
         interval.bank.timeline.begin(interval.start);

@@ -23,6 +23,7 @@ mod reader;
 mod replay;
 mod retry_line;
 mod sample_line;
+mod step_line;
 mod tracks;
 mod v1;
 mod version;

@@ -10,9 +10,15 @@ use unblink_core::record::Outcomes;
 #[derive(Serialize, Deserialize)]
 pub(super) struct OutcomesLine {
     due: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    followed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    after_load: u64,
     sent: u64,
     sent_in_load: u64,
     ok: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ok_after_load: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failed: BTreeMap<String, u64>,
     timed_out: u64,
@@ -40,9 +46,12 @@ impl OutcomesLine {
         }
         OutcomesLine {
             due: o.due,
+            followed: o.followed,
+            after_load: o.after_load,
             sent: o.sent,
             sent_in_load: o.sent_in_load,
             ok: o.ok,
+            ok_after_load: o.ok_after_load,
             failed,
             timed_out: o.timed_out,
             timed_out_never_sent: o.timed_out_never_sent,
@@ -64,9 +73,12 @@ impl OutcomesLine {
         }
         Ok(Outcomes {
             due: self.due,
+            followed: self.followed,
+            after_load: self.after_load,
             sent: self.sent,
             sent_in_load: self.sent_in_load,
             ok: self.ok,
+            ok_after_load: self.ok_after_load,
             failed,
             timed_out: self.timed_out,
             timed_out_never_sent: self.timed_out_never_sent,

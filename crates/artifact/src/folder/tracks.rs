@@ -25,7 +25,7 @@ pub(super) type TrackLines = BTreeMap<String, TrackLine>;
 enum Place {
     All(Series),
     One(Apart, usize, Series),
-    /// Of all operations or loads together.
+    /// Of all operations, loads or journeys together.
     Spilled(Apart, Series),
 }
 
@@ -86,6 +86,7 @@ fn prefix(by: Apart) -> &'static str {
     match by {
         Apart::Operation => "op_",
         Apart::Load => "load_",
+        Apart::Journey => "journey_",
     }
 }
 
@@ -93,6 +94,7 @@ fn spilled(by: Apart) -> &'static str {
     match by {
         Apart::Operation => "spilled",
         Apart::Load => "loads_spilled",
+        Apart::Journey => "journeys_spilled",
     }
 }
 
@@ -204,12 +206,14 @@ mod tests {
 
     #[test]
     fn tags_lead_back_to_their_places() {
-        let bank = Bank::new(Layout { operations: 3, loads: 2 });
-        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + 4 * 4 + 3 * 4);
+        let bank = Bank::new(Layout { operations: 3, loads: 2, journeys: 2, steps: 2 });
+        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + 4 * 4 + 3 * 4 + 3 * 4);
         for place in Place::of(&bank) {
             assert_eq!(Place::from_tag(&place.tag()), Some(place));
         }
-        for unknown in ["op_", "op_x", "op_1_more", "spilled_", "load_", "loads_", "response"] {
+        for unknown in
+            ["op_", "op_x", "op_1_more", "spilled_", "load_", "loads_", "journeys_", "journey_x", "response"]
+        {
             assert_eq!(Place::from_tag(unknown), None, "{unknown}");
         }
     }

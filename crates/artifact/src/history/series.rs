@@ -1,8 +1,8 @@
 //! What makes runs one series: what is compared by `compare` must be the same in them, and the target, too.
 
 use crate::document::{
-    LoadKind, LoadModel, LoadPhase, LoadPlan, LoadShape, Pacing, PrecisionGoal, Process, RunDocument,
-    RunPlan, ValuePlan,
+    Journey, LoadKind, LoadModel, LoadPhase, LoadPlan, LoadShape, Pacing, PrecisionGoal, Process,
+    RunDocument, RunPlan, ValuePlan,
 };
 use crate::fingerprint::fingerprint_of;
 use crate::simulated::SimulatedWorld;
@@ -26,6 +26,10 @@ pub(super) fn name(document: &RunDocument) -> String {
             let each: Vec<_> = loads.iter().map(|load| told(load, &document.plan)).collect();
             fingerprint_of(&(load, targets, world, beyond, each))
         }
+    };
+    let name = match &document.journeys[..] {
+        [] => name,
+        journeys => fingerprint_of(&(name, journeys.iter().map(Journey::plan).collect::<Vec<_>>())),
     };
     // Of requests in turn, each sent once, the name is that of the first documents.
     let name = match document.plan.order {

@@ -3,6 +3,7 @@
 use crate::document::{Aborted, FailedAttempts, Origin, RunDocument, RunStatus, WorkerPriority};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
+use unblink_core::record::{Bank, Counters, Operations};
 use unblink_core::time::Nanos;
 
 /// What only the end of a run knows; the intervals hold the rest.
@@ -20,6 +21,8 @@ pub struct Ending {
     pub scheduled_by_operation: Vec<u64>,
     /// Measured arrivals of each load, counted from its schedule; empty where that is not known, or there is one load only.
     pub scheduled_by_load: Vec<u64>,
+    /// Measured journeys of each kind, counted from the schedule; empty where that is not known.
+    pub scheduled_by_journey: Vec<u64>,
     /// When the load stopped being offered, after t = 0: warm-up plus duration, or the interruption.
     pub ended_after: Nanos,
     /// When the last measured `ok` answer was complete, after t = 0; `None` when not known: the end of
@@ -62,6 +65,7 @@ impl Ending {
             scheduled_warmup: None,
             scheduled_by_operation: Vec::new(),
             scheduled_by_load: Vec::new(),
+            scheduled_by_journey: Vec::new(),
             ended_after: planned.min(recorded_to),
             last_completion: None,
             steal_share: None,
@@ -89,6 +93,10 @@ impl Ending {
                 true => document.loads.iter().filter_map(|of| of.arrivals.scheduled).collect(),
                 false => Vec::new(),
             },
+            scheduled_by_journey: match left_out.is_none() {
+                true => document.journeys.iter().map(|of| of.account.scheduled).collect(),
+                false => Vec::new(),
+            },
             ended_after: Nanos(document.series.load_to_ns),
             last_completion: document.series.last_completion_ns.map(Nanos),
             steal_share: document.generator.steal_share,
@@ -102,6 +110,21 @@ impl Ending {
 }
 
 impl Ending {
+    /// Adds the requests that no schedule knows, since they follow others: each that fell due counts as scheduled.
+    /// `totals` are those of the whole run.
+    #[must_use]
+    pub fn with_followed(mut self, totals: &Bank<u64>) -> Ending {
+        let Counters { measured, warmup, .. } = &totals.counters;
+        self.scheduled = self.scheduled.map(|n| n + measured.followed);
+        self.scheduled_warmup = self.scheduled_warmup.map(|n| n + warmup.followed);
+        let add = |scheduled: &mut [u64], apart: &Operations<u64>| {
+            scheduled.iter_mut().zip(apart.iter()).for_each(|(n, of)| *n += of.outcomes.followed);
+        };
+        add(&mut self.scheduled_by_operation, &totals.operations);
+        add(&mut self.scheduled_by_load, &totals.loads);
+        self
+    }
+
     /// Why the request before the run failed, if one did.
     pub(super) fn preflight(&self) -> Option<&str> {
         self.origins.iter().find_map(|origin| origin.preflight.as_deref())

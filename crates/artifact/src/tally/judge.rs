@@ -50,6 +50,7 @@ impl Tally {
 
     pub(super) fn assess(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Assessment {
         let rows = self.rows.evidence();
+        let measured = &self.totals.counters.measured;
         let load = &self.header.plan;
         let own = self.totals.counters.own;
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
@@ -83,7 +84,8 @@ impl Tally {
             scheduled: account.arrivals.scheduled,
             accounts: &accounts,
             without_ending: account.without_ending,
-            sent_in_load: self.totals.counters.measured.sent_in_load,
+            sent_in_load: measured.sent_in_load
+                + measured.after_load.min(measured.sent - measured.sent_in_load),
             totals: &self.totals,
             rows: &rows,
             load_from: from,

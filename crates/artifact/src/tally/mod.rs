@@ -13,6 +13,7 @@ mod ending;
 mod event;
 mod heat;
 mod intervals;
+mod journeys;
 mod judge;
 mod loads;
 mod objectives;
@@ -72,6 +73,7 @@ pub struct Tally {
     histories: Histories,
     operation_histories: HistoriesApart,
     load_histories: HistoriesApart,
+    journey_histories: HistoriesApart,
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
@@ -104,6 +106,7 @@ impl Tally {
             histories: Histories::default(),
             operation_histories: HistoriesApart::default(),
             load_histories: HistoriesApart::default(),
+            journey_histories: HistoriesApart::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: [0; ORIGINS_MAX],
             in_flight: 0,
@@ -146,6 +149,7 @@ impl Tally {
             self.histories.add(interval);
             self.operation_histories.add(interval, Apart::Operation);
             self.load_histories.add(interval, Apart::Load);
+            self.journey_histories.add(interval, Apart::Journey);
             self.objectives.add(interval, &self.header);
             if let Some(before) = &mut self.before_growth {
                 before.add(interval);
@@ -167,7 +171,7 @@ impl Tally {
         self.double_intervals += u64::from(interval.double);
         self.intervals += 1;
         self.end = self.end.max(interval.start + interval.length);
-        if bank.counters.measured.ok > 0 && !is_left_out {
+        if bank.counters.measured.ok > bank.counters.measured.ok_after_load && !is_left_out {
             self.last_ok_before = Some(interval.start + interval.length);
         }
     }
@@ -195,6 +199,7 @@ impl Tally {
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);
+        let journeys = self.journeys(ending, &measured);
         let open_in_flight = measured.open_in_flight;
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
         let verdict = match ending.preflight() {
@@ -243,6 +248,8 @@ impl Tally {
                 connecting: counters.lag.connecting,
                 connecting_ns: counters.lag.connecting_ns,
                 generator_ns: counters.lag.generator_ns,
+                held: counters.lag.held,
+                held_ns: counters.lag.held_ns,
             },
             phases: Phases {
                 connect: self.known_distribution(Series::Connect),
@@ -251,6 +258,7 @@ impl Tally {
                 transfer: self.known_distribution(Series::Transfer),
             },
             operations,
+            journeys,
             spilled: self.spilled(),
             generator: Generator {
                 busy_share: share(counters.own.busy, counters.own.total),
@@ -324,17 +332,20 @@ impl Tally {
     }
 
     fn rate(&self, arrivals: &Arrivals, from: Nanos, to: Nanos, last: Option<Nanos>) -> Rate {
+        let Outcomes { due, after_load, ok_after_load, .. } = self.totals.counters.measured;
         let offered = match (self.header.model(), self.has_open_borders()) {
             (LoadModel::Closed, _) => None,
-            (LoadModel::Open, false) => Some(per_second(arrivals.scheduled, to - from)),
+            (LoadModel::Open, false) => {
+                Some(per_second(arrivals.scheduled.saturating_sub(after_load), to - from))
+            }
             // In a part, `scheduled` counts what ended in it; what fell due in it was offered.
-            (LoadModel::Open, true) => Some(per_second(self.totals.counters.measured.due, to - from)),
+            (LoadModel::Open, true) => Some(per_second(due.saturating_sub(after_load), to - from)),
         };
         Rate {
             offered,
             sent: per_second(self.totals.counters.measured.sent_in_load, to - from),
             // Not less than the load's own length: three answers at its very beginning are no high rate.
-            achieved: last.map_or(0.0, |last| per_second(arrivals.ok, last.max(to) - from)),
+            achieved: last.map_or(0.0, |last| per_second(arrivals.ok - ok_after_load, last.max(to) - from)),
         }
     }
 

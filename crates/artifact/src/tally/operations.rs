@@ -6,8 +6,8 @@ use unblink_analysis::evidence::PartAccount;
 use unblink_analysis::interval::History;
 use unblink_core::record::{Apart, Interval, OperationRecord, Operations, Outcomes, Series};
 
-/// Response and service times of each operation, or of each load, over time, for their 95 % intervals; empty when there is
-/// only one.
+/// Response and service times of each operation, load or journey over time, for their 95 % intervals; empty when there is
+/// a single operation or load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HistoriesApart {
     each: Vec<OfOne>,
@@ -129,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// Of each operation and load whose arrivals the schedule tells, for the check of the account.
+    /// Of each operation and load whose arrivals the schedule tells, and of journeys, for the check of the account.
     pub(super) fn accounts_apart(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
         if !self.header.operations_are_whole || ending.status == RunStatus::Running {
             return Vec::new();
@@ -139,10 +139,11 @@ impl Tally {
         let operations = accounts(&ending.scheduled_by_operation, operations, &self.totals.operations);
         let mut all: Vec<PartAccount<'_>> = operations.collect();
         all.extend(accounts(&ending.scheduled_by_load, loads, &self.totals.loads));
+        all.extend(self.accounts_of_journeys(ending));
         all
     }
 
-    /// Durations of one operation or load, of which `open` more have no known age.
+    /// Durations of one operation, load or journey, of which `open` more have no known age.
     pub(super) fn times(
         &self,
         (by, place): (Apart, usize),
@@ -153,6 +154,7 @@ impl Tally {
         let (operations, histories) = match by {
             Apart::Operation => (&self.totals.operations, &self.operation_histories),
             Apart::Load => (&self.totals.loads, &self.load_histories),
+            Apart::Journey => (&self.totals.journeys, &self.journey_histories),
         };
         let sums = |series| operations.get(place).map(|record| record.sums(series)).unwrap_or_default();
         let (known, cut) = (sums(completed), sums(censored));

@@ -92,6 +92,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 share: None,
             })
             .to_vec(),
+        journeys: Vec::new(),
         operations_are_whole: true,
         objectives: Default::default(),
         watch: Default::default(),
@@ -359,6 +360,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         scheduled_warmup: (warmup_s > 0).then_some(warmup_s * RATE),
         scheduled_by_operation: vec![seconds * RATE / 2; 2],
         scheduled_by_load: Vec::new(),
+        scheduled_by_journey: Vec::new(),
         ended_after: Nanos::from_secs(warmup_s + seconds),
         last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
         steal_share: Some(0.001_234_567_890_123),

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod expect;
 pub(crate) mod history;
+pub(crate) mod journeys;
 pub(crate) mod knee;
 pub(crate) mod lab;
 pub(crate) mod load;

@@ -2,11 +2,13 @@
 
 use super::Exports;
 use super::history::KeepArgs;
+use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
 use super::objectives::{self, SloArgs};
 use super::steady::PrecisionArgs;
 use super::target::TargetArgs;
 use super::value;
+use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::line::LineArgs;
 use clap::Args;
@@ -53,12 +55,19 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub requests: Vec<Request>,
 
+    /// The journeys of a plan
+    #[arg(skip)]
+    pub journeys: Vec<Journey>,
+
     /// Request the targets in this file, in turn unless --order says otherwise; the format is vegeta's (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "lines"], help_heading = "Request")]
     pub targets: Option<PathBuf>,
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub under_way: JourneyArgs,
 
     /// With --shape soak: also watch the memory and open descriptors of this process on this machine
     #[arg(long, value_name = "PID", help_heading = "Watch", value_parser = value::positive)]
@@ -110,8 +119,10 @@ impl RunArgs {
         RunArgs {
             urls: Vec::new(),
             requests,
+            journeys: Vec::new(),
             targets: None,
             load,
+            under_way: JourneyArgs::default(),
             watch_pid: None,
             watch_path: None,
             precision: PrecisionArgs::default(),

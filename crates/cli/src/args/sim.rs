@@ -2,9 +2,12 @@
 
 use super::Exports;
 use super::history::KeepArgs;
+use super::journeys::JourneyArgs;
 use super::load::LoadArgs;
 use super::objectives::SloArgs;
 use super::steady::PrecisionArgs;
+use crate::journey::Journey;
+use crate::request::Request;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -79,6 +82,17 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub load: LoadArgs,
+
+    #[command(flatten)]
+    pub under_way: JourneyArgs,
+
+    /// What stands alone beside the journeys of a plan
+    #[arg(skip)]
+    pub requests: Vec<Request>,
+
+    /// The journeys of a plan
+    #[arg(skip)]
+    pub journeys: Vec<Journey>,
 
     #[command(flatten)]
     pub precision: PrecisionArgs,

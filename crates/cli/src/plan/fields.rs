@@ -3,7 +3,7 @@
 //! meaning. The fields of the tables in lists stand in [`lists`](super::lists).
 
 use super::holds::Holds;
-use super::lists::{LISTS, List};
+use super::lists::{self, List};
 use crate::args::Cli;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command, CommandFactory};
@@ -104,7 +104,7 @@ pub(crate) fn all() -> &'static [Field] {
                 fields[place].commands.push((command, default));
             }
         }
-        for table in [top()].into_iter().chain(LISTS.iter().map(List::command)) {
+        for table in [top()].into_iter().chain(lists::with_inner().map(List::command)) {
             let args = table.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));
             fields.extend(args.map(|(arg, name)| Field::of(arg, name, table.get_name().into())));
         }

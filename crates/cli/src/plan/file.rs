@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, LISTS, LOADS, List};
+use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::values::{LET, Let};
@@ -32,6 +32,8 @@ pub(crate) struct PlanFile {
     pub loads: Vec<Table>,
     /// The values that requests draw.
     pub lets: Vec<Let>,
+    /// What is asked one after the other.
+    pub journeys: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
@@ -57,6 +59,8 @@ pub(crate) struct Given {
 pub(crate) struct Table {
     pub at: Range<usize>,
     pub given: Vec<Given>,
+    /// Those of the list in it, if it has one.
+    pub inner: Vec<Table>,
 }
 
 /// Is this the name of a plan's file?
@@ -113,8 +117,8 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    let [loads, requests] = tables;
-    Ok(PlanFile { path, source, given, requests, loads, lets, hidden, to_look_at: false })
+    let [loads, requests, journeys] = tables;
+    Ok(PlanFile { path, source, given, requests, loads, journeys, lets, hidden, to_look_at: false })
 }
 
 impl PlanFile {
@@ -125,12 +129,21 @@ impl PlanFile {
 
     /// The tables of a list.
     pub(crate) fn tables(&self, list: &List) -> &[Table] {
-        if list.name == LOADS { &self.loads } else { &self.requests }
+        match list.name {
+            LOADS => &self.loads,
+            JOURNEYS => &self.journeys,
+            _ => &self.requests,
+        }
     }
 
     /// It says whom to ask for what.
     pub(crate) fn has_target(&self) -> bool {
-        self.value(TARGET).is_some() || self.value("targets").is_some() || !self.requests.is_empty()
+        self.value(TARGET).is_some() || self.value("targets").is_some() || self.has_lists()
+    }
+
+    /// It lists what is asked.
+    pub(crate) fn has_lists(&self) -> bool {
+        !self.requests.is_empty() || !self.journeys.is_empty()
     }
 
     /// The values of a field.
@@ -320,14 +333,20 @@ impl Reader<'_> {
     fn table(&mut self, list: &List, node: Node) -> Option<Table> {
         let List { name, one, needs: (needed, how), .. } = list;
         let at = node.at.clone();
-        let entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
+        let mut entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
         if entries.iter().all(|(key, _)| key.name != *needed) {
             let message = format!("this {one} has no {needed}: {how}");
             self.wrong.push(Wrong::new(at.clone(), message));
         }
+        let mut inner = Vec::new();
+        if let Some(list) = list.inner
+            && let Some(place) = entries.iter().position(|(key, _)| key.name == list.name)
+        {
+            inner = self.list(list, entries.remove(place).1);
+        }
         let given = self.fields(name, &format!("a {one}"), entries);
         self.wrong.extend(conflict(&list.command(), &given));
-        Some(Table { at, given })
+        Some(Table { at, given, inner })
     }
 }
 

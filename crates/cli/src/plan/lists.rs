@@ -1,14 +1,20 @@
 //! Lists of tables: what a plan may have several of. The fields of such a table come from a struct of flags.
 
 use crate::args::load::PlannedLoad;
+use crate::journey::{PlannedJourney, PlannedStep};
 use crate::request::fields::PlannedRequest;
 use clap::{Args, Command};
+use unblink_core::journey::{JOURNEYS_MAX, STEPS_MAX};
 use unblink_core::plan::LOADS_MAX;
 
 /// The requests, each a table.
 pub(crate) const REQUESTS: &str = "requests";
 /// The loads, each a table.
 pub(crate) const LOADS: &str = "loads";
+/// The journeys, each a table.
+pub(crate) const JOURNEYS: &str = "journeys";
+/// The steps of a journey, each a table in it.
+pub(crate) const STEPS: &str = "steps";
 
 /// Fields of a load that no other may stand beside.
 pub(crate) const ALONE: [&str; 4] = ["closed", "think", "ramp-up", "requests"];
@@ -24,18 +30,21 @@ pub(crate) struct List {
     pub needs: (&'static str, &'static str),
     /// So many tables at the most, where there is a limit.
     pub tables_max: Option<usize>,
+    /// A list that each of its tables has.
+    pub inner: Option<&'static List>,
     /// Adds its fields to a command.
     fields: fn(Command) -> Command,
 }
 
 /// Every list, in the order in which they are written.
-pub(crate) static LISTS: [List; 2] = [
+pub(crate) static LISTS: [List; 3] = [
     List {
         name: LOADS,
         one: "load",
         help: "Open loads that are offered at the same time, in the place of the one in [load]",
         needs: ("rate", "give requests per second, such as 100"),
         tables_max: Some(LOADS_MAX),
+        inner: None,
         fields: PlannedLoad::augment_args,
     },
     List {
@@ -44,14 +53,39 @@ pub(crate) static LISTS: [List; 2] = [
         help: "Requests, each with its share of the load, or sent in turn",
         needs: ("url", "give a path, such as \"/cart\""),
         tables_max: None,
+        inner: None,
         fields: PlannedRequest::augment_args,
     },
+    List {
+        name: JOURNEYS,
+        one: "journey",
+        help: "Requests that follow each other, each journey with its share of the load beside the requests",
+        needs: (STEPS, "add [[journeys.steps]], each with its url"),
+        tables_max: Some(JOURNEYS_MAX),
+        inner: Some(&STEPS_OF_ONE),
+        fields: PlannedJourney::augment_args,
+    },
 ];
+
+static STEPS_OF_ONE: List = List {
+    name: STEPS,
+    one: "step",
+    help: "Its requests, in order",
+    needs: ("url", "give a path, such as \"/cart\""),
+    tables_max: Some(STEPS_MAX),
+    inner: None,
+    fields: PlannedStep::augment_args,
+};
+
+/// Every list and the lists in its tables.
+pub(crate) fn with_inner() -> impl Iterator<Item = &'static List> {
+    LISTS.iter().flat_map(|list| [Some(list), list.inner]).flatten()
+}
 
 impl List {
     /// The list of this name.
     pub(crate) fn called(name: &str) -> Option<&'static List> {
-        LISTS.iter().find(|list| list.name == name)
+        with_inner().find(|list| list.name == name)
     }
 
     /// What reads one of its tables.

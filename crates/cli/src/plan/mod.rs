@@ -6,6 +6,7 @@ mod fields;
 mod file;
 mod holds;
 mod init;
+mod journeys;
 mod lists;
 mod loads;
 mod overlay;
@@ -72,6 +73,8 @@ pub(crate) fn command_line() -> Result<Cli> {
 /// The URLs of a command line as requests, where no plan says what is asked.
 fn with_requests(mut cli: Cli) -> Result<Cli> {
     let (urls, lines, requests) = match &mut cli.command {
+        // Its journeys are what is requested.
+        Command::Run(args) if !args.journeys.is_empty() => return Ok(cli),
         Command::Run(args) => (&args.urls, &mut args.lines, &mut args.requests),
         Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
         _ => return Ok(cli),

@@ -5,10 +5,11 @@
 use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{loads, requests, search, value, values};
+use super::{journeys, loads, requests, search, value, values};
 use crate::args::load::PlannedLoad;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
+use crate::journey::Journey;
 use crate::request::Request;
 use anyhow::{Error, Result};
 use clap::Command;
@@ -27,6 +28,7 @@ pub(super) struct Overlay<'a> {
     requests: Requests,
     /// In the place of the load that the fields describe.
     loads: Vec<PlannedLoad>,
+    journeys: Vec<Journey>,
 }
 
 /// What a plan requests.
@@ -52,6 +54,7 @@ impl Requests {
                 })
             }
             For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls, lets)?),
+            For::Sim if !plan.journeys.is_empty() => Requests::Of(requests::beside_journeys(plan, lets)?),
             _ => Requests::None,
         })
     }
@@ -96,7 +99,12 @@ impl<'a> Overlay<'a> {
         }
         let requests = Requests::of(plan, command, &user, is_simulated);
         let (requests, loads) = errors::both(requests, loads::of(plan, command, &user))?;
-        Ok(Overlay { plan, user, command, heeded, requests, loads })
+        let beside: &[Request] = if let Requests::Of(requests) = &requests { requests } else { &[] };
+        let target = requests::target_of(plan, &user.urls(), command == For::Sim)?;
+        let lets = &values::table(plan, &user.lets())?;
+        let paths = journeys::Paths { target: target.as_ref(), lets };
+        let journeys = journeys::of(plan, command, &user, paths, beside)?;
+        Ok(Overlay { plan, user, command, heeded, requests, loads, journeys })
     }
 
     /// The fields that are heeded.
@@ -129,7 +137,13 @@ impl<'a> Overlay<'a> {
             Of::Compare(args) => args.load.loads.clone_from(&self.loads),
             _ => {}
         }
+        match &mut cli.command {
+            Of::Run(args) => args.journeys.clone_from(&self.journeys),
+            Of::Sim(args) => args.journeys.clone_from(&self.journeys),
+            _ => {}
+        }
         match (&mut cli.command, &self.requests) {
+            (Of::Sim(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {
@@ -162,7 +176,7 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     if let Some(targets) = plan.value("targets") {
         let message = match is_experiment {
             true => format!("{} takes [[requests]] of a plan, and no file of targets", command.name()),
-            false if plan.value(fields::TARGET).is_some() || !plan.requests.is_empty() => {
+            false if plan.value(fields::TARGET).is_some() || plan.has_lists() => {
                 "targets stands beside target or requests: a plan has one or the other".into()
             }
             false => return Ok(()),

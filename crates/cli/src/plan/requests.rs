@@ -7,7 +7,7 @@ use super::lists::REQUESTS;
 use super::value;
 use crate::errors::Refused;
 use crate::request::body::BodyFiles;
-use crate::request::fields::PlannedRequest;
+use crate::request::fields::{PlannedRequest, RequestArgs};
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
@@ -25,6 +25,24 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<V
         // Several are what is asked for.
         _ => urls.iter().map(|url| Ok(Request { lets: lets.clone(), ..Request::new(None, url)? })).collect(),
     }
+}
+
+/// Where the paths of `plan` are, for its journeys: at `urls` if the user gave one, and anywhere at all where nothing is sent.
+pub(super) fn target_of<'a>(
+    plan: &'a PlanFile,
+    urls: &[String],
+    is_simulated: bool,
+) -> Result<Option<Address<'a>>> {
+    match (urls, plan.value(TARGET)) {
+        ([url, ..], _) => Ok(given(url)),
+        ([], None) if is_simulated => Ok(given("http://simulated.test")),
+        ([], target) => written(plan, target),
+    }
+}
+
+/// The requests of `plan` that share a simulated load with its journeys.
+pub(super) fn beside_journeys(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
+    at_target(plan, target_of(plan, &[], true)?, None, lets)
 }
 
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
@@ -56,7 +74,7 @@ fn has_path(url: &str) -> bool {
 }
 
 /// Where a request goes.
-struct Address<'a> {
+pub(super) struct Address<'a> {
     url: String,
     /// As it was written.
     shown: String,
@@ -101,7 +119,7 @@ fn at_target(
     instead: Option<&str>,
     lets: &Arc<Lets>,
 ) -> Result<Vec<Request>> {
-    if plan.requests.is_empty() {
+    if !plan.has_lists() {
         let plain = |target: Address<'_>| {
             let (url, place) = (target.parsed(plan)?, Some(plan.source.name.clone()));
             Ok(Request {
@@ -121,6 +139,10 @@ fn at_target(
     let requests = errors::all(
         plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, lets, &mut files)),
     )?;
+    if !plan.journeys.is_empty() {
+        // Their shares are of one whole.
+        return Ok(requests);
+    }
     let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
     match share::weights(&shares) {
         Ok(_) => Ok(requests),
@@ -145,19 +167,60 @@ fn of_one(
 ) -> Result<Request> {
     let PlannedRequest { name, url, share, weight, inserts, json, form, own } =
         value::read(plan, table, REQUESTS)?;
-    let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
-    let pointed = |error| plan.pointed(error, &table.given, |_| false);
-    let share = match (share, weight) {
+    let share = share_in(share, weight).map_err(|message| plan.error(share_of(table), message));
+    match share {
+        Ok(share) => {
+            let one = One { name, url, share, inserts, json, form, own };
+            built(plan, table, one, target, instead, lets, files)
+        }
+        Err(error) => {
+            let one = One { name, url, share: None, inserts, json, form, own };
+            Err(match built(plan, table, one, target, instead, lets, files) {
+                Ok(_) => error,
+                Err(other) => errors::several(errors::each(other).into_iter().chain([error]).collect()),
+            })
+        }
+    }
+}
+
+/// What of the load it has, if it says so.
+pub(super) fn share_in(share: Option<String>, weight: Option<String>) -> Result<Option<Share>, String> {
+    match (share, weight) {
         (Some(share), _) => Share::percent(&share).map(Some),
         (None, weight) => weight.map(|weight| Share::weight(&weight)).transpose(),
-    };
-    let share = share.map_err(|message| plan.error(share_of(table), message));
+    }
+}
+
+/// A request as its table describes it.
+pub(super) struct One {
+    pub name: Option<String>,
+    pub url: String,
+    pub share: Option<Share>,
+    pub inserts: bool,
+    pub json: Option<String>,
+    pub form: Option<String>,
+    pub own: RequestArgs,
+}
+
+/// The request that `table` describes as `one`, once it can be sent.
+pub(super) fn built(
+    plan: &PlanFile,
+    table: &Table,
+    one: One,
+    target: Option<&Address<'_>>,
+    instead: Option<&str>,
+    lets: &Arc<Lets>,
+    files: &mut BodyFiles,
+) -> Result<Request> {
+    let One { name, url, share, inserts, json, form, own } = one;
+    let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
+    let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let mut parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
     if let Ok(parts) = &mut parts {
         json.into_iter().for_each(|text| parts.set_body(text, BodyForm::Json));
         form.into_iter().for_each(|text| parts.set_body(text, BodyForm::Form));
     }
-    let (url, (parts, share)) = errors::both(address.parsed(plan), errors::both(parts, share))?;
+    let (url, parts) = errors::both(address.parsed(plan), parts)?;
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
     let request =
         Request { url, url_text: address.shown, parts, place, name, share, inserts, lets: lets.clone() };

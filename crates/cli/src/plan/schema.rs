@@ -1,7 +1,7 @@
 //! The JSON Schema of plans, from the flags.
 
 use super::fields::{self, Field, For, Kind, TOP};
-use super::lists::LISTS;
+use super::lists::{LISTS, List};
 use super::values::LET;
 use serde_json::{Map, Value, json};
 
@@ -17,16 +17,26 @@ pub(crate) fn schema() -> Value {
         "additionalProperties": {"type": "string"},
     });
     for list in &LISTS {
-        let mut tables = json!({"type": "array", "description": list.help, "items": table(list.name)});
-        if let Some(max) = list.tables_max {
-            tables["maxItems"] = max.into();
-        }
-        root["properties"][list.name] = tables;
+        root["properties"][list.name] = tables(list);
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["$id"] = "unblink.plan.schema.json".into();
     root["title"] = "A plan of unblink".into();
     root
+}
+
+/// The tables of a list, and of the list in each of them.
+fn tables(list: &List) -> Value {
+    let mut item = table(list.name);
+    if let Some(inner) = list.inner {
+        item["properties"][inner.name] = tables(inner);
+        item["required"] = json!([inner.name]);
+    }
+    let mut tables = json!({"type": "array", "description": list.help, "items": item});
+    if let Some(max) = list.tables_max {
+        tables["maxItems"] = max.into();
+    }
+    tables
 }
 
 /// A table of the fields of this section.

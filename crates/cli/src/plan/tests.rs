@@ -19,7 +19,7 @@ fn sample(field: &Field) -> String {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
         "expect" => "status=200",
-        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" => "3",
+        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" | "journeys-max" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
@@ -56,7 +56,7 @@ fn every_field_has_a_flag_that_overrides_it() {
     for field in all().iter().filter(|field| For::ALL.iter().any(|command| field.is_for(*command))) {
         let value = match field.kind {
             Kind::Switch => json!(true),
-            Kind::One => json!(sample(field)),
+            Kind::One | Kind::Table => json!(sample(field)),
             Kind::Many => json!([sample(field)]),
         };
         let plan = plan_of(&json!({field.section.as_str(): {field.name.as_str(): value}}));
@@ -139,7 +139,7 @@ fn any_plan() -> impl Strategy<Value = Value> {
                 let value = if is_free { free.clone() } else { sample(field) };
                 let value = match field.kind {
                     Kind::Switch => json!(true),
-                    Kind::One => json!(value),
+                    Kind::One | Kind::Table => json!(value),
                     Kind::Many => json!([value, value]),
                 };
                 let section = root.entry(&field.section).or_insert_with(|| json!({}));
@@ -160,6 +160,11 @@ fn any_plan() -> impl Strategy<Value = Value> {
             };
             if !loads.is_empty() {
                 root.insert("loads".into(), loads.into_iter().map(load).collect());
+            }
+            if let Some((url, name, _)) = requests.first() {
+                let steps = json!([{"url": url, "repeat": "1..3"}, {"url": url, "think": "exp(1s)"}]);
+                let name = name.clone().unwrap_or_else(|| "buy".into());
+                root.insert("journeys".into(), json!([{"name": name, "steps": steps}]));
             }
             if !requests.is_empty() {
                 root.insert("requests".into(), requests.into_iter().map(request).collect());

@@ -1,8 +1,8 @@
 //! A plan written down again, in any form that it may have.
 
 use super::fields::{self, Field, Kind, TOP};
-use super::file::{Given, PlanFile, Text};
-use super::lists::LISTS;
+use super::file::{Given, PlanFile, Table, Text};
+use super::lists::{LISTS, List};
 use super::values::LET;
 use serde_json::{Map, Value};
 use unblink_artifact::harmless;
@@ -21,13 +21,25 @@ pub(crate) fn json(plan: &PlanFile, value: &mut impl FnMut(&Field, &Text) -> Str
         root.insert(LET.into(), Value::Object(own.collect()));
     }
     for list in &LISTS {
-        let tables = plan.tables(list).iter().map(|one| table(&one.given, list.name, value).into());
-        let tables: Vec<Value> = tables.collect();
+        let tables = tables(list, plan.tables(list), value);
         if !tables.is_empty() {
             root.insert(list.name.into(), tables.into());
         }
     }
     root.into()
+}
+
+/// The tables of a list, and of the list in each of them.
+fn tables(list: &List, tables_of: &[Table], value: &mut impl FnMut(&Field, &Text) -> String) -> Vec<Value> {
+    let mut all = Vec::new();
+    for one in tables_of {
+        let mut fields = table(&one.given, list.name, value);
+        if let Some(inner) = list.inner {
+            fields.insert(inner.name.into(), tables(inner, &one.inner, value).into());
+        }
+        all.push(fields.into());
+    }
+    all
 }
 
 /// Those of the fields that belong to `section`.
@@ -63,12 +75,26 @@ pub(crate) fn toml(json: &Value) -> String {
         };
         for table in of_name {
             tables += &format!("\n{head}\n");
-            for (name, value) in table.as_object().into_iter().flatten() {
+            let fields = || table.as_object().into_iter().flatten();
+            for (name, value) in fields().filter(|(_, value)| inner_tables(value).is_none()) {
                 tables += &format!("{name} = {}\n", quoted(value));
+            }
+            for (inner, value) in fields() {
+                for one in inner_tables(value).into_iter().flatten() {
+                    tables += &format!("\n[[{name}.{inner}]]\n");
+                    for (name, value) in one.as_object().into_iter().flatten() {
+                        tables += &format!("{name} = {}\n", quoted(value));
+                    }
+                }
             }
         }
     }
     (own + &tables).trim_start().to_string()
+}
+
+/// The tables that a value is a list of.
+fn inner_tables(value: &Value) -> Option<&[Value]> {
+    value.as_array().filter(|items| items.iter().any(Value::is_object)).map(Vec::as_slice)
 }
 
 /// A value as JSON, which no character of it can leave.
@@ -90,17 +116,28 @@ pub(crate) fn yaml(json: &Value) -> String {
             }
             Value::Array(tables) => {
                 out += &format!("{name}:\n");
-                for table in tables {
-                    for (i, (name, value)) in table.as_object().into_iter().flatten().enumerate() {
-                        let mark = if i == 0 { "-" } else { " " };
-                        out += &format!("  {mark} {name}: {}\n", quoted(value));
-                    }
-                }
+                yaml_tables(tables, "  ", &mut out);
             }
             value => out += &format!("{name}: {}\n", quoted(value)),
         }
     }
     out
+}
+
+/// The items of a list of tables, and of the lists in them, further in by as much as `margin` is long.
+fn yaml_tables(tables: &[Value], margin: &str, out: &mut String) {
+    for table in tables {
+        for (i, (name, value)) in table.as_object().into_iter().flatten().enumerate() {
+            let mark = if i == 0 { "-" } else { " " };
+            match inner_tables(value) {
+                Some(inner) => {
+                    *out += &format!("{margin}{mark} {name}:\n");
+                    yaml_tables(inner, &format!("{margin}    "), out);
+                }
+                None => *out += &format!("{margin}{mark} {name}: {}\n", quoted(value)),
+            }
+        }
+    }
 }
 
 /// A text as a reader may see it.

@@ -118,7 +118,7 @@ pub(crate) fn mix(weights: Option<&[u32]>, order: Option<OrderArg>, seed: u64) -
         (Some(OrderArg::Random), _) => Order::Random { seed },
         (Some(OrderArg::Turn), _) | (None, None) => Order::Turn,
     };
-    Mix { weights: weights.map(<[u32]>::to_vec), order }
+    Mix { weights: weights.map(<[u32]>::to_vec), order, ..Mix::default() }
 }
 
 /// Of each request, from 0 to 1.

@@ -180,6 +180,7 @@ fn ending(
         scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
         scheduled_by_operation: plan.scheduled_by_operation(warmup, ended_after).unwrap_or_default(),
         scheduled_by_load: plan.scheduled_by_load(warmup, ended_after),
+        scheduled_by_journey: plan.scheduled_by_journey(warmup, ended_after).unwrap_or_default(),
         ended_after,
         last_completion: summary.last_ok,
         steal_share,
@@ -189,6 +190,7 @@ fn ending(
         origins: summary.origins.into_iter().map(origin_ending).collect(),
         aborted: None,
     }
+    .with_followed(tally.totals())
 }
 
 fn origin_ending(summary: OriginSummary) -> OriginEnding {

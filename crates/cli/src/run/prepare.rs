@@ -10,12 +10,13 @@ use crate::args::value::Connections;
 use crate::errors::{refuse, refused};
 use crate::request::share;
 use crate::request::url::Origin;
-use crate::{config, environment, load, precision, retry, secrets};
+use crate::{config, environment, journey, load, precision, retry, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
+use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, Stretch, together};
 use unblink_core::schedule::Rate;
@@ -177,11 +178,20 @@ fn core_plan(
         threads,
         retry: retry::spec(&args.load.retry, args.load.seed)?,
         idempotent: requests.idempotent.clone(),
-        mix: share::mix(requests.weights.as_deref(), args.target.order, args.load.seed),
+        mix: Mix {
+            journeys: journey::specs(&args.journeys, args.load.seed, args.under_way.journeys_max),
+            ..share::mix(requests.weights.as_deref(), args.target.order, args.load.seed)
+        },
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
         rate_cap: [args.load.max_rate, rate_cap].into_iter().flatten().min(),
     })?;
     if args.load.warmup == Warmup::Auto {
+        if plan.journeys().is_some() {
+            refuse!(
+                ["warmup"],
+                "--warmup auto would cut through journeys: give the warm-up a time (journeys that begin in it are left out)"
+            );
+        }
         check_transient(&plan)?;
     }
     Ok(plan)
@@ -338,6 +348,7 @@ fn header(
         targets: requests.targets.clone(),
         targets_beyond: requests.beyond.clone(),
         protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),
+        journeys: journeys(args, requests, &operations),
         operations,
         operations_are_whole: true,
         objectives: asked.slos.document(&asked.rules),
@@ -351,6 +362,16 @@ fn header(
 fn value_plans(values: &Values) -> impl Iterator<Item = document::ValuePlan> {
     let all = (0..).zip(values.lets().iter()).filter(|(number, _)| values.uses(*number));
     all.map(|(_, (name, source))| document::ValuePlan { name: name.to_string(), law: source.describe() })
+}
+
+fn journeys(
+    args: &RunArgs,
+    requests: &Requests,
+    operations: &[document::OperationPlan],
+) -> Vec<document::JourneyPlan> {
+    let steps = operations.iter().skip(requests.plain).map(|operation| operation.name.as_str());
+    let shares = requests.weights.iter().flat_map(|weights| share::parts(weights)).skip(requests.plain);
+    journey::describe(&args.journeys, args.under_way.journeys_max, steps, shares)
 }
 
 #[cfg(test)]

@@ -40,7 +40,9 @@ pub(crate) struct Requests {
     expects: Conditions,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
-    /// For each its weight, if they were given shares.
+    /// How many of them stand alone; the others are steps of journeys.
+    pub plain: usize,
+    /// The weight of each that stands alone, and behind these of each journey, if they were given shares.
     pub weights: Option<Vec<u32>>,
     /// The first of them as the report names them, secrets masked.
     pub targets: Vec<Target>,
@@ -65,9 +67,8 @@ impl Requests {
                 share: None,
             });
         let mut operations: Vec<OperationPlan> = named.collect();
-        for (i, part) in
-            self.weights.iter().filter(|_| is_whole).flat_map(|weights| share::parts(weights)).enumerate()
-        {
+        let parts = self.weights.iter().filter(|_| is_whole).flat_map(|weights| share::parts(weights));
+        for (i, part) in parts.take(self.plain).enumerate() {
             *operations[i.min(apart - 1)].share.get_or_insert(0.0) += part;
         }
         if self.operations.len() > apart {
@@ -102,6 +103,7 @@ impl Gathering {
             lets: Arc::default(),
             expects: Conditions::default(),
             idempotent: Vec::new(),
+            plain: 0,
             weights: None,
             targets: Vec::new(),
             asked: Vec::new(),
@@ -194,11 +196,17 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
         })?,
         None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
     }
+    let plain = gathering.found.as_ref().map_or(0, |found| found.operations.len());
+    let steps = args.journeys.iter().flat_map(|journey| &journey.steps);
+    steps.map(|step| step.request.clone()).try_for_each(|request| gathering.add(request))?;
     let Gathering { found, unnamed, .. } = gathering;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
     found.tell_origins(&unnamed);
+    found.plain = plain;
     if args.targets.is_none() {
-        let shares: Vec<Option<Share>> = args.requests.iter().map(|request| request.share).collect();
+        let alone = args.requests.iter().map(|request| request.share);
+        let journeys = args.journeys.iter().map(|journey| journey.share);
+        let shares: Vec<Option<Share>> = alone.chain(journeys).collect();
         found.weights = share::weights(&shares)?;
     }
     Ok(found)

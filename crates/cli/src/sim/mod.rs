@@ -3,6 +3,7 @@
 mod bounds;
 pub(crate) mod client;
 pub(crate) mod server;
+mod wanted;
 mod words;
 
 use crate::args::load::LoadArgs;
@@ -33,6 +34,7 @@ use unblink_core::sim::{
     ClientSpec, Correct, Pacing, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until,
 };
 use unblink_core::time::{Instant, Nanos};
+use wanted::Wanted;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
 const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
@@ -67,7 +69,8 @@ pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
 fn simulation(args: &SimArgs) -> Result<Simulation> {
     let described = Described::new(&args.world)?;
     let load = precision::lasting(&args.precision, &args.load)?;
-    let mut simulation = described.simulation(&described.load(&load), &args.client)?;
+    let load = described.load(&load);
+    let mut simulation = described.simulation_of(&load, &args.client, &Wanted::of(args)?)?;
     if args.precision.precision.is_some() && simulation.client.is_some() {
         refuse!(
             ["precision", "client"],
@@ -141,6 +144,11 @@ impl Described {
 
     /// Checks everything.
     pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str) -> Result<Simulation> {
+        self.simulation_of(args, client_text, &Wanted::default())
+    }
+
+    /// The same of a server that is asked for several things.
+    fn simulation_of(&self, args: &LoadArgs, client_text: &str, wanted: &Wanted) -> Result<Simulation> {
         let client_text = one_space(client_text);
         let client = client::parse(&client_text, args.connections)?;
         let pool = match args.connections {
@@ -160,8 +168,8 @@ impl Described {
             pool,
             threads: 1,
             retry: retry::spec(&args.retry, args.seed)?,
-            idempotent: vec![true],
-            mix: Default::default(),
+            idempotent: vec![true; wanted.names.len().max(1)],
+            mix: wanted.mix(args.seed),
             origins: Default::default(),
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
@@ -185,6 +193,7 @@ impl Described {
             );
         }
         let client = self.fitted(client, args, &plan)?;
+        wanted.check(args, client.is_some())?;
         let world = WorldSpec { seed: args.seed, ..self.world.clone() };
         bounds::check(&plan, &world, client.as_ref())?;
         let discard = match &client {
@@ -193,6 +202,7 @@ impl Described {
         };
         let scheduled = plan.scheduled(plan.measured_from() + discard, plan.load_length());
         let mut header = self.header(args, &plan, client.as_ref());
+        wanted.describe(&mut header);
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
             network: self.network.clone(),
@@ -279,6 +289,7 @@ impl Described {
                 origin: None,
                 share: None,
             }],
+            journeys: Vec::new(),
             operations_are_whole: true,
             objectives: Default::default(),
             watch: Default::default(),
@@ -375,6 +386,7 @@ impl Simulation {
             scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
             scheduled_by_operation: Vec::new(),
             scheduled_by_load: Vec::new(),
+            scheduled_by_journey: self.plan.scheduled_by_journey(warmup, offered).unwrap_or_default(),
             ended_after,
             last_completion: summary.last_ok,
             steal_share: None,
@@ -384,6 +396,7 @@ impl Simulation {
             origins: Vec::new(),
             aborted: None,
         };
+        let ending = ending.with_followed(tally.totals());
         (tally, ending)
     }
 }

@@ -79,11 +79,11 @@ impl<L: Load> Dispatch<L> {
             let resend = resend.front().is_some_and(|f| self.is_late(&f.arrival, now));
             let again =
                 self.first_ready(origin).is_some_and(|again| self.is_late(&again.flight.arrival, now));
-            let head = self.load.as_ref().and_then(|load| load.head(origin));
-            let flight = match (resend, again, head.is_some_and(|a| self.is_late(&a, now))) {
+            let oldest = self.load.as_ref().and_then(|load| load.oldest(origin));
+            let flight = match (resend, again, oldest.is_some_and(|a| self.is_late(&a, now))) {
                 (true, ..) => self.lanes[origin].resend.pop_front(),
                 (_, true, _) => self.take_again(origin),
-                (.., true) => self.take_head(origin),
+                (.., true) => self.take_oldest(origin),
                 _ => return,
             };
             let Some(flight) = flight else { return };
@@ -96,7 +96,7 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn give_up_waiting(&mut self, flight: Flight, now: Instant, rec: &mut Recorder) {
         let flight = self.with_cause(flight, now);
         let outcome = rec.timed_out(&flight, 0, 0, now);
-        self.ended(&flight, outcome, now);
+        self.ended(&flight, outcome, now, rec);
     }
 
     /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,

@@ -95,7 +95,7 @@ impl<L: Load> Dispatch<L> {
                 let Bound { flight, .. } = &self.flights[slot];
                 let outcome = rec.answered(flight, conn, answer, now);
                 if let Some(load) = &mut self.load {
-                    load.ended(&flight.arrival, outcome, now);
+                    load.ended(&flight.arrival, outcome, now, rec);
                 }
             }
         }
@@ -170,7 +170,7 @@ impl<L: Load> Dispatch<L> {
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Bound { conn, flight, .. } = self.flights[slot];
         let outcome = rec.timed_out(&flight, conn, 0, now);
-        self.ended(&flight, outcome, now);
+        self.ended(&flight, outcome, now, rec);
         self.let_go(slot, now, out, rec);
     }
 
@@ -225,13 +225,13 @@ impl<L: Load> Dispatch<L> {
             Some(kind) => rec.failed(flight, conn, kind, 0, now),
             None => rec.cut_off(flight, conn, now),
         };
-        self.ended(flight, outcome, now);
+        self.ended(flight, outcome, now, rec);
     }
 
-    /// The load learns who ended and how: a user comes again.
-    pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
+    /// The load learns who ended and how: a user comes again, a journey goes on or ends.
+    pub(super) fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant, rec: &mut Recorder) {
         if let Some(load) = &mut self.load {
-            load.ended(&flight.arrival, outcome, now);
+            load.ended(&flight.arrival, outcome, now, rec);
         }
     }
 

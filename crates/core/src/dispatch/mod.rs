@@ -129,7 +129,7 @@ impl<L: Load> Dispatch<L> {
         let in_flight = self.lanes.iter().flat_map(|lane| lane.in_flight());
         let mut gauges = Gauges {
             in_flight: in_flight.map(|list| u64::from(list.len)).sum(),
-            backlog: waiting + ahead,
+            backlog: self.load.as_ref().map_or(0, Load::held_back) + waiting + ahead,
             ..Gauges::default()
         };
         for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
@@ -202,8 +202,8 @@ impl<L: Load> Dispatch<L> {
             no_later(connections.unneeded().map(|(_, at)| at));
             no_later(connections.first_to_age().map(|(_, at)| at));
             no_later(connections.owed_at().filter(|_| connections.can_open()));
-            if let Some(head) = self.load.as_ref().and_then(|load| load.head(origin)) {
-                no_later(Some(head.intended + timeout));
+            if let Some(oldest) = self.load.as_ref().and_then(|load| load.oldest(origin)) {
+                no_later(Some(oldest.intended + timeout));
                 no_later(connections.blocked_until);
             }
         }
@@ -225,6 +225,7 @@ impl<L: Load> Dispatch<L> {
             // What fell due until the end but was not looked at yet is accounted for too.
             load.advance(now, |arrival| rec.due(&arrival));
             load.stop(Instant(0));
+            load.finish(now, rec);
         }
         for origin in 0..self.lanes.len() {
             while let Some(flight) = self.take_waiting(origin) {
@@ -329,7 +330,9 @@ impl<L: Load> Dispatch<L> {
         // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
         // the first also the time before it.
         let ready = connections.at(conn).since.min(connections.room_from);
-        flight.ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
+        let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
+        // What the plan held back was not waiting for a connection alone.
+        flight.ready = flight.held_until.map_or(ready, |until| ready.max(until));
         // It has waited for room, and the pool neither grew nor could.
         flight.pool_full |= flight.ready > flight.noticed && connections.was_settled_at(flight.noticed);
         let id = connections.id(conn);
@@ -374,15 +377,29 @@ impl<L: Load> Dispatch<L> {
         if let Some(retrying) = &mut self.retrying {
             retrying.begins();
         }
+        Some(self.flight_of(arrival, origin))
+    }
+
+    /// The oldest, which is not to be sent.
+    fn take_oldest(&mut self, origin: usize) -> Option<Flight> {
+        let load = self.load.as_mut()?;
+        let arrival = load.oldest(origin)?;
+        load.pop_oldest(origin);
+        Some(self.flight_of(arrival, origin))
+    }
+
+    fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
+        let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
         let lane = &mut self.lanes[origin];
         let noticed = lane.noticed(&arrival);
-        Some(Flight {
+        Flight {
             arrival,
             noticed,
+            held_until,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
             pool_full: lane.connections.was_full_at(noticed)
                 || lane.connections.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
-        })
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::arrival::{Arrival, Key};
 use crate::mix::{Asked, Place};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
-use crate::record::Ages;
+use crate::record::{Ages, Recorder};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -142,6 +142,7 @@ impl Load for Closed {
                 operation: self.operation(user, step),
                 intended,
                 begins,
+                ..Arrival::default()
             };
             self.left -= u64::from(intended >= self.measured_from);
             self.ready[self.origins.of(arrival.operation)].push_back(arrival);
@@ -177,7 +178,7 @@ impl Load for Closed {
         next.filter(|&t| self.left > 0 && t < self.stop)
     }
 
-    fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant) {
+    fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
         let Key { unit, step, .. } = arrival.key;
         // Both fit: there are a million users at the most, and nobody asks four thousand million times.

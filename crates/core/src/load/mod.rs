@@ -1,17 +1,19 @@
-//! Where arrivals come from: open schedules, or a closed population of users.
+//! Where arrivals come from: open schedules, the journeys that begin there, or a closed population of users.
 
 mod closed;
+mod journeys;
 mod open;
 mod queue;
 mod several;
 
 pub use closed::{Closed, ClosedShare};
+pub use journeys::Travelling;
 pub use open::{LoadNumber, OpenLoad, OpenShare};
 pub use several::Open;
 
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
-use crate::record::Ages;
+use crate::record::{Ages, Recorder};
 use crate::time::Instant;
 
 /// A source of arrivals for one worker. `now` never goes back.
@@ -21,20 +23,38 @@ pub trait Load {
     /// Takes note of what has fallen due up to and including `now`, in order of intended time; calls
     /// `due` for each.
     fn advance(&mut self, now: Instant, due: impl FnMut(Arrival));
-    /// The oldest arrival for `origin` that is due and not yet taken.
+    /// The oldest arrival for `origin` that is due, may be sent and is not yet taken.
     fn head(&self, origin: usize) -> Option<Arrival>;
     /// Takes that one away: it is being sent, or it has ended unsent.
     fn pop(&mut self, origin: usize);
-    /// How many are due for `origin` and not yet taken.
+    /// How many are due for `origin`, may be sent and are not yet taken.
     fn waiting(&self, origin: usize) -> u64;
     /// Adds the ages at `now` of those that are due and not yet taken; bounded work, however many they are.
     fn add_ages(&self, now: Instant, ages: &mut Ages);
     /// When the next one falls due, if it is known already.
     fn next_due(&self) -> Option<Instant>;
-    /// An arrival that was popped has ended, and how.
-    fn ended(&mut self, arrival: &Arrival, outcome: Outcome, now: Instant);
+    /// An arrival that was popped has ended, and how. What that means for its journey is recorded.
+    fn ended(&mut self, arrival: &Arrival, outcome: Outcome, now: Instant, rec: &mut Recorder);
     /// Nothing falls due at `at` or later any more.
     fn stop(&mut self, at: Instant);
+    /// The run is over at `now`: all that waits may be taken, and nothing follows any more.
+    fn finish(&mut self, _now: Instant, _rec: &mut Recorder) {}
+    /// The oldest arrival for `origin` that is due, whether it may be sent or not.
+    fn oldest(&self, origin: usize) -> Option<Arrival> {
+        self.head(origin)
+    }
+    /// Takes that one away: it has ended unsent.
+    fn pop_oldest(&mut self, origin: usize) {
+        self.pop(origin);
+    }
+    /// How many are due and may not be sent yet, because as much is under way as the plan lets be.
+    fn held_back(&self) -> u64 {
+        0
+    }
+    /// Until when this arrival was one of those, if it was.
+    fn held_until(&self, _arrival: &Arrival) -> Option<Instant> {
+        None
+    }
     /// Nothing falls due at this time or later.
     fn end(&self) -> Instant;
     /// Nothing will ever fall due again (some may still wait or be in flight).

@@ -3,10 +3,11 @@
 use super::Load;
 use super::queue::Queue;
 use crate::arrival::{Arrival, Key};
+use crate::journey::Starts;
 use crate::mix::Asked;
 use crate::origins::Origins;
 use crate::outcome::Outcome;
-use crate::record::Ages;
+use crate::record::{Ages, Recorder};
 use crate::schedule::{Cursor, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
@@ -20,7 +21,7 @@ pub struct OpenLoad {
     cursor: Cursor,
     /// The next that falls due.
     due: Option<Arrival>,
-    /// By origin.
+    /// By origin, and behind these those of journeys that begin there, if there are journeys.
     queues: Vec<Queue>,
 }
 
@@ -39,6 +40,8 @@ pub struct OpenShare {
     pub asked: Asked,
     /// Where these are asked.
     pub origins: Origins,
+    /// What of it are journeys.
+    pub(crate) starts: Starts,
 }
 
 /// One load of so many that a run has.
@@ -68,30 +71,41 @@ struct Drawing {
     start: Instant,
     asked: Asked,
     origins: Origins,
+    starts: Starts,
 }
 
 impl Drawing {
     #[inline]
     fn next(&self, cursor: &mut Cursor) -> Option<Arrival> {
         let (unit, offset) = cursor.next(&self.schedule)?;
+        let (operation, journey) = self.starts.of(self.asked.at(self.schedule.place(unit)));
         Some(Arrival {
             index: self.number.in_run(unit),
             key: Key { load: self.number.load, unit, step: 0 },
-            operation: self.asked.at(self.schedule.place(unit)),
+            operation,
             intended: self.start + offset,
-            begins: false,
+            journey,
+            ..Arrival::default()
         })
+    }
+
+    /// In which line an arrival waits.
+    #[inline]
+    fn line(&self, arrival: &Arrival) -> usize {
+        let origin = self.origins.of(arrival.operation);
+        if arrival.journey.is_some() { self.origins.count() + origin } else { origin }
     }
 }
 
 impl OpenLoad {
     /// A worker's share of an open load.
     pub fn new(spec: OpenShare) -> OpenLoad {
-        let OpenShare { number, schedule, start, share, asked, origins } = spec;
+        let OpenShare { number, schedule, start, share, asked, origins, starts } = spec;
         let mut cursor = Cursor::of_share(&schedule, share);
-        let queues = (0..origins.count()).map(|_| Queue::new(cursor.clone())).collect();
+        let lines = if starts.has_journeys() { 2 * origins.count() } else { origins.count() };
+        let queues = (0..lines).map(|_| Queue::new(cursor.clone())).collect();
         let stop = start + schedule.end();
-        let drawing = Drawing { number, schedule, start, asked, origins };
+        let drawing = Drawing { number, schedule, start, asked, origins, starts };
         let due = drawing.next(&mut cursor);
         OpenLoad { drawing, stop, cursor, due, queues }
     }
@@ -118,8 +132,8 @@ impl Load for OpenLoad {
     fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some(arrival) = self.due.filter(|a| a.intended <= now && a.intended < self.stop) {
             due(arrival);
-            let origin = self.drawing.origins.of(arrival.operation);
-            self.queues[origin].push(arrival, &self.cursor);
+            let line = self.drawing.line(&arrival);
+            self.queues[line].push(arrival, &self.cursor);
             self.due = self.drawing.next(&mut self.cursor);
         }
     }
@@ -129,8 +143,7 @@ impl Load for OpenLoad {
     }
 
     fn pop(&mut self, origin: usize) {
-        let Drawing { origins, .. } = &self.drawing;
-        let is_mine = |arrival: &Arrival| origins.of(arrival.operation) == origin;
+        let is_mine = |arrival: &Arrival| self.drawing.line(arrival) == origin;
         self.queues[origin].pop(|cursor| self.drawing.next(cursor), is_mine);
     }
 
@@ -149,7 +162,7 @@ impl Load for OpenLoad {
         self.due.map(|a| a.intended).filter(|&d| d < self.stop)
     }
 
-    fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant) {}
+    fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant, _rec: &mut Recorder) {}
 
     fn stop(&mut self, at: Instant) {
         self.stop = self.stop.min(at);

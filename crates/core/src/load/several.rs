@@ -3,7 +3,7 @@
 use super::{Load, OpenLoad};
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
-use crate::record::Ages;
+use crate::record::{Ages, Recorder};
 use crate::time::Instant;
 
 /// One open load or several, whose arrivals come in order of intended time; of one time, in the order of the loads.
@@ -64,7 +64,7 @@ impl Load for Open {
         self.loads.iter().filter_map(Load::next_due).min()
     }
 
-    fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant) {}
+    fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant, _rec: &mut Recorder) {}
 
     fn stop(&mut self, at: Instant) {
         self.loads.iter_mut().for_each(|load| load.stop(at));

@@ -68,7 +68,7 @@ mod tests {
             (None, Order::Turn, &[0, 2]),
             (None, Order::Turn, &[1]),
         ] {
-            let asked = Asked::new(&Mix { weights, order }, 3, None, 0).unwrap();
+            let asked = Asked::new(&Mix { weights, order, ..Mix::default() }, 3, None, 0).unwrap();
             let among = asked.among(operations).unwrap();
             for sequence in [0, 2] {
                 let (mut numbers, mut others) = (Vec::new(), 0);
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn some_that_are_asked_for_and_one_alone() {
-        let mix = Mix { weights: Some(vec![60, 30, 10]), order: Order::Shuffled { seed: 1 } };
+        let mix =
+            Mix { weights: Some(vec![60, 30, 10]), order: Order::Shuffled { seed: 1 }, ..Mix::default() };
         let asked = Asked::new(&mix, 3, Some(&[2]), 0).unwrap();
         let among = asked.among(&[0, 2]).unwrap();
         let place = Place { sequence: 4, sequences: 8, ordinal: 17 };

@@ -8,6 +8,7 @@ mod count;
 
 pub use among::Among;
 
+use crate::journey::Journeys;
 use crate::random::{below, mixed};
 use crate::shuffle::Shuffle;
 use std::sync::Arc;
@@ -21,10 +22,12 @@ const DRAWS: u64 = 0x6f70_6572_6174_696f;
 /// How the operations of a run follow each other, before it is checked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mix {
-    /// The weight of each operation of the run; all the same without.
+    /// The weight of each operation of the run that stands alone, and of each journey; all the same without.
     pub weights: Option<Vec<u32>>,
     /// Which comes when.
     pub order: Order,
+    /// What of it are journeys: the last of the weights are theirs.
+    pub journeys: Journeys,
 }
 
 /// Which operation comes when.
@@ -230,7 +233,7 @@ mod tests {
     const SHUFFLED: Order = Order::Shuffled { seed: 7 };
 
     fn asked(weights: &[u32], order: Order) -> Result<Asked, MixError> {
-        Asked::new(&Mix { weights: Some(weights.to_vec()), order }, weights.len(), None, 0)
+        Asked::new(&Mix { weights: Some(weights.to_vec()), order, ..Mix::default() }, weights.len(), None, 0)
     }
 
     #[test]
@@ -256,7 +259,8 @@ mod tests {
 
     #[test]
     fn blocks_sequences_loads_and_seeds_have_orders_of_their_own() {
-        let mix = |seed| Mix { weights: Some(vec![50, 30, 20]), order: Order::Shuffled { seed } };
+        let mix =
+            |seed| Mix { weights: Some(vec![50, 30, 20]), order: Order::Shuffled { seed }, ..Mix::default() };
         let operations = |seed, load, sequence, from: u64| -> Vec<u32> {
             let asked = Asked::new(&mix(seed), 3, None, load).unwrap();
             (from..from + 100).map(|ordinal| asked.at(Place { sequence, sequences: 8, ordinal })).collect()
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn some_of_the_operations_keep_their_proportions() {
-        let mix = Mix { weights: Some(vec![60, 30, 10]), order: SHUFFLED };
+        let mix = Mix { weights: Some(vec![60, 30, 10]), order: SHUFFLED, ..Mix::default() };
         let asked = Asked::new(&mix, 3, Some(&[2, 1]), 0).unwrap();
         let mut counts = [0; 3];
         (0..400).for_each(|ordinal| {
@@ -319,7 +323,7 @@ mod tests {
         assert_eq!(asked(&[1, 2], Order::Turn), Err(MixError::WeightsInTurn));
         assert_eq!(asked(&[10_000, 1], SHUFFLED), Err(MixError::BlockTooLong { arrivals: 10_001 }));
         assert!(asked(&[u32::MAX, 1, u32::MAX], Order::Random { seed: 0 }).is_ok());
-        let mix = Mix { weights: Some(vec![1]), order: SHUFFLED };
+        let mix = Mix { weights: Some(vec![1]), order: SHUFFLED, ..Mix::default() };
         let error = MixError::OneWeightEach { weights: 1, operations: 2 };
         assert_eq!(Asked::new(&mix, 2, None, 0), Err(error));
         assert!(asked(&[50_000; 10_000], SHUFFLED).is_ok(), "a block may be as long as this");

@@ -3,6 +3,7 @@
 use super::load::{Stretch, together};
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
+use crate::journey::Paths;
 use crate::record::RECORDABLE_MAX;
 use crate::schedule::{
     HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
@@ -122,6 +123,24 @@ fn check_sum(parts: &[OpenPart], cap: Rate) -> Result<(), PlanError> {
     // Sums of fractions are rounded.
     if highest_per_s > cap.as_per_s() * (1.0 + 1e-9) {
         return Err(PlanError::SumAboveCap { highest_per_s, cap });
+    }
+    Ok(())
+}
+
+/// The cap is on requests: an arrival that is a journey is several of them.
+pub(super) fn check_journeys(parts: &[OpenPart], paths: &Paths, spec: &PlanSpec) -> Result<(), PlanError> {
+    let Some(cap) = spec.rate_cap else { return Ok(()) };
+    let weight = |entry: usize| {
+        let weights = spec.mix.weights.as_ref();
+        weights.and_then(|all| all.get(entry)).map_or(1.0, |&weight| f64::from(weight))
+    };
+    let requests = |entry: usize| entry.checked_sub(paths.plain()).map_or(1.0, |n| paths.requests_mean(n));
+    let (all, sum) = (0..paths.entries())
+        .fold((0.0, 0.0), |(all, sum), entry| (all + weight(entry) * requests(entry), sum + weight(entry)));
+    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let requests_per_s = highest_per_s * all / sum;
+    if requests_per_s > cap.as_per_s() * (1.0 + 1e-9) {
+        return Err(PlanError::JourneysAboveCap { requests_per_s, cap });
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, THREADS_MAX, USERS_MAX};
 use crate::dispatch::ATTEMPTS_MAX;
+use crate::journey::JourneyError;
 use crate::mix::MixError;
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
@@ -31,6 +32,9 @@ pub enum PlanError {
     /// Operations that can't be asked for in this way.
     #[error(transparent)]
     Mix(#[from] MixError),
+    /// Journeys that can't be as they are asked for.
+    #[error(transparent)]
+    Journeys(#[from] JourneyError),
     /// No time at all.
     #[error("the duration is 0: nothing would be measured (give one above 0, such as -d 30s)")]
     DurationZero,
@@ -130,6 +134,17 @@ pub enum PlanError {
     SumAboveCap {
         /// The highest sum of their rates, per second.
         highest_per_s: f64,
+        /// What is allowed.
+        cap: Rate,
+    },
+    /// Journeys ask for more than the cap.
+    #[error(
+        "with the requests of its journeys the load comes to {requests_per_s:.0}/s, more than the cap of {cap} (--max-rate, or \
+         max-rate in the config file)"
+    )]
+    JourneysAboveCap {
+        /// Requests at the highest rate, per second and on average.
+        requests_per_s: f64,
         /// What is allowed.
         cap: Rate,
     },

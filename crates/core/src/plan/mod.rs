@@ -9,14 +9,15 @@ pub use load::{LoadSpec, OpenPart, Stretch, together};
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
-use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare};
+use crate::journey::{JourneyError, Paths};
+use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Travelling};
 use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
 use crate::schedule::{Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_closed_lengths, check_common, check_open, check_users};
+use check::{check_closed_lengths, check_common, check_journeys, check_open, check_users};
 use std::sync::Arc;
 
 /// Users of a closed population who don't think begin spread over this time.
@@ -48,7 +49,7 @@ pub struct PlanSpec {
     pub limit: Option<u64>,
     /// From the intended time.
     pub timeout: Nanos,
-    /// After the last arrival due; the timeout unless given.
+    /// After the last arrival due; unless given the timeout, or the time that journeys may take.
     pub drain: Option<Nanos>,
     /// Connections to each origin, over all workers.
     pub pool: Pool,
@@ -83,6 +84,7 @@ pub struct Plan {
     open: Vec<PlacedLoad>,
     /// What a load asks for that has no `only`.
     asked: Asked,
+    journeys: Option<Arc<Paths>>,
     load_length: Nanos,
 }
 
@@ -105,9 +107,18 @@ impl Plan {
                 check_closed_lengths(*ramp_up, *duration)?;
             }
         }
-        let asked = Asked::new(&spec.mix, spec.idempotent.len(), None, 0)?;
+        let journeys =
+            Paths::new(&spec.mix.journeys, spec.idempotent.len(), OPERATIONS_APART_MAX)?.map(Arc::new);
+        if journeys.is_some() && parts.is_empty() {
+            return Err(JourneyError::Closed.into());
+        }
+        let entries = journeys.as_ref().map_or(spec.idempotent.len(), |paths| paths.entries());
+        let asked = Asked::new(&spec.mix, entries, None, 0)?;
+        if let Some(paths) = &journeys {
+            check_journeys(&parts, paths, &spec)?;
+        }
         let place = |(load, part): (u32, &OpenPart)| {
-            let asked = asked_by(load, part, &spec)?;
+            let asked = asked_by(load, part, &spec, entries)?;
             Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })
         };
         let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, PlanError>>()?;
@@ -115,7 +126,7 @@ impl Plan {
             LoadSpec::Closed { ramp_up, duration, .. } => ramp_up + spec.warmup + duration,
             _ => open.iter().map(|load| load.schedule.span()).max().unwrap_or_default(),
         };
-        Ok(Plan { spec, open, asked, load_length })
+        Ok(Plan { spec, open, asked, journeys, load_length })
     }
 
     /// What was asked for.
@@ -143,7 +154,8 @@ impl Plan {
 
     /// What is kept apart in its banks.
     pub fn layout(&self) -> Layout {
-        Layout { operations: self.operations_apart(), loads: self.open.len().max(1) }
+        let (journeys, steps) = self.journeys.as_ref().map_or((0, 0), |paths| (paths.len(), paths.steps()));
+        Layout { operations: self.operations_apart(), loads: self.open.len().max(1), journeys, steps }
     }
 
     /// What is left out at the beginning: the ramp-up of closed users, and the warm-up.
@@ -195,18 +207,42 @@ impl Plan {
         }
     }
 
-    /// The measured ones of these by operation, as they are recorded apart; `None` where there is one operation, or no
+    /// The measured ones of these by operation, as they are recorded apart, of journeys by that of their first step; `None` where there is one operation, or no
     /// schedule, or where they are too many to be drawn one by one, as those in random order must be.
     pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
         let places = self.operations_apart();
         if places == 1 || self.open.is_empty() {
             return None;
         }
-        let mut all = vec![0; places];
+        let Some(paths) = &self.journeys else { return self.scheduled_by_entry(from, to, places) };
+        let by_entry = self.scheduled_by_entry(from, to, paths.entries())?;
+        let (plain, journeys) = by_entry.split_at(paths.plain());
+        let mut all = plain.to_vec();
+        all.resize(places, 0);
+        for (journey, &scheduled) in journeys.iter().enumerate() {
+            all[paths.operations_of(journey).start] = scheduled;
+        }
+        Some(all)
+    }
+
+    /// The measured arrivals of each journey; `None` where there is none, or where they can't be counted beforehand.
+    pub fn scheduled_by_journey(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
+        let paths = self.journeys.as_ref()?;
+        let mut all = self.scheduled_by_entry(from, to, paths.entries())?;
+        Some(all.split_off(paths.plain()))
+    }
+
+    fn scheduled_by_entry(&self, from: Nanos, to: Nanos, entries: usize) -> Option<Vec<u64>> {
+        let mut all = vec![0; entries];
         for PlacedLoad { schedule, asked } in &self.open {
             schedule.count_by_operation(from.min(to), to, asked, &mut all)?;
         }
         Some(all)
+    }
+
+    /// The journeys that some of its arrivals are.
+    pub fn journeys(&self) -> Option<&Paths> {
+        self.journeys.as_deref()
     }
 
     /// Worker threads.
@@ -221,7 +257,8 @@ impl Plan {
 
     /// How long dispatch goes on after the last arrival due.
     pub fn drain(&self) -> Nanos {
-        self.spec.drain.unwrap_or(self.spec.timeout)
+        let journeys = self.journeys.as_ref().map_or(Nanos::ZERO, |paths| paths.drain(self.spec.timeout));
+        self.spec.drain.unwrap_or(self.spec.timeout.max(journeys))
     }
 
     /// Connections of worker `shard` to each origin; each worker has at least one.
@@ -263,8 +300,20 @@ impl Plan {
         Share { first: shard, of: self.threads() }
     }
 
-    /// Worker `shard`'s part of the open loads, if the load is open.
+    /// Worker `shard`'s part of the open loads, if the load is open and has no journeys.
     pub fn open_load(&self, start: Instant, shard: u32) -> Option<Open> {
+        if self.journeys.is_some() { None } else { self.schedules_of(start, shard) }
+    }
+
+    /// The same of a load that has journeys.
+    pub fn journeys_load(&self, start: Instant, shard: u32) -> Option<Travelling> {
+        let paths = self.journeys.as_ref()?.clone();
+        let open = self.schedules_of(start, shard)?;
+        Some(Travelling::new(open, paths, self.spec.origins.clone()))
+    }
+
+    fn schedules_of(&self, start: Instant, shard: u32) -> Option<Open> {
+        let starts = self.journeys.as_ref().map(|paths| paths.starts()).unwrap_or_default();
         let of = self.open.len() as u32;
         let load = |(load, placed): (u32, &PlacedLoad)| {
             OpenLoad::new(OpenShare {
@@ -274,6 +323,7 @@ impl Plan {
                 share: self.share_of(shard),
                 asked: placed.asked.clone(),
                 origins: self.spec.origins.clone(),
+                starts: starts.clone(),
             })
         };
         self.is_open().then(|| Open::new((0..).zip(&self.open).map(load).collect()))
@@ -303,12 +353,12 @@ impl Plan {
     }
 }
 
-fn asked_by(load: u32, part: &OpenPart, spec: &PlanSpec) -> Result<Asked, PlanError> {
-    let (operations, only) = (spec.idempotent.len(), part.only.as_deref());
-    if only.is_some_and(|only| only.is_empty() || only.iter().any(|&number| number as usize >= operations)) {
+fn asked_by(load: u32, part: &OpenPart, spec: &PlanSpec, entries: usize) -> Result<Asked, PlanError> {
+    let only = part.only.as_deref();
+    if only.is_some_and(|only| only.is_empty() || only.iter().any(|&number| number as usize >= entries)) {
         return Err(PlanError::NoOperations);
     }
-    Ok(Asked::new(&spec.mix, operations, only, load)?)
+    Ok(Asked::new(&spec.mix, entries, only, load)?)
 }
 
 /// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.

@@ -1,6 +1,7 @@
 //! Everything that is recorded in a stretch of time.
 
 use super::counts::Counts;
+use super::journeys::StepCounts;
 use super::{Apart, ArrivalSample, Counters, Layout, Operations, Series, Slowest, Timeline, Track};
 use crate::heat::HeatGrid;
 use crate::time::Nanos;
@@ -27,6 +28,12 @@ pub struct Bank<C: Counter> {
     pub operations: Operations<C>,
     /// The same by load.
     pub loads: Operations<C>,
+    /// By journey: how each ended, and how long it took.
+    pub journeys: Operations<C>,
+    /// By step of all journeys, in the order of their operations.
+    pub steps: Vec<StepCounts>,
+    /// The operation of the first of these.
+    pub(super) first_step: u32,
     /// Counts.
     pub counters: Counters,
     /// Response times by intended time.
@@ -42,12 +49,15 @@ pub struct Bank<C: Counter> {
 impl<C: Counter> Bank<C> {
     /// An empty bank.
     pub fn new(layout: impl Into<Layout>) -> Bank<C> {
-        let Layout { operations, loads } = layout.into();
+        let Layout { operations, loads, journeys, steps } = layout.into();
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
             shared: Shared::default(),
             operations: Operations::new(operations),
             loads: Operations::new(loads),
+            journeys: Operations::each_of(journeys),
+            steps: vec![StepCounts::default(); steps],
+            first_step: operations.saturating_sub(steps) as u32,
             counters: Counters::default(),
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
@@ -71,6 +81,7 @@ impl<C: Counter> Bank<C> {
         match by {
             Apart::Operation => &self.operations,
             Apart::Load => &self.loads,
+            Apart::Journey => &self.journeys,
         }
     }
 
@@ -79,6 +90,7 @@ impl<C: Counter> Bank<C> {
         match by {
             Apart::Operation => &mut self.operations,
             Apart::Load => &mut self.loads,
+            Apart::Journey => &mut self.journeys,
         }
     }
 
@@ -90,6 +102,8 @@ impl<C: Counter> Bank<C> {
         self.shared.unwaited.clear();
         self.operations.clear();
         self.loads.clear();
+        self.journeys.clear();
+        self.steps.fill_with(StepCounts::default);
         self.counters = Counters::default();
         self.heat.clear();
         self.slowest = Slowest::default();
@@ -123,6 +137,8 @@ impl Bank<u64> {
         self.add_shared(&other.shared);
         self.operations.add(&other.operations);
         self.loads.add(&other.loads);
+        self.journeys.add(&other.journeys);
+        self.steps.iter_mut().zip(&other.steps).for_each(|(a, b)| a.add(b));
         self.counters.add(&other.counters);
         self.heat.merge(&other.heat);
         self.slowest.merge(&other.slowest);

@@ -1,6 +1,6 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
-use super::{RetryCauses, RetryCounts};
+use super::{Flight, RetryCauses, RetryCounts};
 use crate::failure::FailureKind;
 use crate::origins::ORIGINS_MAX;
 use crate::time::Nanos;
@@ -11,12 +11,18 @@ use crate::time::Nanos;
 pub struct Outcomes {
     /// Fell due.
     pub due: u64,
+    /// Those of `due` that no schedule knows: requests of journeys, but for the first of each.
+    pub followed: u64,
+    /// Those of `due` that were to start after the load had ended: requests of journeys that were still under way.
+    pub after_load: u64,
     /// Their first byte went to the kernel.
     pub sent: u64,
     /// Those of `sent` that went before the load ended.
     pub sent_in_load: u64,
     /// Whole answers that are as expected.
     pub ok: u64,
+    /// Those of `ok` that were to start after the load had ended.
+    pub ok_after_load: u64,
     /// By [`FailureKind::index`].
     pub failed: [u64; FailureKind::COUNT],
     /// Longer than the timeout, sent or not.
@@ -46,9 +52,12 @@ impl Default for Outcomes {
     fn default() -> Self {
         Outcomes {
             due: 0,
+            followed: 0,
+            after_load: 0,
             sent: 0,
             sent_in_load: 0,
             ok: 0,
+            ok_after_load: 0,
             failed: [0; FailureKind::COUNT],
             timed_out: 0,
             timed_out_never_sent: 0,
@@ -83,6 +92,9 @@ impl Outcomes {
     /// Adds another count of the same run.
     pub fn add(&mut self, o: &Outcomes) {
         self.due += o.due;
+        self.followed += o.followed;
+        self.after_load += o.after_load;
+        self.ok_after_load += o.ok_after_load;
         self.sent += o.sent;
         self.sent_in_load += o.sent_in_load;
         self.ok += o.ok;
@@ -158,15 +170,32 @@ pub struct LagCauses {
     pub connecting_ns: u64,
     /// Time from "could be sent" to "was sent": the generator's own lateness.
     pub generator_ns: u64,
+    /// Journeys that waited for their start because as many were under way as may be.
+    pub held: u64,
+    /// Time of those, until they were sent.
+    pub held_ns: u64,
 }
 
 impl LagCauses {
+    /// An arrival was sent that waited for so long, and not because of the generator.
+    pub(super) fn waited(&mut self, flight: &Flight, wait: Nanos) {
+        let (count, time_ns) = match (flight.held_until, flight.pool_full) {
+            (Some(_), _) => (&mut self.held, &mut self.held_ns),
+            (None, true) => (&mut self.no_connection, &mut self.no_connection_ns),
+            (None, false) => (&mut self.connecting, &mut self.connecting_ns),
+        };
+        *count += 1;
+        *time_ns += wait.0;
+    }
+
     fn add(&mut self, o: &LagCauses) {
         self.no_connection += o.no_connection;
         self.no_connection_ns += o.no_connection_ns;
         self.connecting += o.connecting;
         self.connecting_ns += o.connecting_ns;
         self.generator_ns += o.generator_ns;
+        self.held += o.held;
+        self.held_ns += o.held_ns;
     }
 }
 

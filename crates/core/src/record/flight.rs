@@ -10,6 +10,8 @@ pub struct Flight {
     pub arrival: Arrival,
     /// When the dispatcher first looked at the clock after the arrival had fallen due.
     pub noticed: Instant,
+    /// Until when the plan held it back, if it did: as many journeys were under way as may be.
+    pub held_until: Option<Instant>,
     /// Since when a usable connection was there.
     pub ready: Instant,
     /// First time that it was sent, once it was.

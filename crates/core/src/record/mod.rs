@@ -13,6 +13,7 @@ mod counts;
 mod flight;
 mod hindered;
 mod interval;
+mod journeys;
 mod layout;
 mod merge;
 mod operations;
@@ -35,6 +36,7 @@ pub use counters::{
 };
 pub use flight::Flight;
 pub use interval::Interval;
+pub use journeys::StepCounts;
 pub use layout::{Apart, Layout};
 pub use merge::{Handed, Merger};
 pub use operations::{OperationRecord, Operations, Sums};

@@ -59,7 +59,11 @@ impl OperationRecord {
 impl<C: Counter> Operations<C> {
     /// Nothing yet, for so many operations; none are kept apart when there is only one.
     pub fn new(operations: usize) -> Operations<C> {
-        let apart = if operations > 1 { operations } else { 0 };
+        Operations::each_of(if operations > 1 { operations } else { 0 })
+    }
+
+    /// Nothing yet, for so many, each of which is kept apart, also a single one.
+    pub(super) fn each_of(apart: usize) -> Operations<C> {
         Operations::with(apart, Pages::of(apart * Series::BY_OPERATION.len()))
     }
 

@@ -30,9 +30,9 @@ struct Places {
 pub struct Recorder {
     pub(super) bank: Box<Bank<u32>>,
     start: Instant,
-    measured_from: Instant,
-    load_end: Instant,
-    timeout: Nanos,
+    pub(super) measured_from: Instant,
+    pub(super) load_end: Instant,
+    pub(super) timeout: Nanos,
     last_ok: Option<Instant>,
     /// There are several operations, or several loads.
     keeps_apart: bool,
@@ -80,7 +80,7 @@ impl Recorder {
         self.load_end = self.load_end.min(at);
     }
 
-    /// When the last `ok` arrival of the measured part ended.
+    /// When the last `ok` arrival of the measured part ended that was to start while the load lasted.
     pub fn last_ok(&self) -> Option<Instant> {
         self.last_ok
     }
@@ -173,7 +173,13 @@ impl Recorder {
 
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
-        self.count(arrival, |outcomes| outcomes.due += 1);
+        let (follows, is_after_load) = (arrival.follows(), self.is_after_load(arrival));
+        self.count(arrival, |outcomes| {
+            outcomes.due += 1;
+            outcomes.followed += u64::from(follows);
+            outcomes.after_load += u64::from(is_after_load);
+        });
+        self.journey_due(arrival);
         if self.absences.is_catching_up() {
             self.absences.due(arrival.intended);
         }
@@ -190,13 +196,14 @@ impl Recorder {
         if flight.arrival.begins {
             self.user_begins(flight.sent);
         }
+        self.journey_sent(&flight.arrival);
         let Some(sent) = flight.sent else { return };
         self.bank.timeline.sent(sent.since(self.start));
         if !self.is_measured(&flight.arrival) {
             return;
         }
         let load = flight.arrival.key.load as usize;
-        if let Some(blocks) = self.blocks.get_mut(load) {
+        if let Some(blocks) = self.blocks.get_mut(load).filter(|_| !flight.arrival.follows()) {
             self.bank.samples[load].note(blocks, &flight.arrival, Some(sent), self.start);
         }
         let intended = flight.arrival.intended;
@@ -210,14 +217,7 @@ impl Recorder {
         }
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
-        let lag = &mut self.bank.counters.lag;
-        if flight.pool_full {
-            lag.no_connection += 1;
-            lag.no_connection_ns += wait.0;
-        } else {
-            lag.connecting += 1;
-            lag.connecting_ns += wait.0;
-        }
+        self.bank.counters.lag.waited(flight, wait);
     }
 
     /// A user of a closed population has asked for the first time, or has failed to, at `at`.
@@ -245,12 +245,18 @@ impl Recorder {
         if let Some(kind) = answer.failure {
             return self.note_failed(flight, connection, kind, answer.status, now);
         }
-        self.count_at(&flight.arrival, places, |outcomes| outcomes.ok += 1);
+        let is_after_load = self.is_after_load(&flight.arrival);
+        self.count_at(&flight.arrival, places, |outcomes| {
+            outcomes.ok += 1;
+            outcomes.ok_after_load += u64::from(is_after_load);
+        });
         self.ended(flight, Outcome::Ok, now);
         if !measured {
             return Outcome::Ok;
         }
-        self.last_ok = Some(now);
+        if !is_after_load {
+            self.last_ok = Some(now);
+        }
         let sent = flight.attempt.unwrap_or(now);
         self.bank.shared.response.record(response);
         self.record_of(places, Series::Response, response);
@@ -383,6 +389,7 @@ impl Recorder {
         }
         if flight.sent.is_none()
             && self.is_measured(&flight.arrival)
+            && !flight.arrival.follows()
             && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)
         {
             self.bank.samples[flight.arrival.key.load as usize].note(

@@ -68,7 +68,7 @@ mod tests {
             Phase { from: Rate::per_second(700), to: Rate::per_second(90), duration: Nanos::from_secs(2) },
         ];
         let weighted = |order| {
-            let mix = Mix { weights: Some(vec![60, 25, 10, 5]), order };
+            let mix = Mix { weights: Some(vec![60, 25, 10, 5]), order, ..Mix::default() };
             [None, Some(&[2, 0][..])].map(|only| (Asked::new(&mix, 4, only, 0).unwrap(), 4))
         };
         let turn =
@@ -98,7 +98,9 @@ mod tests {
     fn what_takes_too_long_is_not_counted() {
         let hold = [Phase::hold(Rate::per_second(1_000_000), Nanos::from_secs(300))];
         let schedule = Schedule::new(&hold, Process::Even, u64::MAX);
-        let asked = |order| Asked::new(&Mix { weights: Some(vec![3, 1]), order }, 2, None, 0).unwrap();
+        let asked = |order| {
+            Asked::new(&Mix { weights: Some(vec![3, 1]), order, ..Mix::default() }, 2, None, 0).unwrap()
+        };
         let count = |order| {
             let mut counts = [0; 2];
             let counted =

@@ -177,6 +177,9 @@ fn drive_load<W: Watch, F: FnMut(&Interval)>(
     enough: Option<&Cell<bool>>,
     intervals: Intervals<F>,
 ) -> Driven {
+    if let Some(load) = plan.journeys_load(zero, part.worker) {
+        return drive(plan, part, world, zero, enough, load, intervals);
+    }
     match (plan.open_load(zero, part.worker), plan.closed_load(zero, part.worker)) {
         (Some(load), _) => drive(plan, part, world, zero, enough, load, intervals),
         (None, Some(load)) => drive(plan, part, world, zero, enough, load, intervals),

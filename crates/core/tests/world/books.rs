@@ -1,6 +1,7 @@
 //! What is under way on each connection, from actions and events alone: no connection carries more than it takes, none is
 //! used that takes nothing more, and the least loaded one comes first.
 
+use super::journeys::Chains;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Room};
 use unblink_core::record::Gauges;
@@ -32,14 +33,26 @@ pub(crate) struct Books {
     open: HashMap<ConnId, Conn>,
     opened: HashMap<ConnId, u64>,
     digest: u64,
+    pub(crate) chains: Chains,
     /// Most requests that a connection carried at once.
     pub(crate) carried_max: usize,
 }
 
 impl Books {
     pub(super) fn new(room: Room, age: Option<Nanos>) -> Books {
+        let chains = Chains::default();
         let (opening, open, opened) = (HashSet::new(), HashMap::new(), HashMap::new());
-        Books { room, age, room_ahead: HashMap::new(), opening, open, opened, digest: 0, carried_max: 0 }
+        Books {
+            room,
+            age,
+            room_ahead: HashMap::new(),
+            opening,
+            open,
+            opened,
+            chains,
+            digest: 0,
+            carried_max: 0,
+        }
     }
 
     /// What the dispatcher asked for and when, as one number. Connections count by the order in which they were opened,
@@ -63,6 +76,10 @@ impl Books {
                 }
             }
             Event::Answered(id, answer) => {
+                // An answer of a connection that has closed meanwhile reaches nobody.
+                if self.open.values().any(|conn| conn.carries.contains(&id)) {
+                    self.chains.answered(now, id, answer.failure.is_none());
+                }
                 if let Some(conn) = self.free(id) {
                     conn.is_retired |= !answer.reusable;
                 }
@@ -95,6 +112,7 @@ impl Books {
             }
             Action::Send { conn, flight, operation, arrival } => {
                 self.send(now, conn, flight);
+                self.chains.sent(now, flight, operation, arrival);
                 (2 + u64::from(operation), self.opened[&conn], arrival)
             }
             Action::Cancel { conn, flight } => {

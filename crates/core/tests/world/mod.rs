@@ -2,6 +2,7 @@
 //! `core::sim`, so that the two do not share a misreading.
 
 mod books;
+mod journeys;
 mod tries;
 
 use books::Books;
@@ -102,7 +103,7 @@ pub(crate) fn run<L: Load>(
     policy.connection_age = server.age;
     let mut dispatch = Dispatch::new(policy);
     let start = Instant(1_000_000_000);
-    let bank = Box::new(Bank::new(plan.operations_apart()));
+    let bank = Box::new(Bank::new(plan.layout()));
     let mut recorder = Recorder::new(bank, plan.spec().timeout);
     recorder.begin(start, plan.measured_from(), plan.load_length());
     let mut world = World {

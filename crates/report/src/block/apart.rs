@@ -1,16 +1,17 @@
 //! Tables of what a run keeps apart: its operations, and its loads.
 
 use super::run::more;
-use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain};
+use super::{Align, Block, Paint, Room, Section, Span, Table, dim, journeys, plain};
 use crate::{facts, format};
-use unblink_artifact::document::{Distribution, Load, OperationArrivals, RunDocument};
+use unblink_artifact::document::{Distribution, Load, Operation, OperationArrivals, RunDocument};
 
-/// Every table of loads, and then of operations, that has something to say.
+/// Every table of loads, of journeys and of operations that has something to say.
 pub(crate) fn all(doc: &RunDocument, room: Room) -> Vec<Section> {
     let mut sections: Vec<Section> = planned(doc).into_iter().collect();
-    for rows in [loads(doc), operations(doc, room)].into_iter().flatten() {
-        sections.extend([rows.accounts(), rows.times(room)]);
-    }
+    let of_rows = |rows: Rows<'_>| [rows.accounts(), rows.times(room)];
+    sections.extend(loads(doc).into_iter().flat_map(of_rows));
+    sections.extend(journeys::all(doc, room));
+    sections.extend(operations(doc, room).into_iter().flat_map(of_rows));
     sections
 }
 
@@ -23,6 +24,8 @@ struct Rows<'a> {
     parts: Vec<Part<'a>>,
     /// Arrivals of all, where the share of each is held against the one that was planned.
     shares_of: Option<u64>,
+    /// Some of them are steps of journeys, which have no share of their own.
+    has_journeys: bool,
     /// So many more have no row.
     left_out: usize,
 }
@@ -55,6 +58,7 @@ fn operations(doc: &RunDocument, room: Room) -> Option<Rows<'_>> {
         columns: &OF_OPERATIONS,
         parts: shown.into_iter().map(part).collect(),
         shares_of: shares_of(doc, room),
+        has_journeys: !doc.journeys.is_empty(),
         left_out,
     })
 }
@@ -62,7 +66,11 @@ fn operations(doc: &RunDocument, room: Room) -> Option<Rows<'_>> {
 /// Several loads may each ask for some operations only, so that no share of all is planned.
 fn shares_of(doc: &RunDocument, room: Room) -> Option<u64> {
     let is_planned = doc.operations.iter().any(|of| of.plan.share.is_some());
-    let all = doc.operations.iter().map(facts::arrivals_of).fold(0, u64::saturating_add);
+    // A step's requests have no share of the load: its journey has one.
+    let has_share = |of: &&Operation| doc.journeys.is_empty() || of.plan.share.is_some();
+    let alone = doc.operations.iter().filter(has_share).map(facts::arrivals_of);
+    let journeys = doc.journeys.iter().map(|journey| journey.account.scheduled);
+    let all = alone.chain(journeys).fold(0, u64::saturating_add);
     (room > Room::Narrow && doc.loads.len() == 1 && is_planned).then_some(all)
 }
 
@@ -74,6 +82,7 @@ fn loads(doc: &RunDocument) -> Option<Rows<'_>> {
         columns: &OF_LOADS,
         parts: doc.loads.iter().map(Part::of_load).collect(),
         shares_of: None,
+        has_journeys: false,
         left_out: 0,
     })
 }
@@ -159,9 +168,12 @@ impl Rows<'_> {
                 (Some(n), _) => (Paint::Finding, format::count(n)),
             };
             let first = [plain(&part.name), plain(format::count(part.scheduled))].into_iter();
-            let shares = self.shares_of.map(|all| {
-                let planned = part.share.map_or("–".into(), format::percent);
-                [plain(format::share(part.scheduled, all)), dim(planned)]
+            let shares = self.shares_of.map(|all| match (part.share, self.has_journeys) {
+                (None, true) => [dim("–"), dim("–")],
+                (planned, _) => {
+                    let planned = planned.map_or("–".into(), format::percent);
+                    [plain(format::share(part.scheduled, all)), dim(planned)]
+                }
             });
             first.chain(shares.into_iter().flatten()).chain(outcomes.iter().map(cell)).collect()
         };

@@ -156,7 +156,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
         self.answered += 1;
         let recorder = self.intervals.recorder();
         let outcome = recorder.answered(&flight, id.slot, answer, now);
-        self.source.free(id.slot, &flight.arrival, outcome, now);
+        self.source.free(id.slot, &flight.arrival, outcome, now, self.intervals.recorder());
         let response = now.since(flight.arrival.intended);
         if answer.failure.is_none() && response <= self.timeout {
             for value in self.inventing.beside(response) {
@@ -194,7 +194,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
             self.deadlines.pop();
             if let Some(flight) = self.release(slot, generation) {
                 let outcome = self.intervals.recorder().timed_out(&flight, slot, 0, now);
-                self.source.free(slot, &flight.arrival, outcome, now);
+                self.source.free(slot, &flight.arrival, outcome, now, self.intervals.recorder());
             }
         }
     }
@@ -240,7 +240,7 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             Event::Closed(conn, closing) => {
                 if let Some(flight) = self.release(conn.slot, conn.generation) {
                     let outcome = self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
-                    self.source.free(conn.slot, &flight.arrival, outcome, now);
+                    self.source.free(conn.slot, &flight.arrival, outcome, now, self.intervals.recorder());
                 }
             }
             // Answers of the same moment come first.

@@ -7,6 +7,7 @@ use crate::load::{Closed, ClosedShare, Load, LoadNumber};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::record::Recorder;
 use crate::schedule::{Cursor, HOLD_LENGTH_MAX, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
@@ -65,12 +66,19 @@ impl Source {
     }
 
     /// The request of a worker has ended, which has nothing to do from `now` on.
-    pub(super) fn free(&mut self, worker: u32, arrival: &Arrival, outcome: Outcome, now: Instant) {
+    pub(super) fn free(
+        &mut self,
+        worker: u32,
+        arrival: &Arrival,
+        outcome: Outcome,
+        now: Instant,
+        rec: &mut Recorder,
+    ) {
         match self {
             Source::Shared(lane) => lane.free(worker, now),
             Source::Local(lanes) => lanes.free(worker, now),
             Source::Population(users) => {
-                users.load.ended(arrival, outcome, now);
+                users.load.ended(arrival, outcome, now, rec);
                 users.idle.push(worker);
             }
         }

@@ -1,0 +1,147 @@
+//! What came of journeys.
+
+use super::Distribution;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One journey as it was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JourneyPlan {
+    /// How it is called.
+    pub name: String,
+    /// Its share of the load's arrivals, from 0 to 1. Absent where none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// So many journeys, of whatever kind, are under way in one worker at the most.
+    pub under_way_max: u32,
+    /// Its steps, in order.
+    pub steps: Vec<StepPlan>,
+}
+
+/// One step of a journey as it was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepPlan {
+    /// The operation that it asks for; no other step has it.
+    pub operation: String,
+    /// How long is thought before each of its requests, in words; absent where nobody thinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<String>,
+    /// Requests at the least.
+    pub repeat_min: u32,
+    /// Requests at the most.
+    pub repeat_max: u32,
+    /// How often it is taken, from 0 to 1; absent where it always is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+}
+
+/// One journey and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Journey {
+    /// Its name.
+    pub name: String,
+    /// Its share of the load's arrivals, from 0 to 1. Absent where none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// So many journeys, of whatever kind, are under way in one worker at the most.
+    pub under_way_max: u32,
+    /// Where those of the measured part ended. A journey is of the measured part by its own intended time, whenever its
+    /// requests are.
+    pub account: JourneyAccount,
+    /// Scheduled per second, while the load lasted.
+    pub offered: f64,
+    /// Failed ones by kind of the request that failed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
+    /// From the intended start of a journey to the end of its last step, with all that was thought on the way. Completed ones;
+    /// those that timed out or were cut off are lower bounds.
+    pub time: Distribution,
+    /// How far they came.
+    pub steps: Vec<JourneyStep>,
+}
+
+/// Where journeys ended. `completed + failed + timed_out + unfinished + unsent = scheduled`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JourneyAccount {
+    /// Counted from the schedule.
+    pub scheduled: u64,
+    /// Came to their end.
+    pub completed: u64,
+    /// A request failed, which ended the journey.
+    pub failed: u64,
+    /// A request took longer than the timeout, which ended the journey.
+    pub timed_out: u64,
+    /// Under way when the run ended: waiting for an answer, or thinking.
+    pub unfinished: u64,
+    /// Still waiting for their start when the run ended.
+    pub unsent: u64,
+}
+
+/// One step, and the journeys that came to it. `passed + skipped + failed + timed_out + unfinished + unsent = entered`, and
+/// `passed + skipped − thinking` entered the next one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JourneyStep {
+    /// As it was planned.
+    #[serde(flatten)]
+    pub plan: StepPlan,
+    /// Came to it.
+    pub entered: u64,
+    /// Each of its requests was answered as expected.
+    pub passed: u64,
+    /// Passed by, as drawn (`chance`).
+    pub skipped: u64,
+    /// Ended by a failed request.
+    pub failed: u64,
+    /// Ended by a request that took longer than the timeout.
+    pub timed_out: u64,
+    /// Cut off at it by the end of the run.
+    pub unfinished: u64,
+    /// Never began: still waiting when the run ended. Of the first step only.
+    pub unsent: u64,
+    /// Cut off by the end of the run while somebody thought behind it.
+    pub thinking: u64,
+    /// Requests for it. Where there was a warm-up, its operation has others, of journeys that had begun before.
+    pub requests: u64,
+}
+
+impl Journey {
+    /// As it was planned.
+    pub fn plan(&self) -> JourneyPlan {
+        JourneyPlan {
+            name: self.name.clone(),
+            share: self.share,
+            under_way_max: self.under_way_max,
+            steps: self.steps.iter().map(|step| step.plan.clone()).collect(),
+        }
+    }
+
+    /// Everything that began has ended once, and whoever came to a step came from the one before. `Err` says what does not
+    /// add up.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let JourneyAccount { scheduled, completed, failed, timed_out, unfinished, unsent } = self.account;
+        let ended = [completed, failed, timed_out, unfinished, unsent];
+        let sum = |all: &[u64]| all.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
+        if sum(&ended) != scheduled {
+            return Err(format!("{scheduled} journeys {:?} are scheduled, {} ended", self.name, sum(&ended)));
+        }
+        let mut came = scheduled;
+        for step in &self.steps {
+            let JourneyStep { entered, passed, skipped, failed, timed_out, unfinished, unsent, .. } = *step;
+            let left = sum(&[passed, skipped, failed, timed_out, unfinished, unsent]);
+            if entered != came || entered != left {
+                let name = &step.plan.operation;
+                return Err(format!(
+                    "{came} journeys came to step {name:?}, {entered} entered it, {left} left it"
+                ));
+            }
+            came = passed.saturating_add(skipped).saturating_sub(step.thinking);
+        }
+        match came == completed {
+            true => Ok(()),
+            false => {
+                Err(format!("{came} journeys {:?} passed the last step, {completed} completed", self.name))
+            }
+        }
+    }
+}

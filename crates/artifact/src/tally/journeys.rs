@@ -1,0 +1,100 @@
+//! Each journey with what came of it.
+
+use super::intervals::Measured;
+use super::{Ending, Tally, per_second};
+use crate::document::{Journey, JourneyAccount, JourneyPlan, JourneyStep, RunStatus, StepPlan};
+use unblink_analysis::evidence::PartAccount;
+use unblink_core::record::{Apart, OperationRecord, Series, StepCounts};
+
+impl Tally {
+    pub(super) fn journeys(&self, ending: &Ending, measured: &Measured<'_>) -> Vec<Journey> {
+        let plans = self.header.journeys.iter().zip(self.totals.journeys.iter()).enumerate();
+        plans
+            .map(|(place, (plan, record))| {
+                let scheduled = self.scheduled_journeys(place, record, ending);
+                self.journey(place, plan, record, scheduled, measured)
+            })
+            .collect()
+    }
+
+    fn journey(
+        &self,
+        place: usize,
+        plan: &JourneyPlan,
+        record: &OperationRecord,
+        scheduled: u64,
+        measured: &Measured<'_>,
+    ) -> Journey {
+        let of = &record.outcomes;
+        // In a run without an end some have no ending.
+        let open = if measured.open > 0 { of.due.saturating_sub(of.ended()) } else { 0 };
+        let steps = plan.steps.iter().zip(self.steps_of(place));
+        Journey {
+            name: plan.name.clone(),
+            share: plan.share,
+            under_way_max: plan.under_way_max,
+            account: JourneyAccount {
+                scheduled,
+                completed: of.ok,
+                failed: of.failed_total(),
+                timed_out: of.timed_out,
+                unfinished: of.unfinished + open,
+                unsent: of.unsent,
+            },
+            offered: per_second(
+                if self.has_open_borders() { of.due } else { scheduled },
+                measured.to - measured.from,
+            ),
+            failures: self.failures(of),
+            time: self.times(
+                (Apart::Journey, place),
+                [Series::Response, Series::ResponseCensored],
+                measured,
+                open,
+            ),
+            steps: steps.map(|(plan, counts)| step(plan, counts)).collect(),
+        }
+    }
+
+    fn scheduled_journeys(&self, place: usize, record: &OperationRecord, ending: &Ending) -> u64 {
+        let by_schedule = ending.scheduled_by_journey.get(place).copied();
+        match self.has_open_borders() {
+            true => record.outcomes.ended(),
+            false => {
+                by_schedule.filter(|_| ending.status != RunStatus::Running).unwrap_or(record.outcomes.due)
+            }
+        }
+    }
+
+    /// The steps of one journey.
+    fn steps_of(&self, place: usize) -> &[StepCounts] {
+        let before: usize = self.header.journeys[..place].iter().map(|journey| journey.steps.len()).sum();
+        &self.totals.steps[before..before + self.header.journeys[place].steps.len()]
+    }
+
+    /// Of each journey and each step, for the check of the account: whoever has passed a step or skipped it enters the next,
+    /// unless the run ends while it thinks.
+    pub(super) fn accounts_of_journeys(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
+        let mut all = Vec::new();
+        for (place, (plan, record)) in
+            self.header.journeys.iter().zip(self.totals.journeys.iter()).enumerate()
+        {
+            let (due, ended) = (record.outcomes.due, record.outcomes.ended());
+            let mut came = self.scheduled_journeys(place, record, ending);
+            all.push(PartAccount { name: &plan.name, scheduled: came, due, ended });
+            for (step, counts) in plan.steps.iter().zip(self.steps_of(place)) {
+                let (due, ended) = (counts.entered, counts.left());
+                all.push(PartAccount { name: &step.operation, scheduled: came, due, ended });
+                came = (counts.passed + counts.skipped).saturating_sub(counts.thinking);
+            }
+        }
+        all
+    }
+}
+
+fn step(plan: &StepPlan, counts: &StepCounts) -> JourneyStep {
+    let StepCounts { entered, passed, skipped, failed, timed_out, unfinished, unsent, thinking, requests } =
+        *counts;
+    let plan = plan.clone();
+    JourneyStep { plan, entered, passed, skipped, failed, timed_out, unfinished, unsent, thinking, requests }
+}

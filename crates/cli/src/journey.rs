@@ -1,0 +1,209 @@
+//! Journeys as a plan lists them: steps that follow each other, each a request.
+
+use crate::args::value;
+use crate::request::Request;
+use crate::request::fields::RequestArgs;
+use crate::request::share::Share;
+use clap::Args;
+use unblink_artifact::document::{JourneyPlan, StepPlan};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, REPEAT_MAX, StepSpec, Think};
+use unblink_report::format;
+
+/// One journey of a plan.
+#[derive(Args, Debug)]
+pub(crate) struct PlannedJourney {
+    /// How the report calls it
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Its share of the load's arrivals, such as 5%; those of all requests and journeys sum to 100%
+    #[arg(long, value_name = "PERCENT")]
+    pub share: Option<String>,
+
+    /// Its share as a whole number beside those of the others, instead of share
+    #[arg(long, value_name = "COUNT", conflicts_with = "share")]
+    pub weight: Option<String>,
+
+    /// Time from each answer to the next request: 3s, exp(3s) or lognormal(MEDIAN, SIGMA)
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    pub think: Option<Think>,
+}
+
+/// One step of a journey.
+#[derive(Args, Debug)]
+pub(crate) struct PlannedStep {
+    /// How the report and the objectives call it, behind the name of its journey
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// A path at the target, or a whole URL
+    #[arg(long, value_name = "URL", required = true)]
+    pub url: String,
+
+    /// Time before each of its requests, instead of the journey's think
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    pub think: Option<Think>,
+
+    /// So many requests one after the other: 3, or 1..5 for a number drawn for each journey
+    #[arg(long, value_name = "COUNT", value_parser = repeat)]
+    pub repeat: Option<Repeat>,
+
+    /// How often the step is taken, such as 30%; otherwise it is skipped
+    #[arg(long, value_name = "PERCENT", value_parser = chance)]
+    pub chance: Option<Chance>,
+
+    #[command(flatten)]
+    pub own: RequestArgs,
+
+    /// Send this table as JSON
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file"])]
+    pub json: Option<String>,
+
+    /// Send this table as the fields of a form
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json"])]
+    pub form: Option<String>,
+}
+
+/// How many requests a step has, at the least and at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Repeat(pub u16, pub u16);
+
+/// In hundredths of a percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chance(pub u16);
+
+/// A journey with what it sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Journey {
+    pub name: String,
+    pub share: Option<Share>,
+    pub steps: Vec<Step>,
+}
+
+/// A step with what it sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub request: Request,
+    pub spec: StepSpec,
+}
+
+fn think(text: &str) -> Result<Think, String> {
+    let wrong = |why: String| format!("{text:?} is not a think time: {why}");
+    let time = |text: &str| value::duration(text.trim()).map_err(wrong);
+    let inside = |name: &str| text.trim().strip_prefix(name)?.trim().strip_prefix('(')?.strip_suffix(')');
+    if let Some(mean) = inside("exp") {
+        return time(mean).map(Think::Exponential);
+    }
+    let Some(both) = inside("lognormal") else { return time(text).map(Think::Constant) };
+    let form = || wrong("expected lognormal(MEDIAN, SIGMA), such as lognormal(2s, 0.8)".into());
+    let (median, sigma) = both.split_once(',').ok_or_else(form)?;
+    let sigma: f64 = sigma.trim().parse().map_err(|_| form())?;
+    if !(0.001..=5.0).contains(&sigma) {
+        return Err(wrong("SIGMA is the standard deviation of the logarithm, from 0.001 to 5".into()));
+    }
+    Ok(Think::LogNormal { median: time(median)?, sigma_milli: (sigma * 1e3).round() as u32 })
+}
+
+fn repeat(text: &str) -> Result<Repeat, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is no number of requests: expected 1 to {REPEAT_MAX}, or a range of it such as 1..5"
+        )
+    };
+    let number = |text: &str| text.trim().parse::<u16>().ok().filter(|n| (1..=REPEAT_MAX).contains(n));
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    match (number(least), number(most)) {
+        (Some(least), Some(most)) if least <= most => Ok(Repeat(least, most)),
+        _ => Err(wrong()),
+    }
+}
+
+fn chance(text: &str) -> Result<Chance, String> {
+    match Share::percent(text) {
+        Ok(Share::Percent(hundredths)) => Ok(Chance(hundredths as u16)),
+        _ => Err(format!(
+            "{text:?} is not a chance: expected more than 0% and at most 100%, with two decimals at the most"
+        )),
+    }
+}
+
+/// For the dispatcher.
+pub(crate) fn specs(journeys: &[Journey], seed: u64, under_way_max: u16) -> Journeys {
+    let spec =
+        |journey: &Journey| JourneySpec { steps: journey.steps.iter().map(|step| step.spec).collect() };
+    Journeys { each: journeys.iter().map(spec).collect(), seed, under_way_max }
+}
+
+/// For the document. `operations` are the names of their steps' operations, one journey after the other; `shares` are theirs
+/// of the whole, if there are shares.
+pub(crate) fn describe<'a>(
+    journeys: &[Journey],
+    under_way_max: u16,
+    mut operations: impl Iterator<Item = &'a str>,
+    mut shares: impl Iterator<Item = f64>,
+) -> Vec<JourneyPlan> {
+    let mut step = |step: &Step| {
+        let StepSpec { think, repeat: (least, most), chance } = step.spec;
+        StepPlan {
+            operation: operations.next().unwrap_or_default().to_string(),
+            think: (think != Think::NONE).then(|| think_in_words(think)),
+            repeat_min: u32::from(least),
+            repeat_max: u32::from(most),
+            chance: (chance < CERTAIN).then(|| f64::from(chance) / f64::from(CERTAIN)),
+        }
+    };
+    let mut one = |journey: &Journey| JourneyPlan {
+        name: journey.name.clone(),
+        share: shares.next(),
+        under_way_max: u32::from(under_way_max),
+        steps: journey.steps.iter().map(&mut step).collect(),
+    };
+    journeys.iter().map(&mut one).collect()
+}
+
+fn think_in_words(think: Think) -> String {
+    let time = |ns| format::plain(&format::duration(ns));
+    match think {
+        Think::Constant(constant) => time(constant.0),
+        Think::Exponential(mean) => format!("exp({})", time(mean.0)),
+        Think::LogNormal { median, sigma_milli } => {
+            format!("lognormal({}, {})", time(median.0), f64::from(sigma_milli) / 1e3)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_core::time::Nanos;
+
+    #[test]
+    fn think_times_are_read() {
+        let second = Nanos::from_secs(1);
+        assert_eq!(think("1s"), Ok(Think::Constant(second)));
+        assert_eq!(think("exp(1s)"), Ok(Think::Exponential(second)));
+        let log = Think::LogNormal { median: second, sigma_milli: 800 };
+        assert_eq!(think("lognormal(1s, 0.8)"), Ok(log));
+        assert_eq!(think("lognormal( 1s,.8 )"), Ok(log));
+        for bad in
+            ["", "exp", "exp()", "exp(1)s", "lognormal(1s)", "lognormal(1s,9)", "lognormal(1s,NaN)", "-1s"]
+        {
+            assert!(think(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn repeats_and_chances_are_read() {
+        assert_eq!((repeat("3"), repeat("1..5")), (Ok(Repeat(3, 3)), Ok(Repeat(1, 5))));
+        for bad in ["0", "5..1", "0..2", "1001", "1..", "..", "x", "-1"] {
+            assert!(repeat(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            (chance("30%"), chance("0.25%"), chance("100%")),
+            (Ok(Chance(3_000)), Ok(Chance(25)), Ok(Chance(CERTAIN)))
+        );
+        for bad in ["0%", "101%", "0.5", "30"] {
+            assert!(chance(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Journeys through the binary: on a real server, in the virtual world, and refused where they make no sense.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use support::Place;
+use support::hostile::{Act, Hostile, answer, ok};
+
+const BUY: &str = "[[journeys]]\nname = \"buy\"\nthink = \"50ms\"\n[[journeys.steps]]\nname = \"search\"\nurl = \"/search\"\n\
+                   repeat = \"2\"\n[[journeys.steps]]\nname = \"cart\"\nurl = \"/cart\"\nmethod = \"POST\"\n\
+                   [[journeys.steps]]\nname = \"order\"\nurl = \"/order\"\n";
+
+fn plan(load: &str) -> String {
+    format!("[load]\n{load}\n{BUY}")
+}
+
+fn step<'a>(run: &'a Value, name: &str) -> &'a Value {
+    let steps = run["journeys"][0]["steps"].as_array().expect("a list");
+    steps.iter().find(|step| step["operation"] == name).unwrap_or_else(|| panic!("no {name}: {steps:?}"))
+}
+
+fn operation<'a>(run: &'a Value, name: &str) -> &'a Value {
+    let all = run["operations"].as_array().expect("a list");
+    all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}: {all:?}"))
+}
+
+fn p50_ns(of: &Value) -> u64 {
+    of["response_time"]["quantiles"][0]["value"].as_u64().expect("a figure")
+}
+
+#[test]
+fn every_step_is_accounted_for_and_a_stall_shows_in_the_step_that_met_it() {
+    let server = Hostile::start(|seen| match seen.target.as_str() {
+        "/cart" => Act::AnswerAfter(Duration::from_millis(300), ok()),
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", plan("rate = 20\nduration = \"2s\""));
+    let run = place.measure(&["plan.toml", &server.url(), "-t", "2"]);
+    run.assert_accounts();
+    let run = run.at("");
+    let account =
+        json!({"scheduled": 40, "completed": 40, "failed": 0, "timed_out": 0, "unfinished": 0, "unsent": 0});
+    assert_eq!(run["journeys"][0]["account"], account);
+    for (name, requests) in [("buy: search", 80), ("buy: cart", 40), ("buy: order", 40)] {
+        let of = step(run, name);
+        assert_eq!(
+            (&of["entered"], &of["passed"], &of["requests"]),
+            (&json!(40), &json!(40), &json!(requests))
+        );
+        assert_eq!(operation(run, name)["arrivals"]["scheduled"], requests, "{name}");
+    }
+    // One request was asked before the run.
+    let asked = |target: &str| server.seen().iter().filter(|seen| seen.target == target).count();
+    assert_eq!((asked("/search"), asked("/cart"), asked("/order")), (81, 40, 40));
+    assert!(p50_ns(operation(run, "buy: cart")) >= 300_000_000);
+    assert!(p50_ns(operation(run, "buy: order")) < 200_000_000, "thinking is no response time");
+    // Three times 50 ms of thinking, and the stall.
+    let time = &run["journeys"][0]["time"];
+    assert!(time["quantiles"][0]["value"].as_u64() >= Some(450_000_000), "{time}");
+    assert_eq!(
+        run["rate"]["offered"].as_f64().map(|rate| rate > 60.0 && rate <= 80.0),
+        Some(true),
+        "{}",
+        run["rate"]
+    );
+    // A folder read again says the same.
+    let again: Value = serde_json::from_str(&place.call(&["report", "out", "--json"]).stdout).expect("JSON");
+    assert_eq!(again["journeys"], run["journeys"]);
+    assert_eq!(again["arrivals"], run["arrivals"]);
+}
+
+#[test]
+fn a_failed_step_ends_its_journey() {
+    let server = Hostile::start(|seen| match seen.target.as_str() {
+        "/cart" => Act::Answer(answer("500 Oops", "")),
+        _ => Act::Answer(ok()),
+    });
+    let place = Place::new();
+    place.file("plan.toml", plan("rate = 50\nduration = \"1s\""));
+    let run = place.measure(&["plan.toml", &server.url()]);
+    let run = run.at("");
+    assert_eq!(run["journeys"][0]["account"]["failed"], 50, "{}", run["journeys"]);
+    assert_eq!(step(run, "buy: cart")["failed"], 50);
+    assert_eq!(step(run, "buy: order")["entered"], 0);
+    assert_eq!(operation(run, "buy: order")["arrivals"]["scheduled"], 0);
+    assert_eq!(run["journeys"][0]["failures"], json!({"status_5xx": 50}));
+}
+
+#[test]
+fn requests_and_journeys_share_one_mix_in_the_virtual_world() {
+    let place = Place::new();
+    let load = "rate = 400\nduration = \"10s\"\nwarmup = \"1s\"";
+    let shares = BUY.replace("name = \"buy\"", "name = \"buy\"\nshare = \"10%\"");
+    let alone = "[[requests]]\nshare = \"90%\"\nname = \"items\"\nurl = \"/items\"\n";
+    place.file("plan.toml", format!("[load]\n{load}\n{alone}{shares}[world]\nserver = \"service=10ms\"\n"));
+    let run = place.call(&["sim", "plan.toml", "-o", "out", "--json"]);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let run: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(run["validity"]["status"], "valid", "{}", run["validity"]);
+    assert_eq!(run["journeys"][0]["account"]["scheduled"], 400);
+    assert_eq!(operation(&run, "items")["arrivals"]["scheduled"], 3_600);
+    let quantiles = &run["journeys"][0]["time"]["quantiles"];
+    // 10 + 60 + 60 + 60 ms, within what a bin is wide.
+    let p50 = quantiles[0]["value"].as_f64().expect("a figure");
+    assert!((p50 / 190e6 - 1.0).abs() < 0.002, "{quantiles}");
+    let text = place.call(&["report", "out"]).stdout;
+    assert!(text.contains("Journeys") && text.contains("buy: cart"), "{text}");
+    let page = place.text("out/report.html");
+    assert!(page.contains("Journey times"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_at_its_place() {
+    let place = Place::new();
+    let refused = |name: &str, text: String, args: &[&str], part: &str| {
+        place.file(name, text);
+        let said = place.call(args);
+        assert_eq!(said.code(), Some(2), "{said:?}");
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    };
+    let target = "target = \"http://127.0.0.1:9/\"\n";
+    let of = |load: &str| format!("{target}{}", plan(load));
+    let check = ["plan", "check", "plan.toml"];
+    refused("plan.toml", of("closed = 3"), &check, "closed users");
+    refused("plan.toml", of("rate = 3"), &["knee", "plan.toml", "--slo", "p99 < 1s"], "a search");
+    refused("plan.toml", of("rate = 3"), &["compare", "plan.toml", "http://127.0.0.1:9/"], "a comparison");
+    refused("plan.toml", of("rate = 3\nprecision = \"5%\""), &check, "--precision");
+    refused("plan.toml", of("rate = 3\nwarmup = \"auto\""), &check, "cut through journeys");
+    refused("plan.toml", of("rate = 30\nmax-rate = 100"), &check, "120/s");
+    refused("plan.toml", of("rate = 3").replace("\"50ms\"", "\"soon\""), &check, "is not a think time");
+    refused("plan.toml", of("rate = 3").replace("repeat = \"2\"", "chance = \"20%\""), &check, "first step");
+    refused("plan.toml", of("rate = 3").replace("\"cart\"", "\"search\""), &check, "same name");
+    refused(
+        "plan.toml",
+        format!("{target}[load]\nrate = 3\n[[journeys]]\nname = \"x\"\n"),
+        &check,
+        "has no steps",
+    );
+    refused("plan.toml", of("rate = 3\njourneys-max = 0"), &check, "1 to");
+}
+
+#[test]
+fn a_plan_with_journeys_is_shown_as_it_is_read() {
+    let place = Place::new();
+    place.file("plan.toml", plan("rate = 3"));
+    for form in ["toml", "yaml"] {
+        let shown = place.call(&["plan", "show", "plan.toml", "--as", form]).stdout;
+        let name = format!("again.{form}");
+        place.file(&name, &shown);
+        let json = |name: &str| place.call(&["plan", "show", name, "--as", "json"]).stdout;
+        assert_eq!(json(&name), json("plan.toml"), "{shown}");
+    }
+}

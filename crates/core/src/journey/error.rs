@@ -1,0 +1,39 @@
+//! Why journeys can't be.
+
+use super::{JOURNEYS_MAX, REPEAT_MAX, STEPS_MAX};
+
+/// Why journeys can't be as they are asked for.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum JourneyError {
+    /// More than are kept apart.
+    #[error("{0} journeys are more than the highest possible, {JOURNEYS_MAX}")]
+    TooMany(usize),
+    /// Nothing to do in it.
+    #[error("a journey has no steps: give it one at least ([[journeys.steps]])")]
+    NoSteps,
+    /// More than are kept apart.
+    #[error("{0} steps of one journey are more than the highest possible, {STEPS_MAX}")]
+    TooManySteps(usize),
+    /// More operations than are recorded apart.
+    #[error("{0} requests and steps are more than a run with journeys may have, {1}")]
+    TooManyOperations(usize, usize),
+    /// A first step that may be skipped, or before which somebody thinks.
+    #[error(
+        "the first step of a journey has a chance: a journey begins with its first step, so give the journey a smaller share"
+    )]
+    FirstMayBeSkipped,
+    /// No request, or more than a journey may have, or from more to fewer.
+    #[error("a step repeats {0} to {1} times: expected 1 to {REPEAT_MAX}, the smaller number first")]
+    Repeat(u16, u16),
+    /// Never, or more than always.
+    #[error("a step has a chance of 0: it would never be taken; leave it out")]
+    NoChance,
+    /// Nothing could start.
+    #[error("0 journeys under way: none could start")]
+    NoneUnderWay,
+    /// Users who wait are journeys of their own kind.
+    #[error(
+        "journeys need a rate (-R): closed users (--closed) ask for one thing after the other as they are"
+    )]
+    Closed,
+}

@@ -1,0 +1,350 @@
+//! Journeys: requests that follow each other. Each step starts when the answer before it has come and the user has thought.
+//!
+//! Their arrivals are open, and what follows is not (a partly open load: Schroeder, Wierman, Harchol-Balter, NSDI 2006). All
+//! that is drawn for a journey is a function of the seed and its key, for any number of workers.
+
+mod error;
+mod think;
+
+pub use error::JourneyError;
+pub use think::Think;
+
+use crate::arrival::Key;
+use crate::random::{below, mixed};
+use crate::time::Nanos;
+use std::num::NonZeroU8;
+use std::sync::Arc;
+
+/// Journeys of a run at the most.
+pub const JOURNEYS_MAX: usize = 64;
+/// Steps of a journey at the most.
+pub const STEPS_MAX: usize = 64;
+/// Requests of one step at the most.
+pub const REPEAT_MAX: u16 = 1_000;
+/// Journeys under way in one worker at the most.
+pub const UNDER_WAY_MAX: u16 = u16::MAX - 1;
+/// Journeys under way in one worker at the most, unless told otherwise.
+pub const UNDER_WAY_DEFAULT: u16 = 10_000;
+/// The whole of a chance.
+pub const CERTAIN: u16 = 10_000;
+
+/// Keeps these draws apart from others that are seeded by the same number.
+const DRAWS: u64 = 0x6a6f_7572_6e65_7973;
+
+/// The journeys of a run, before they are checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Journeys {
+    /// Each with its steps. Their operations come behind those of the requests that stand alone, in this order.
+    pub each: Vec<JourneySpec>,
+    /// Of what is drawn for them.
+    pub seed: u64,
+    /// So many of them are under way in one worker at the most; the others wait until one of these has ended.
+    pub under_way_max: u16,
+}
+
+impl Default for Journeys {
+    fn default() -> Journeys {
+        Journeys { each: Vec::new(), seed: 0, under_way_max: UNDER_WAY_DEFAULT }
+    }
+}
+
+/// One journey.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct JourneySpec {
+    /// One after the other; one at least.
+    pub steps: Vec<StepSpec>,
+}
+
+/// One step of a journey.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepSpec {
+    /// From the end of the request before to the intended time of each of its own. Nobody thinks before the first request of
+    /// a journey.
+    pub think: Think,
+    /// Its requests: drawn from these two on and between them, each as likely.
+    pub repeat: (u16, u16),
+    /// So often in [`CERTAIN`] it is taken; otherwise it is skipped, and no time passes.
+    pub chance: u16,
+}
+
+impl StepSpec {
+    /// A request that is always made, at once.
+    pub const ONCE: StepSpec = StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN };
+}
+
+/// What is drawn for a journey, apart from each other.
+#[derive(Clone, Copy)]
+enum Drawn {
+    Think,
+    ThinkToo,
+    Repeat,
+    Chance,
+}
+
+/// The journeys of a run and where their operations are, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Paths {
+    /// Operations of requests that stand alone; those of steps come after them.
+    plain: u32,
+    each: Vec<Path>,
+    seed: u64,
+    under_way_max: u16,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Path {
+    /// The operation of its first step.
+    first: u32,
+    steps: Vec<StepSpec>,
+}
+
+impl Paths {
+    /// Checks `journeys`, whose steps are the last of `operations`. `operations_max` are recorded apart. `None` when there
+    /// are none.
+    pub fn new(
+        journeys: &Journeys,
+        operations: usize,
+        operations_max: usize,
+    ) -> Result<Option<Paths>, JourneyError> {
+        let Journeys { each, seed, under_way_max } = journeys;
+        if each.is_empty() {
+            return Ok(None);
+        }
+        if each.len() > JOURNEYS_MAX {
+            return Err(JourneyError::TooMany(each.len()));
+        }
+        if operations > operations_max {
+            return Err(JourneyError::TooManyOperations(operations, operations_max));
+        }
+        if *under_way_max == 0 {
+            return Err(JourneyError::NoneUnderWay);
+        }
+        each.iter().try_for_each(check)?;
+        let steps: usize = each.iter().map(|journey| journey.steps.len()).sum();
+        let plain = operations.checked_sub(steps).ok_or(JourneyError::NoSteps)? as u32;
+        let path = |first: &mut u32, journey: &JourneySpec| {
+            let path = Path { first: *first, steps: journey.steps.clone() };
+            *first += journey.steps.len() as u32;
+            Some(path)
+        };
+        let each = each.iter().scan(plain, path).collect();
+        let under_way_max = (*under_way_max).min(UNDER_WAY_MAX);
+        Ok(Some(Paths { plain, each, seed: *seed, under_way_max }))
+    }
+
+    /// What the arrivals of a mix may ask for: requests that stand alone, then journeys.
+    pub fn entries(&self) -> usize {
+        self.plain as usize + self.each.len()
+    }
+
+    /// How many journeys there are.
+    pub fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    /// Operations of requests that stand alone.
+    pub fn plain(&self) -> usize {
+        self.plain as usize
+    }
+
+    /// Steps of all journeys.
+    pub fn steps(&self) -> usize {
+        self.each.iter().map(|path| path.steps.len()).sum()
+    }
+
+    /// The operations of a journey's steps.
+    pub fn operations_of(&self, journey: usize) -> std::ops::Range<usize> {
+        let Path { first, steps } = &self.each[journey];
+        *first as usize..*first as usize + steps.len()
+    }
+
+    /// So many are under way in one worker at the most.
+    pub fn under_way_max(&self) -> usize {
+        usize::from(self.under_way_max)
+    }
+
+    /// What an entry of the mix begins with.
+    pub(crate) fn starts(&self) -> Starts {
+        Starts { plain: self.plain, firsts: self.each.iter().map(|path| path.first).collect() }
+    }
+
+    /// Requests of a journey on average.
+    pub fn requests_mean(&self, journey: usize) -> f64 {
+        let of_step = |step: &StepSpec| {
+            let repeats = (f64::from(step.repeat.0) + f64::from(step.repeat.1)) / 2.0;
+            f64::from(step.chance.min(CERTAIN)) / f64::from(CERTAIN) * repeats
+        };
+        self.each[journey].steps.iter().map(of_step).sum()
+    }
+
+    /// For how long journeys are waited for that are under way when the load ends: of the longest one, each request for as
+    /// long as it may take, and all but one in a thousand think times.
+    pub fn drain(&self, timeout: Nanos) -> Nanos {
+        let of_step = |step: &StepSpec| {
+            let each = timeout.0.saturating_add(step.think.longest_but_one_in_1000().0);
+            each.saturating_mul(u64::from(step.repeat.1))
+        };
+        let of = |path: &Path| path.steps.iter().map(of_step).fold(0, u64::saturating_add);
+        Nanos(self.each.iter().map(of).max().unwrap_or(0))
+    }
+
+    /// The step with the number `step` of a journey; none behind the last.
+    pub(crate) fn step(&self, journey: usize, step: usize) -> Option<StepSpec> {
+        self.each[journey].steps.get(step).copied()
+    }
+
+    /// Its operation.
+    pub(crate) fn operation(&self, journey: usize, step: usize) -> u32 {
+        self.each[journey].first + step as u32
+    }
+
+    /// How long is thought before the request with this key.
+    pub(crate) fn think(&self, step: &StepSpec, key: Key) -> Nanos {
+        match step.think {
+            Think::Constant(time) => time,
+            think => think.draw([Drawn::Think, Drawn::ThinkToo].map(|what| self.bits(key, key.step, what))),
+        }
+    }
+
+    /// How many requests the step with the number `number` has, of the journey that `key` is of.
+    pub(crate) fn repeats(&self, step: &StepSpec, number: usize, key: Key) -> u16 {
+        let (least, most) = step.repeat;
+        if least == most {
+            return least;
+        }
+        let more = below(self.bits(key, number as u32, Drawn::Repeat), u64::from(most - least) + 1);
+        least + more as u16
+    }
+
+    /// The step with the number `number` is taken, not skipped.
+    pub(crate) fn is_taken(&self, step: &StepSpec, number: usize, key: Key) -> bool {
+        step.chance >= CERTAIN
+            || below(self.bits(key, number as u32, Drawn::Chance), u64::from(CERTAIN))
+                < u64::from(step.chance)
+    }
+
+    fn bits(&self, Key { load, unit, .. }: Key, ordinal: u32, what: Drawn) -> u64 {
+        let of_journey = mixed(mixed(mixed(self.seed ^ DRAWS) ^ u64::from(load)) ^ unit);
+        mixed(of_journey ^ ((what as u64) << 32 | u64::from(ordinal)))
+    }
+}
+
+fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
+    let Some(first) = journey.steps.first() else { return Err(JourneyError::NoSteps) };
+    if journey.steps.len() > STEPS_MAX {
+        return Err(JourneyError::TooManySteps(journey.steps.len()));
+    }
+    if first.chance < CERTAIN {
+        return Err(JourneyError::FirstMayBeSkipped);
+    }
+    for StepSpec { repeat: (least, most), chance, .. } in &journey.steps {
+        if *least == 0 || least > most || *most > REPEAT_MAX {
+            return Err(JourneyError::Repeat(*least, *most));
+        }
+        if *chance == 0 {
+            return Err(JourneyError::NoChance);
+        }
+    }
+    Ok(())
+}
+
+/// With which operation an entry of the mix begins, and as which journey.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Starts {
+    plain: u32,
+    firsts: Arc<[u32]>,
+}
+
+impl Default for Starts {
+    /// Every entry is a request that stands alone.
+    fn default() -> Starts {
+        Starts { plain: u32::MAX, firsts: Arc::new([]) }
+    }
+}
+
+impl Starts {
+    #[inline]
+    pub(crate) fn of(&self, entry: u32) -> (u32, Option<NonZeroU8>) {
+        if entry < self.plain {
+            return (entry, None);
+        }
+        let journey = entry - self.plain;
+        (self.firsts[journey as usize], NonZeroU8::new(journey as u8 + 1))
+    }
+
+    /// Some entries are journeys.
+    pub(crate) fn has_journeys(&self) -> bool {
+        !self.firsts.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(steps: Vec<StepSpec>) -> Paths {
+        let operations = steps.len();
+        let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
+        Paths::new(&journeys, operations, 256).unwrap().unwrap()
+    }
+
+    fn key(unit: u64) -> Key {
+        Key { load: 0, unit, step: 1 }
+    }
+
+    /// Means, medians and shares of a hundred thousand draws, within 4σ.
+    #[test]
+    fn what_is_drawn_has_its_distribution() {
+        const N: u64 = 100_000;
+        let second = Nanos::from_secs(1);
+        let step = StepSpec { think: Think::Exponential(second), repeat: (1, 5), chance: 3_000 };
+        let log = StepSpec { think: Think::LogNormal { median: second, sigma_milli: 800 }, ..StepSpec::ONCE };
+        let paths = paths(vec![StepSpec::ONCE, step, log]);
+        let mean = |of: &dyn Fn(u64) -> f64| (0..N).map(of).sum::<f64>() / N as f64;
+        let near = |found: f64, expected: f64, sd: f64| {
+            let far = (found - expected).abs() / (sd / (N as f64).sqrt());
+            assert!(far < 4.0, "{found} for {expected}: {far} σ");
+        };
+        near(mean(&|unit| paths.think(&step, key(unit)).as_secs_f64()), 1.0, 1.0);
+        let beyond = step.think.longest_but_one_in_1000();
+        near(mean(&|unit| f64::from(paths.think(&step, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
+        near(mean(&|unit| f64::from(paths.repeats(&step, 1, key(unit)))), 3.0, 2f64.sqrt());
+        near(mean(&|unit| f64::from(paths.is_taken(&step, 1, key(unit)))), 0.3, 0.21f64.sqrt());
+        near(mean(&|unit| f64::from(paths.think(&log, key(unit)) < second)), 0.5, 0.5);
+        let sd = ((0.64f64.exp() - 1.0) * 0.64f64.exp()).sqrt();
+        near(mean(&|unit| paths.think(&log, key(unit)).as_secs_f64()), log.think.mean_s(), sd);
+        let beyond = log.think.longest_but_one_in_1000();
+        near(mean(&|unit| f64::from(paths.think(&log, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
+    }
+
+    #[test]
+    fn the_drain_waits_for_the_longest_journey() {
+        let think = Think::Constant(Nanos::from_secs(2));
+        let twice = StepSpec { think, repeat: (1, 2), ..StepSpec::ONCE };
+        assert_eq!(
+            paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)),
+            Nanos::from_secs(5 + 2 * 7)
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_is_refused() {
+        let refused = |steps: Vec<StepSpec>| {
+            let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
+            Paths::new(&journeys, 10, 256).unwrap_err()
+        };
+        let once = StepSpec::ONCE;
+        assert_eq!(refused(vec![]), JourneyError::NoSteps);
+        assert_eq!(refused(vec![StepSpec { chance: 9_999, ..once }]), JourneyError::FirstMayBeSkipped);
+        assert_eq!(refused(vec![once, StepSpec { chance: 0, ..once }]), JourneyError::NoChance);
+        assert_eq!(refused(vec![StepSpec { repeat: (0, 1), ..once }]), JourneyError::Repeat(0, 1));
+        assert_eq!(refused(vec![StepSpec { repeat: (2, 1), ..once }]), JourneyError::Repeat(2, 1));
+        assert_eq!(refused(vec![once; STEPS_MAX + 1]), JourneyError::TooManySteps(STEPS_MAX + 1));
+        assert_eq!(Paths::new(&Journeys::default(), 10, 256), Ok(None));
+    }
+}

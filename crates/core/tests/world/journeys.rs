@@ -1,0 +1,37 @@
+//! Which request of a journey came after which answer, from actions and events alone.
+
+use std::collections::HashMap;
+use unblink_core::dispatch::FlightId;
+use unblink_core::time::Instant;
+
+/// Of an arrival's number, what says of which unit it is; above that is how many requests of the unit came before.
+const UNIT: u64 = (1 << 48) - 1;
+
+#[derive(Default)]
+pub(crate) struct Chains {
+    flights: HashMap<FlightId, u64>,
+    /// By unit: how many of its requests were answered as expected, and when the last of them was.
+    good: HashMap<u64, (u64, Instant)>,
+    /// By unit: the operation of the last request that was sent.
+    operations: HashMap<u64, u32>,
+    /// Requests that followed an answer, second sends not counted.
+    pub(crate) followed: u64,
+}
+
+impl Chains {
+    pub(super) fn sent(&mut self, now: Instant, flight: FlightId, operation: u32, arrival: u64) {
+        let (unit, before) = (arrival & UNIT, arrival >> 48);
+        self.flights.insert(flight, arrival);
+        let (good, at) = self.good.get(&unit).copied().unwrap_or_default();
+        assert_eq!(good, before, "unit {unit} asks before its answer is there");
+        assert!(now >= at, "unit {unit} asks before its answer has come");
+        let last = self.operations.insert(unit, operation);
+        assert!(last.is_none_or(|last| last <= operation), "unit {unit} goes back a step");
+        self.followed += u64::from(before > 0);
+    }
+
+    pub(super) fn answered(&mut self, now: Instant, flight: FlightId, is_good: bool) {
+        let Some(arrival) = self.flights.remove(&flight).filter(|_| is_good) else { return };
+        self.good.insert(arrival & UNIT, ((arrival >> 48) + 1, now));
+    }
+}
