@@ -5,7 +5,8 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
-use support::{Act, Hostile, Place};
+use support::Place;
+use support::hostile::{Act, Hostile};
 
 /// `{"id":7,"state":"done","items":[{"n":"a\u0062c"}]}` by gzip, deflate, brotli and zstd of other programs.
 const CODED: [(&str, &str); 4] = [
