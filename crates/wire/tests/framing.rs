@@ -10,11 +10,16 @@ const LAST: bool = false;
 /// Checks that `bytes` read as one answer with this body, and that this much is left over.
 #[track_caller]
 fn check_kind(kind: RequestKind, bytes: &[u8], status: u16, body: &[u8], reusable: bool, leftover: usize) {
-    let head_bytes = head_len(bytes) as u64;
+    let head = last_head(bytes);
+    let head_bytes = head.end as u64;
     let http10 = bytes.windows(8).any(|window| window == b"HTTP/1.0");
     let response = Response { status, http10, head_bytes, body_bytes: body.len() as u64, reusable };
-    let expected =
-        Outcome { result: Ok(response), body: body.to_vec(), consumed: Some(bytes.len() - leftover) };
+    let expected = Outcome {
+        result: Ok(response),
+        head: bytes[head].to_vec(),
+        body: body.to_vec(),
+        consumed: Some(bytes.len() - leftover),
+    };
     let mut parser = Parser::new(Limits::default());
     assert_eq!(drive(&mut parser, kind, bytes, || bytes.len()), expected, "whole");
     assert_eq!(drive(&mut parser, kind, bytes, || 1), expected, "byte by byte");
@@ -25,9 +30,9 @@ fn check_kind(kind: RequestKind, bytes: &[u8], status: u16, body: &[u8], reusabl
     }
 }
 
-/// The end of the last head, found line by line.
-fn head_len(bytes: &[u8]) -> usize {
-    let mut at = 0;
+/// Where the last head stands, found line by line, with the empty lines before it.
+fn last_head(bytes: &[u8]) -> std::ops::Range<usize> {
+    let (mut from, mut at) = (0, 0);
     let mut is_interim = true;
     let mut in_head = false;
     while is_interim || in_head {
@@ -37,11 +42,12 @@ fn head_len(bytes: &[u8]) -> usize {
         if !in_head && !line.is_empty() {
             in_head = true;
             is_interim = line.get(9) == Some(&b'1');
-        } else if line.is_empty() {
+        } else if in_head && line.is_empty() {
             in_head = false;
+            from = if is_interim { at } else { from };
         }
     }
-    at
+    from..at
 }
 
 #[track_caller]

@@ -150,6 +150,8 @@ fn build(
     for status in &style.interim {
         head += &format!("HTTP/1.1 {status} Wait{eol}Link: </a>; rel=preload{eol}{eol}");
     }
+    // Empty lines belong to the head that follows them.
+    let begin = if style.interim.is_empty() { 0 } else { head.len() };
     head += &format!("HTTP/1.{} {status}{}{eol}", if http10 { 0 } else { 1 }, style.reason);
     let framing_lines = match framing {
         Framing::Length { repeats, list } if *list => {
@@ -198,7 +200,8 @@ fn build(
         body_bytes: body.len() as u64,
         reusable: keeps_alive && !closes && !is_tunnel,
     };
-    Answer { kind, bytes, expected: Outcome { result: Ok(response), body, consumed: Some(consumed) } }
+    let head = head.into_bytes().split_off(begin);
+    Answer { kind, bytes, expected: Outcome { result: Ok(response), head, body, consumed: Some(consumed) } }
 }
 
 fn write_chunked(out: &mut Vec<u8>, mut body: &[u8], chunks: &[Chunk], trailers: &[(String, String)]) {
