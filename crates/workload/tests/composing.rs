@@ -25,6 +25,7 @@ fn plan(process: Process, order: Order, threads: u32) -> Plan {
         drain: None,
         pool: Pool::Fixed { n: 16 },
         threads,
+        retry: None,
         idempotent: vec![true; 2],
         mix: Mix { weights, order },
         origins: Default::default(),

@@ -70,7 +70,7 @@ impl<L: Load> Dispatch<L> {
             rec.sent(flight);
         } else if flight.attempt.is_none() {
             flight.attempt = Some(now);
-            flight.late_again = flight.late_again + now.since(flight.ready);
+            flight.late_again += now.since(flight.ready);
             rec.sent_again(flight);
         } else {
             rec.connections(usize::from(*origin)).resent += 1;

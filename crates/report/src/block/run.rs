@@ -52,9 +52,9 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
 
 /// Attempts beside arrivals, where requests could be tried again.
 pub(crate) fn retries(doc: &RunDocument) -> Option<Section> {
-    let (counts, sentences) = facts::retries(doc)?;
-    let counts = counts.into_iter().map(|(name, n)| (name.to_string(), format::count(n))).collect();
-    let lines = sentences.into_iter().map(|sentence| Block::Line(Paint::Plain, sentence));
+    let told = facts::retries(doc)?;
+    let counts = told.counts.into_iter().map(|(name, n)| (name.to_string(), format::count(n))).collect();
+    let lines = told.sentences.into_iter().map(|sentence| Block::Line(Paint::Plain, sentence));
     Some(Section {
         class: "pairs",
         name: "Retries",

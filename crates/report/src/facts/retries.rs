@@ -3,8 +3,16 @@
 use crate::format;
 use unblink_artifact::document::RunDocument;
 
-/// Counts that are worth a place, and sentences below them. Nothing where no request could be tried again.
-pub(crate) fn retries(doc: &RunDocument) -> Option<(Vec<(&'static str, u64)>, Vec<String>)> {
+/// What is said of retries.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Told {
+    /// Those that are worth a place: (name, count).
+    pub(crate) counts: Vec<(&'static str, u64)>,
+    pub(crate) sentences: Vec<String>,
+}
+
+/// Nothing where no request could be tried again.
+pub(crate) fn retries(doc: &RunDocument) -> Option<Told> {
     let of = doc.retries.as_ref()?;
     let counts = [
         ("attempts", of.attempts),
@@ -26,7 +34,7 @@ pub(crate) fn retries(doc: &RunDocument) -> Option<(Vec<(&'static str, u64)>, Ve
     if !causes.is_empty() {
         sentences.push(format!("tried again after: {}", causes.join(", ")));
     }
-    Some((counts.map(|(_, count)| count).collect(), sentences))
+    Some(Told { counts: counts.map(|(_, count)| count).collect(), sentences })
 }
 
 #[cfg(test)]
@@ -42,7 +50,7 @@ mod tests {
         assert_eq!(retries(&doc), None);
         doc.retries = Some(Retries { attempts: 60_000, amplification: Some(1.0), ..Retries::default() });
         let none = vec![("attempts", 60_000), ("arrivals retried", 0), ("recovered", 0)];
-        assert_eq!(retries(&doc), Some((none, Vec::new())));
+        assert_eq!(retries(&doc), Some(Told { counts: none, sentences: Vec::new() }));
         doc.retries = Some(Retries {
             attempts: 90_000,
             amplification: Some(1.5),
@@ -52,7 +60,7 @@ mod tests {
             causes: BTreeMap::from([("shed".into(), 29_000), ("try_timeout".into(), 1_000)]),
             ..Retries::default()
         });
-        let (counts, sentences) = retries(&doc).unwrap();
+        let Told { counts, sentences } = retries(&doc).unwrap();
         assert_eq!(counts.last(), Some(&("out of attempts", 6_000)));
         assert_eq!(sentences[0], "1.50 attempts for each arrival that was sent");
         assert_eq!(format::plain(&sentences[1]), "tried again after: shed 29 000, try_timeout 1 000");

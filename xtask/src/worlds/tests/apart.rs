@@ -67,7 +67,6 @@ fn in_step() -> Case {
         pool: Pool::Fixed { n: 2 },
         threads: 1,
         retry: None,
-        retry: None,
         idempotent: vec![true; 3],
         mix: Default::default(),
         origins: Origins::new(&[0, 1, 2]).unwrap(),
