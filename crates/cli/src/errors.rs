@@ -23,13 +23,16 @@ pub(crate) struct Refused {
 /// The target's doing: it was asked once and did not answer as expected.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the request before the run failed, so nothing was measured (--no-preflight starts anyway): {request}: {source}"
+    "the request before the run failed, so nothing was measured{}: {request}: {source}",
+    if *is_setup { "" } else { " (--no-preflight starts anyway)" }
 )]
 pub(crate) struct PreflightFailed {
     /// Which origin was asked.
     pub origin: usize,
     pub request: String,
     pub source: PreflightError,
+    /// The load needs what it brings.
+    pub is_setup: bool,
 }
 
 impl PreflightFailed {

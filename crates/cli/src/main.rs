@@ -33,6 +33,7 @@ mod retry;
 mod run;
 mod scenario;
 mod secrets;
+mod setup;
 mod shape;
 mod signals;
 mod sim;

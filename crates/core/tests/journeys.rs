@@ -21,6 +21,7 @@ fn spec(rate_per_s: u64, length: Nanos, process: Process, steps: Vec<StepSpec>) 
         drain: None,
         pool: Pool::Auto { max: 60_000 },
         threads: 1,
+        retry: None,
         idempotent: vec![true; steps.len()],
         mix: Mix {
             journeys: Journeys { each: vec![JourneySpec { steps }], seed: 5, ..Journeys::default() },

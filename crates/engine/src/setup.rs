@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unblink_wire::protocol::Protocol;
-use unblink_wire::words::Words;
+use unblink_wire::words::{Words, first_line};
 use unblink_workload::Globals;
 use unblink_workload::answer::{Capture, Coding};
 
@@ -36,26 +36,6 @@ pub struct Captured {
     pub capture: Capture,
 }
 
-/// Why a request brought nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// It was not answered as it must be.
-    #[error(transparent)]
-    Asked(#[from] PreflightError),
-    /// The answer does not have a value.
-    #[error("its answer does not have {name}, as capture asks for")]
-    NotThere {
-        /// The value's name.
-        name: String,
-    },
-    /// Its body can't be decoded.
-    #[error("its answer can't be decoded: {why}")]
-    Undecoded {
-        /// What is wrong.
-        why: String,
-    },
-}
-
 /// How often one of the requests was asked again while the load went on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
@@ -72,32 +52,31 @@ impl<P: Words> Setup<P> {
     ///
     /// # Errors
     /// Why it brought nothing.
-    pub fn ask(&self, number: usize) -> Result<(), SetupError> {
+    pub fn ask(&self, number: usize) -> Result<(), PreflightError> {
         let Some(Tried { head, body, result, .. }) = once(&self.job, number, self.timeout) else {
-            return Ok(());
+            let reason = "it needs a row that is for one request of the load alone (order once)";
+            return Err(PreflightError::Answer { answer: "nothing was asked".into(), reason: reason.into() });
         };
         result?;
-        self.take(number, &head, &body)
+        self.take(number, &head, &body).map_err(|reason| {
+            let answer = first_line(&head).unwrap_or_default();
+            PreflightError::Answer { answer, reason }
+        })
     }
 
-    /// Keeps what the answer to request `number` brings.
-    ///
-    /// # Errors
-    /// What it lacks.
-    pub fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Result<(), SetupError> {
+    /// Keeps what the answer to request `number` brings, or says what it lacks.
+    fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Result<(), String> {
         let (mut decoded, mut new) = (Vec::new(), Vec::new());
         let body = Coding::of(head).decode(body, &mut decoded);
         for Captured { name, number, capture } in &self.captures[number] {
             let body = match &body {
                 Ok(body) => *body,
-                Err(why) if capture.reads_body() => {
-                    return Err(SetupError::Undecoded { why: why.to_string() });
-                }
+                Err(why) if capture.reads_body() => return Err(format!("its body can't be decoded: {why}")),
                 Err(_) => &[],
             };
             let mut value = Vec::new();
             if !capture.take(head, body, &mut value) {
-                return Err(SetupError::NotThere { name: name.clone() });
+                return Err(format!("it does not have {name}, which capture asks for"));
             }
             new.push((*number, value));
         }

@@ -1,9 +1,9 @@
 //! What stands in a place of a template.
 
+use crate::encode::Context;
 use crate::expression::arguments::nearest;
 use crate::expression::number::whole;
 use crate::lets::Lets;
-use crate::template::Context;
 
 /// Longest text of `bytes(…)`; longer ones are cut to it.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 20;

@@ -7,6 +7,7 @@
 
 pub mod answer;
 mod date;
+mod decimal;
 mod draws;
 mod encode;
 mod error;
@@ -27,6 +28,7 @@ mod weighted;
 mod ycsb;
 
 pub use draws::{Drawing, Draws};
+pub use encode::Context;
 pub use error::{Place, SourceError};
 pub use globals::Globals;
 pub use hole::Hole;

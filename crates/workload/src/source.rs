@@ -1,7 +1,7 @@
 //! Where a value comes from: an expression, compiled.
 
+use crate::decimal::decimal;
 use crate::draws::Drawing;
-use crate::encode::decimal;
 use crate::error::SourceError;
 use crate::expression::arguments::nearest;
 use crate::expression::{Call, Expression, parse};

@@ -1,21 +1,9 @@
 //! Text with places for values: `/items/{{item}}`, `{"id": "{{uuid}}"}`.
 
+use crate::encode::Context;
 use crate::hole::{Hole, What};
 use crate::lets::Lets;
 use std::ops::Range;
-
-/// Where a template stands, which decides how a value is written there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Context {
-    /// In a path or query: all but the unreserved characters of RFC 3986 §2.3 is percent-encoded.
-    Target,
-    /// In the value of a header: control characters are percent-encoded.
-    Header,
-    /// In a body: as it is.
-    Body,
-    /// In a text of a JSON body (RFC 8259 §7): quotes, backslashes and control characters are escaped.
-    Json,
-}
 
 /// Why a template is none.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

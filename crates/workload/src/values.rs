@@ -1,8 +1,9 @@
 //! What each arrival writes into the places of its request.
 
 use crate::date;
+use crate::decimal::decimal;
 use crate::draws::{Drawing, Draws};
-use crate::encode::{decimal, encode};
+use crate::encode::encode;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::lets::Lets;
@@ -58,15 +59,6 @@ pub enum ValuesError {
         /// The value.
         name: String,
     },
-    /// Rows are taken by number, which requests that follow others don't have.
-    #[error(
-        "the rows or keys of {name} are taken one for each arrival, and a step of a journey is none: use it in [[requests]], or \
-         draw it anew for each request"
-    )]
-    InJourney {
-        /// The value.
-        name: String,
-    },
 }
 
 /// All that is drawn for the arrivals of a run, apart from when they are and what they ask.
@@ -115,17 +107,11 @@ impl Values {
             let uses = |one: &Option<Composition>| {
                 one.as_ref().is_some_and(|composition| composition.uses.contains(&(number as u32)))
             };
-            let operations: Vec<u32> = (0..)
-                .zip(&compositions)
-                .filter(|(_, one)| uses(one))
-                .map(|(operation, _)| operation)
-                .collect();
-            let alone = plan.journeys().map_or(u32::MAX, |paths| paths.plain() as u32);
-            if operations.iter().any(|&operation| operation >= alone) {
-                return Err(ValuesError::InJourney { name: name.to_string() });
-            }
-            let by_load = (0..loads).map(|load| match plan.asked_by(load).among(&operations) {
-                None if !operations.is_empty() => Err(ValuesError::RandomOrder { name: name.to_string() }),
+            let users = (0..).zip(&compositions).filter(|(_, one)| uses(one));
+            let mut entries: Vec<u32> = users.map(|(operation, _)| plan.entry_of(operation)).collect();
+            entries.dedup();
+            let by_load = (0..loads).map(|load| match plan.asked_by(load).among(&entries) {
+                None if !entries.is_empty() => Err(ValuesError::RandomOrder { name: name.to_string() }),
                 among => Ok(among),
             });
             by_load.collect::<Result<Vec<_>, _>>().map(Some)
@@ -146,6 +132,11 @@ impl Values {
             letters,
             globals: Arc::new(Globals::new(captured)),
         })
+    }
+
+    /// The same with another place for what is taken from answers.
+    pub fn sharing(self, globals: Arc<Globals>) -> Values {
+        Values { globals, ..self }
     }
 
     /// What is taken from answers beside the load.
@@ -171,11 +162,14 @@ impl Values {
 
     /// What a named value is drawn for.
     fn drawing(&self, of: u32, arrival: &Arrival, elapsed: Nanos, plan: &Plan) -> Drawing {
-        let Arrival { key, operation, .. } = *arrival;
+        let operation = arrival.operation;
+        // The requests of a journey have it in common.
+        let step = if arrival.journey.is_some() { 0 } else { arrival.key.step };
+        let key = Key { step, ..arrival.key };
         let ordinal = self.among[of as usize].as_ref().and_then(|by_load| {
             let among = by_load.get(key.load as usize)?.as_ref()?;
             let place = plan.place_of(key);
-            let ordinal = plan.asked_by(key.load).ordinal(among, operation, place)?;
+            let ordinal = plan.asked_by(key.load).ordinal(among, plan.entry_of(operation), place)?;
             let of_load = ordinal.checked_mul(place.sequences)?.checked_add(place.sequence)?;
             of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
         });

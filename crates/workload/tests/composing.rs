@@ -9,7 +9,8 @@ use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
-use unblink_workload::template::{Context, Holes};
+use unblink_workload::Context;
+use unblink_workload::template::Holes;
 use unblink_workload::{Composer, Composition, Lets, Source, Values, ValuesError};
 
 const START: Instant = Instant(5_000_000_000);
@@ -27,7 +28,7 @@ fn plan(process: Process, order: Order, threads: u32) -> Plan {
         threads,
         retry: None,
         idempotent: vec![true; 2],
-        mix: Mix { weights, order },
+        mix: Mix { weights, order, ..Mix::default() },
         origins: Default::default(),
         rate_cap: None,
     })

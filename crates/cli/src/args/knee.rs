@@ -9,6 +9,7 @@ use super::value;
 use crate::request::Request;
 use crate::request::line::LineArgs;
 use crate::secrets;
+use crate::setup::SetupRequest;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::{Figure, Slo};
@@ -52,6 +53,10 @@ pub(crate) struct KneeArgs {
     /// What `urls` ask for, or a plan.
     #[arg(skip)]
     pub requests: Vec<Request>,
+
+    /// What a plan asks beside the load.
+    #[arg(skip)]
+    pub setup: Vec<SetupRequest>,
 
     /// The objective: a percentile of response time and its limit, such as 'p99 < 200ms', or of a single request by
     /// name, such as 'GET /cart: p99 < 200ms'

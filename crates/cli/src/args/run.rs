@@ -11,6 +11,7 @@ use super::value;
 use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::line::LineArgs;
+use crate::setup::SetupRequest;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_analysis::slo::AbortRule;
@@ -58,6 +59,10 @@ pub(crate) struct RunArgs {
     /// The journeys of a plan
     #[arg(skip)]
     pub journeys: Vec<Journey>,
+
+    /// What a plan asks beside the load
+    #[arg(skip)]
+    pub setup: Vec<SetupRequest>,
 
     /// Request the targets in this file, in turn unless --order says otherwise; the format is vegeta's (`-` reads standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "lines"], help_heading = "Request")]
@@ -119,6 +124,7 @@ impl RunArgs {
         RunArgs {
             urls: Vec::new(),
             requests,
+            setup: Vec::new(),
             journeys: Vec::new(),
             targets: None,
             load,

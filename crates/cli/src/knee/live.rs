@@ -223,5 +223,6 @@ fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, 
         drain: None,
         retry: args.retry.clone(),
     };
-    RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet)
+    let run = RunArgs::of_experiment(args.requests.clone(), load, args.target.clone(), args.quiet);
+    RunArgs { setup: args.setup.clone(), ..run }
 }

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List};
+use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::values::{LET, Let};
@@ -34,6 +34,8 @@ pub(crate) struct PlanFile {
     pub lets: Vec<Let>,
     /// What is asked one after the other.
     pub journeys: Vec<Table>,
+    /// What is asked beside the load.
+    pub setup: Vec<Table>,
     /// Where something stands that is not to be shown, in bytes of the text.
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
@@ -117,8 +119,8 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    let [loads, requests, journeys] = tables;
-    Ok(PlanFile { path, source, given, requests, loads, journeys, lets, hidden, to_look_at: false })
+    let [setup, loads, requests, journeys] = tables;
+    Ok(PlanFile { path, source, given, requests, loads, journeys, setup, lets, hidden, to_look_at: false })
 }
 
 impl PlanFile {
@@ -132,6 +134,7 @@ impl PlanFile {
         match list.name {
             LOADS => &self.loads,
             JOURNEYS => &self.journeys,
+            SETUP => &self.setup,
             _ => &self.requests,
         }
     }

@@ -3,18 +3,24 @@
 use crate::args::load::PlannedLoad;
 use crate::journey::{PlannedJourney, PlannedStep};
 use crate::request::fields::PlannedRequest;
+use crate::setup::PlannedSetup;
 use clap::{Args, Command};
 use unblink_core::journey::{JOURNEYS_MAX, STEPS_MAX};
 use unblink_core::plan::LOADS_MAX;
 
 /// The requests, each a table.
 pub(crate) const REQUESTS: &str = "requests";
+/// What is asked beside the load, each a table.
+pub(crate) const SETUP: &str = "setup";
 /// The loads, each a table.
 pub(crate) const LOADS: &str = "loads";
 /// The journeys, each a table.
 pub(crate) const JOURNEYS: &str = "journeys";
 /// The steps of a journey, each a table in it.
 pub(crate) const STEPS: &str = "steps";
+
+/// Setup requests of a plan at the most.
+const SETUP_MAX: usize = 32;
 
 /// Fields of a load that no other may stand beside.
 pub(crate) const ALONE: [&str; 4] = ["closed", "think", "ramp-up", "requests"];
@@ -37,7 +43,16 @@ pub(crate) struct List {
 }
 
 /// Every list, in the order in which they are written.
-pub(crate) static LISTS: [List; 3] = [
+pub(crate) static LISTS: [List; 4] = [
+    List {
+        name: SETUP,
+        one: "setup request",
+        help: "Requests before the load, for a token and the like; they enter no figure",
+        needs: ("url", "give a path, such as \"/login\""),
+        tables_max: Some(SETUP_MAX),
+        inner: None,
+        fields: PlannedSetup::augment_args,
+    },
     List {
         name: LOADS,
         one: "load",

@@ -14,6 +14,7 @@ mod picture;
 mod requests;
 mod schema;
 mod search;
+mod setup;
 mod source;
 #[cfg(test)]
 mod tests;

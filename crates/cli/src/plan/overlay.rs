@@ -5,12 +5,13 @@
 use super::fields::{self, For};
 use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
-use super::{journeys, loads, requests, search, value, values};
+use super::{journeys, loads, requests, search, setup, value, values};
 use crate::args::load::PlannedLoad;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
 use crate::journey::Journey;
 use crate::request::Request;
+use crate::setup::SetupRequest;
 use anyhow::{Error, Result};
 use clap::Command;
 use unblink_analysis::slo::Slo;
@@ -29,6 +30,7 @@ pub(super) struct Overlay<'a> {
     /// In the place of the load that the fields describe.
     loads: Vec<PlannedLoad>,
     journeys: Vec<Journey>,
+    setup: Vec<SetupRequest>,
 }
 
 /// What a plan requests.
@@ -104,7 +106,8 @@ impl<'a> Overlay<'a> {
         let lets = &values::table(plan, &user.lets())?;
         let paths = journeys::Paths { target: target.as_ref(), lets };
         let journeys = journeys::of(plan, command, &user, paths, beside)?;
-        Ok(Overlay { plan, user, command, heeded, requests, loads, journeys })
+        let setup = setup::of(plan, command, &user, paths)?;
+        Ok(Overlay { plan, user, command, heeded, requests, loads, journeys, setup })
     }
 
     /// The fields that are heeded.
@@ -140,6 +143,11 @@ impl<'a> Overlay<'a> {
         match &mut cli.command {
             Of::Run(args) => args.journeys.clone_from(&self.journeys),
             Of::Sim(args) => args.journeys.clone_from(&self.journeys),
+            _ => {}
+        }
+        match &mut cli.command {
+            Of::Run(args) => args.setup.clone_from(&self.setup),
+            Of::Knee(args) => args.setup.clone_from(&self.setup),
             _ => {}
         }
         match (&mut cli.command, &self.requests) {

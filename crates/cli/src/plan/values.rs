@@ -1,6 +1,7 @@
 //! `[let]`: the values that a plan names.
 
 use super::file::{PlanFile, Text};
+use super::setup;
 use super::source::Wrong;
 use crate::errors;
 use crate::request::lets::{Named, of_flags, read};
@@ -48,5 +49,6 @@ pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {
         let source = read(&text, Path::new("")).map_err(|error| anyhow!("--let {name}: {error}"))?;
         table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
     }
+    setup::add_captured(plan, &mut table)?;
     Ok(Arc::new(table))
 }

@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use std::borrow::Cow;
 use std::sync::Arc;
 use unblink_wire::blank::place;
-use unblink_workload::template::{Context, Holes, is_template};
+use unblink_workload::Context;
+use unblink_workload::template::{Holes, is_template};
 use unblink_workload::{Composition, Lets};
 
 /// What a body is to its templates.

@@ -5,6 +5,7 @@ pub(crate) mod objectives;
 pub(crate) mod preflight;
 mod prepare;
 mod requests;
+pub(crate) mod setup;
 mod target_file;
 mod watch;
 mod way;
@@ -80,10 +81,13 @@ pub(crate) fn execute_watched(
     watched: Watched<'_>,
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
-    let Prepared { job, mut header, target_line } = prepared;
+    let Prepared { job, mut header, target_line, setup } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
+    if let Some(setup) = &setup {
+        setup.before()?;
+    }
     if !no_preflight {
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
@@ -98,6 +102,7 @@ pub(crate) fn execute_watched(
     let plan = job.plan.clone();
     let steal = StealMeter::now();
     let mut running = unblink_engine::run::start(job)?;
+    let again = setup.map(setup::Asked::again).transpose()?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
     let mut abort = abort::Watch::new(&header);
@@ -124,6 +129,7 @@ pub(crate) fn execute_watched(
     let (tally, ended) = observed.finish();
     output::clear_live();
     let summary = running.finish()?;
+    again.map(setup::Again::end);
     for (origin, of) in
         summary.origins.iter().zip(&tally.header().origins).filter(|(origin, _)| origin.resolving_failed > 0)
     {

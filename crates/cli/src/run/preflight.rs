@@ -18,7 +18,7 @@ use unblink_wire::words::Words;
 /// Requests at the most: a long target file is not gone through twice.
 const REQUESTS_MAX: usize = 32;
 /// A request that takes longer than this is given up, whatever the timeout.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// For so long nothing is said of an answer that does not come.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -42,7 +42,7 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
             false => {
                 let origin = job.plan.spec().origins.of(number as u32);
-                PreflightFailed { origin, request, source }.into()
+                PreflightFailed { origin, request, source, is_setup: false }.into()
             }
         })?;
     }
@@ -75,7 +75,7 @@ pub(crate) fn record(
 }
 
 /// Does `work`, and says what it waits for where that takes a while.
-fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
+pub(super) fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -2,6 +2,7 @@
 
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
+use super::setup;
 use super::way::{quick_ports, targets};
 use super::{objectives, watch};
 use crate::args::run::RunArgs;
@@ -28,7 +29,7 @@ use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target
 use unblink_report::format;
 use unblink_wire::http1::Http1;
 use unblink_wire::protocol::Protocol;
-use unblink_workload::Values;
+use unblink_workload::{Globals, Values};
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
 const AUTO_CONNECTIONS_MAX: u32 = 20_000;
@@ -42,6 +43,8 @@ pub(crate) struct Prepared {
     pub header: RunHeader,
     /// One plain line each, to print before the run.
     pub target_line: String,
+    /// What is asked beside the load.
+    pub setup: Option<super::setup::Asked>,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -89,7 +92,10 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
             format!("{n} targets at {}, {order}", requests.places())
         }
     };
-    Ok(Prepared { job, header, target_line })
+    let globals = job.values.as_ref().map(|values| values.globals().clone());
+    let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
+    let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
+    Ok(Prepared { job, header, target_line, setup })
 }
 
 /// What `args` come to, as far as that can be told without the network and this machine's limits: the plan, and the

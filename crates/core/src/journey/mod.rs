@@ -132,6 +132,17 @@ impl Paths {
         Ok(Some(Paths { plain, each, seed: *seed, under_way_max }))
     }
 
+    /// Which of the entries of a mix an operation is a part of.
+    pub fn entry_of(&self, operation: u32) -> u32 {
+        match operation.checked_sub(self.plain) {
+            None => operation,
+            Some(_) => {
+                let before = self.each.iter().take_while(|path| path.first <= operation).count() as u32;
+                self.plain + before - 1
+            }
+        }
+    }
+
     /// What the arrivals of a mix may ask for: requests that stand alone, then journeys.
     pub fn entries(&self) -> usize {
         self.plain as usize + self.each.len()

@@ -194,6 +194,11 @@ impl Plan {
         self.open.get(load as usize).map_or(&self.asked, |load| &load.asked)
     }
 
+    /// Which entry of the mix an operation is a part of: itself, or its journey.
+    pub fn entry_of(&self, operation: u32) -> u32 {
+        self.journeys().map_or(operation, |paths| paths.entry_of(operation))
+    }
+
     /// Where the arrival with this key stands in its load.
     #[inline]
     pub fn place_of(&self, key: Key) -> Place {

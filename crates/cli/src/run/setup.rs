@@ -1,0 +1,117 @@
+//! Requests beside the load: asked before it, and again while it goes on.
+
+use super::preflight::{PATIENCE, told_if_slow};
+use super::requests::requests;
+use super::way::targets;
+use crate::args::run::RunArgs;
+use crate::errors::PreflightFailed;
+use crate::output;
+use anyhow::{Result, anyhow};
+use std::sync::Arc;
+use std::time::Duration;
+use unblink_core::dispatch::Pool;
+use unblink_core::origins::Origins;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::time::Nanos;
+use unblink_engine::job::Job;
+use unblink_engine::limits::Limits;
+use unblink_engine::setup::{Captured, Refreshed, Setup};
+use unblink_wire::http1::Http1;
+use unblink_workload::{Globals, Lets, Values};
+
+/// What is asked, and what each request is called.
+pub(crate) struct Asked {
+    setup: Setup<Http1>,
+    names: Vec<String>,
+}
+
+/// What `args` ask beside the load. Values that are taken go to `globals`.
+pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -> Result<Option<Asked>> {
+    let Some(first) = args.setup.first() else { return Ok(None) };
+    let lets: Lets = (*first.request.lets).clone();
+    let asked = args.setup.iter().map(|one| one.request.clone()).collect();
+    let own = RunArgs::of_experiment(asked, args.load.clone(), args.target.clone(), true);
+    let mut requests = requests(&own)?;
+    let targets = targets(&own, &requests.origins, limits)?;
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: args.load.timeout,
+        drain: None,
+        pool: Pool::Fixed { n: 1 },
+        threads: 1,
+        retry: None,
+        idempotent: requests.idempotent.clone(),
+        mix: Default::default(),
+        origins: Origins::new(&requests.origin_of)
+            .ok_or_else(|| anyhow!("[[setup]] asks too many origins"))?,
+        rate_cap: None,
+    })?;
+    let numbered = |(name, capture): &(String, _)| Captured {
+        name: name.clone(),
+        number: lets.captured(name).unwrap_or_default(),
+        capture: Clone::clone(capture),
+    };
+    let captures = args.setup.iter().map(|one| one.captures.iter().map(numbered).collect()).collect();
+    let compositions = std::mem::take(&mut requests.compositions);
+    let values = Values::new(lets.clone(), compositions, &[], &plan, args.load.seed, 0)?;
+    let names = requests.targets.iter().map(|target| target.name.clone()).collect();
+    let job = Job {
+        plan,
+        targets,
+        values: Some(values.sharing(globals.clone())),
+        expects: requests.expects(),
+        operations: requests.operations,
+        settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
+        connection_age: None,
+        pacing: args.target.pacing.mode(),
+    };
+    let every = args.setup.iter().map(|one| one.every.map(|every| Duration::from_nanos(every.0))).collect();
+    let timeout = Duration::from_nanos(args.load.timeout.0).min(PATIENCE);
+    let setup = Setup { job, captures, every, globals: globals.clone(), timeout };
+    Ok(Some(Asked { setup, names }))
+}
+
+impl Asked {
+    /// Asks each once, in order.
+    ///
+    /// # Errors
+    /// Why the run should not start.
+    pub(super) fn before(&self) -> Result<()> {
+        for (number, name) in self.names.iter().enumerate() {
+            told_if_slow(|| self.setup.ask(number), name, self.setup.timeout).map_err(|source| {
+                PreflightFailed { origin: 0, request: format!("[[setup]] {name}"), source, is_setup: true }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Asks again, for as long as the load goes on.
+    pub(super) fn again(self) -> Result<Again> {
+        let Asked { setup, names } = self;
+        Ok(Again { refreshing: unblink_engine::setup::Refreshing::start(setup)?, names })
+    }
+}
+
+/// What is asked again.
+pub(super) struct Again {
+    refreshing: Option<unblink_engine::setup::Refreshing>,
+    names: Vec<String>,
+}
+
+impl Again {
+    /// Ends it. What was asked in vain is said.
+    pub(super) fn end(self) -> Vec<(String, Refreshed)> {
+        let Some(refreshing) = self.refreshing else { return Vec::new() };
+        let all: Vec<(String, Refreshed)> = self.names.into_iter().zip(refreshing.stop()).collect();
+        for (name, Refreshed { asked, failed, last_error }) in all.iter().filter(|(_, one)| one.failed > 0) {
+            let why = last_error.as_deref().unwrap_or_default();
+            output::note(format_args!(
+                "warning: [[setup]] {name} failed {failed} of {asked} times during the load, and what it had brought before \
+                 was used on: {why}"
+            ));
+        }
+        all
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests beside the load: what a plan asks before it, and again every so often, for a token and the like.
+
+use crate::args::value;
+use crate::request::Request;
+use crate::request::fields::RequestArgs;
+use clap::Args;
+use unblink_core::time::Nanos;
+use unblink_workload::answer::Capture;
+
+/// One of them in a plan.
+#[derive(Args, Debug)]
+pub(crate) struct PlannedSetup {
+    /// How messages and the report call it
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// A path at the target, or a whole URL
+    #[arg(long, value_name = "URL", required = true)]
+    pub url: String,
+
+    /// What is taken from its answer, by name: { token = "json $.access_token" } makes {{token}} what stands there
+    #[arg(long, value_name = "TABLE")]
+    pub capture: Option<String>,
+
+    /// Ask again every so often while the load goes on [default: it is asked once, before the load]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub every: Option<Nanos>,
+
+    /// Send this table as JSON
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file"])]
+    pub json: Option<String>,
+
+    /// Send this table as the fields of a form
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json"])]
+    pub form: Option<String>,
+
+    #[command(flatten)]
+    pub own: RequestArgs,
+}
+
+/// One that can be asked.
+#[derive(Clone, Debug)]
+pub(crate) struct SetupRequest {
+    pub request: Request,
+    /// What is taken from its answer, by name.
+    pub captures: Vec<(String, Capture)>,
+    pub every: Option<Nanos>,
+}
