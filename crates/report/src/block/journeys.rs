@@ -79,8 +79,8 @@ fn accounts(doc: &RunDocument, room: Room) -> Section {
 /// Journeys per second beside requests per second.
 fn note(doc: &RunDocument) -> String {
     let offered: f64 = doc.journeys.iter().map(|journey| journey.offered).sum();
-    let beside = doc.rate.offered.map(|rate| format!(" beside {} of requests in all", format::rate(rate)));
-    format!("{} begin{}", format::rate(offered), beside.unwrap_or_default())
+    let beside = doc.rate.offered.map(|rate| format!(", {} of requests in all", format::rate(rate)));
+    format!("{} of them begin{}", format::rate(offered), beside.unwrap_or_default())
 }
 
 /// That some waited for their start, if some did.

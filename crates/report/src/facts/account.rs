@@ -40,6 +40,7 @@ pub(crate) fn scheduled_meaning(doc: &RunDocument) -> &'static str {
         _ if doc.transient.as_ref().is_some_and(|transient| transient.to_ns > 0) => {
             "ended after the transient"
         }
+        LoadModel::Open if !doc.journeys.is_empty() => "from the schedule, and as answers came",
         LoadModel::Open => "counted from the schedule",
         LoadModel::Closed => "came due",
     }
