@@ -19,7 +19,7 @@ pub(super) fn amplified(case: &Case<'_>) -> Option<Finding> {
         FindingCode::RetriesAmplified,
         Severity::Note,
         format!(
-            "Retries multiplied the load by {amplification:.1}: {} attempts were sent for {}, and {} of them failed \
+            "Retries multiplied the load by {amplification:.1}: {} attempts were sent for {}, and {} failed or timed out \
              all the same.",
             text::count(attempts),
             text::arrivals(of.sent),

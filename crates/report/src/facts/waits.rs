@@ -71,8 +71,14 @@ pub(crate) fn difference(doc: &RunDocument) -> String {
     }
 }
 
-/// Which part of the send lag is the largest, in words.
+/// Which part of the send lag is the largest, in words. What retries took is not known beside it.
 pub(super) fn cause(doc: &RunDocument) -> &'static str {
+    if doc.retries.as_ref().is_some_and(|retries| retries.retried > 0) {
+        return match doc.send_lag.max {
+            Some(lag) if lag < DIFFERENCE_NS_MIN => "some were tried again",
+            _ => "some were tried again, or waited to be sent",
+        };
+    }
     let lag = &doc.lag_causes;
     let largest = lag.no_connection_ns.max(lag.connecting_ns).max(lag.generator_ns);
     if largest == 0 {
