@@ -36,6 +36,7 @@ mod secrets;
 mod shape;
 mod signals;
 mod sim;
+mod trace;
 
 use args::{Cli, Command, SchemaOf};
 use clap::FromArgMatches;

@@ -331,10 +331,10 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, list: &List, node: Node) -> Option<Table> {
-        let List { name, one, needs: (needed, how), .. } = list;
+        let List { name, one, needs: (needed, how), instead, .. } = list;
         let at = node.at.clone();
         let mut entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
-        if entries.iter().all(|(key, _)| key.name != *needed) {
+        if entries.iter().all(|(key, _)| key.name != *needed && Some(key.name.as_str()) != *instead) {
             let message = format!("this {one} has no {needed}: {how}");
             self.wrong.push(Wrong::new(at.clone(), message));
         }

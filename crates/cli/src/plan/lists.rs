@@ -28,6 +28,8 @@ pub(crate) struct List {
     pub help: &'static str,
     /// The field that each table has, and what to do where it lacks.
     pub needs: (&'static str, &'static str),
+    /// A field that may stand in its place.
+    pub instead: Option<&'static str>,
     /// So many tables at the most, where there is a limit.
     pub tables_max: Option<usize>,
     /// A list that each of its tables has.
@@ -43,6 +45,7 @@ pub(crate) static LISTS: [List; 3] = [
         one: "load",
         help: "Open loads that are offered at the same time, in the place of the one in [load]",
         needs: ("rate", "give requests per second, such as 100"),
+        instead: Some("trace"),
         tables_max: Some(LOADS_MAX),
         inner: None,
         fields: PlannedLoad::augment_args,
@@ -52,6 +55,7 @@ pub(crate) static LISTS: [List; 3] = [
         one: "request",
         help: "Requests, each with its share of the load, or sent in turn",
         needs: ("url", "give a path, such as \"/cart\""),
+        instead: None,
         tables_max: None,
         inner: None,
         fields: PlannedRequest::augment_args,
