@@ -7,6 +7,9 @@ use unblink_core::time::Nanos;
 /// What `bursty` is without more words: for a sixth of the time five times the rate, and a fifth of it between.
 const BURSTS: Bursts = Bursts { peak_milli: 5_000, on: Nanos::from_millis(200), off: Nanos::from_secs(1) };
 
+/// The names that a text may begin with.
+pub(crate) const NAMES: [&str; 3] = ["even", "poisson", "bursty"];
+
 /// How arrivals lie around the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrivals {

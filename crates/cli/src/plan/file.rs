@@ -7,6 +7,7 @@ use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::values::{LET, Let};
 use super::yaml;
+use crate::args::arrivals;
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
 use clap::Command;
@@ -308,7 +309,8 @@ impl Reader<'_> {
             return Err(Wrong::new(at, error.message));
         }
         field.check(&value.raw).map_err(|message| {
-            let possible = field.possible.iter().map(String::as_str);
+            let words: &[&str] = if field.name == "arrivals" { &arrivals::NAMES } else { &[] };
+            let possible = field.possible.iter().map(String::as_str).chain(words.iter().copied());
             Wrong::new(value.at.clone(), message).or_rather(&value.raw, possible)
         })
     }
