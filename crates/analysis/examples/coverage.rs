@@ -20,7 +20,7 @@ use unblink_analysis::quantile::Survival;
 use unblink_core::dispatch::Pool;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Series, Track, histogram};
-use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::schedule::{Bursts, Phase, Process, Rate};
 use unblink_core::sim::{RandomWindows, ServerSpec, Service, WorldSpec, simulate};
 use unblink_core::time::Nanos;
 
@@ -33,6 +33,8 @@ struct Cell {
     name: String,
     rate_per_s: u64,
     poisson: bool,
+    /// Poisson arrivals come in these.
+    bursts: Option<Bursts>,
     server: ServerSpec,
     warmup_s: u64,
     length_s: u64,
@@ -97,6 +99,22 @@ fn cells() -> Vec<Cell> {
             ..queue(rate, servers, Service::Exponential { mean: Nanos((1e9 / each) as u64) }, length_s)
         });
     }
+    // Bursts that the server carries, 100 of them and 1,000, and 200 that it doesn't.
+    let (on, off) = (Nanos::from_millis(200), Nanos::from_secs(1));
+    for (rate, length_s) in [(150, 120), (150, 1_200), (300, 240)] {
+        let bursts = Bursts { peak_milli: 5_000, on, off };
+        let name = format!(
+            "MMPP/M/1 at {rate}/s, 5 × for {} s every {} s",
+            on.as_secs_f64(),
+            (on + off).as_secs_f64()
+        );
+        cells.push(Cell {
+            name,
+            bursts: Some(bursts),
+            exact_ns: QUANTILES.map(|q| theory::bursty_ns(rate.into(), &bursts, PER_SECOND, q)),
+            ..queue(rate.into(), 1, Service::Exponential { mean }, length_s)
+        });
+    }
     for (stall_ms, gap_mean_s, length_s) in [(2_000, 3, 300), (500, 7, 200), (300, 19, 500)] {
         cells.push(stalls(stall_ms, gap_mean_s, length_s));
     }
@@ -108,6 +126,7 @@ fn queue(rate_per_s: f64, slots: u32, service: Service, length_s: u64) -> Cell {
         name: String::new(),
         rate_per_s: rate_per_s.round() as u64,
         poisson: true,
+        bursts: None,
         server: ServerSpec { slots: Some(slots), ..ServerSpec::new(service) },
         // The relaxation time at ρ = 0.9 is 0.4 s.
         warmup_s: 20,
@@ -126,6 +145,7 @@ fn stalls(stall_ms: u64, gap_mean_s: u64, length_s: u64) -> Cell {
         name: format!("D/D/1, stalls of {} s every {cycle_s} s", stall.as_secs_f64()),
         rate_per_s: 1_000,
         poisson: false,
+        bursts: None,
         server: ServerSpec {
             slots: Some(1),
             shut_at_random: Some(windows),
@@ -156,7 +176,10 @@ impl Found {
     fn new(cell: &Cell, history: &History, completed: &Track<u64>, censored: &Track<u64>) -> Found {
         let survival = Survival::new(completed, censored);
         let (from, length) = (Nanos::from_secs(cell.warmup_s), Nanos::from_secs(cell.length_s));
+        let bursts = cell.bursts.map(|b| length.as_secs_f64() / (b.on + b.off).as_secs_f64());
         let answers = answers(history, from, from + length, &survival, &QUANTILES, EndedBy::Plan);
+        let told = answers.into_iter().zip(QUANTILES).map(|(answer, q)| answer.in_bursts(q, bursts));
+        let answers = told.collect();
         Found { answers, survival }
     }
 }
@@ -173,7 +196,11 @@ fn recursed(cell: &Cell, seed: u64) -> Found {
 fn dispatched(cell: &Cell, seed: u64) -> Found {
     let warmup = Nanos::from_secs(cell.warmup_s);
     let length = Nanos::from_secs(cell.length_s);
-    let process = if cell.poisson { Process::Poisson { seed } } else { Process::Even };
+    let process = match cell.bursts {
+        Some(bursts) => Process::Bursty { seed, bursts },
+        None if cell.poisson => Process::Poisson { seed },
+        None => Process::Even,
+    };
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::Open {
             phases: vec![Phase::hold(Rate::per_second(cell.rate_per_s), length)],

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use unblink_analysis::arrivals::{ArrivalProcess, ClaimedProcess, Shape, ShapePhase};
 use unblink_core::record::{ArrivalSample, SampleBlocks, SampledArrival};
-use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
+use unblink_core::schedule::{Bursts, Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::sim::Random;
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
@@ -60,6 +60,29 @@ fn good_runs_are_not_accused() {
         sent += u64::from(process.is_sent_otherwise());
     }
     assert!(planned <= 5 && sent <= 5, "{planned} and {sent} of 1,000 good runs are accused");
+}
+
+/// Bursts that are known are no fault, whatever the shape; those that are not are found.
+#[test]
+fn bursty_arrivals_are_poisson_in_their_bursts() {
+    let bursts = Bursts { peak_milli: 5_000, on: Nanos::from_millis(200), off: Nanos::from_secs(1) };
+    let ramp =
+        Phase { from: Rate::per_second(50), to: Rate::per_second(900), duration: Nanos::from_secs(60) };
+    let (mut accused, mut found) = (0, 0);
+    for seed in 0..400 {
+        let phases = if seed % 2 == 0 { hold(400, 60) } else { vec![ramp] };
+        let sample = run(&phases, Process::Bursty { seed, bursts }, |_| Nanos(5_000));
+        let known = phases.iter().map(|phase| ShapePhase {
+            from_per_s: phase.from.as_per_s(),
+            to_per_s: phase.to.as_per_s(),
+            duration: phase.duration,
+        });
+        let shape = Shape::in_bursts(known, bursts.stretches(seed, 0));
+        let process = ArrivalProcess::of(&sample, ClaimedProcess::Bursty, &shape).expect("arrivals");
+        accused += u32::from(process.is_planned_otherwise() || process.is_sent_otherwise());
+        found += u32::from(judge(&sample, ClaimedProcess::Poisson, &phases).is_planned_otherwise());
+    }
+    assert!(accused <= 4 && found >= 380, "{accused} accused, {found} found of 400");
 }
 
 /// The level itself: of 2,000 samples the p-value is below 1 % in about 20.

@@ -291,6 +291,7 @@ fn windows_are_counted_and_the_undecided_decide_nothing() {
         offered_per_s: None,
         achieved_per_s: 0.0,
         users: None,
+        bursts: None,
         achieved_in_load_per_s: 0.0,
     };
     let verdict = |counts| judge::judge_windows(&slo.objective, &windows, counts, 1, &facts).verdict;

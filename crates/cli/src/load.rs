@@ -1,10 +1,11 @@
 //! From the flags of a load to what a plan needs, and to what the run document says of it.
 
-use crate::args::load::{Arrivals, LoadArgs, PlannedLoad, ShapeName};
+use crate::args::arrivals::Arrivals;
+use crate::args::load::{LoadArgs, PlannedLoad, ShapeName};
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use crate::errors::{self, refuse, refused, refused_value};
-use crate::{retry, shape as named};
+use crate::{retry, shape as named, trace};
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
 use unblink_artifact::names::few;
@@ -13,6 +14,9 @@ use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch,
 use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
 use unblink_core::time::Nanos;
 use unblink_report::format;
+
+/// More steps are told by their lowest and highest rate.
+const STEPS_TOLD_MAX: usize = 10;
 
 const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 
@@ -36,9 +40,11 @@ fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Target]) -> Result<OpenP
     }
     let alone = LoadArgs {
         loads: Vec::new(),
-        rate: Some(load.rate.clone()),
+        rate: load.rate.clone(),
         shape: load.shape,
         peak_for: load.peak_for,
+        period: load.period,
+        trace: load.trace.clone(),
         arrivals: load.arrivals,
         duration: Some(load.duration),
         ..args.clone()
@@ -69,6 +75,18 @@ fn part(args: &LoadArgs, load: &PlannedLoad, targets: &[Target]) -> Result<OpenP
 fn one(args: &LoadArgs) -> Result<LoadSpec> {
     let duration = args.duration.unwrap_or(DURATION_DEFAULT);
     let named = named::phases(args, duration);
+    if args.trace.trace.is_some() && args.closed.is_some() {
+        refuse!(
+            ["trace", "closed"],
+            "--trace and --closed exclude each other: users who wait come when their answers do"
+        );
+    }
+    // What is wrong with the flags is told before the file is read.
+    let named = if args.trace.trace.is_some() { Ok(named?) } else { named };
+    if let Some(phases) = trace::phases(&args.trace, args.rate.as_ref(), args.duration, DURATION_DEFAULT)? {
+        check_open(args)?;
+        return Ok(LoadSpec::Open { phases, process: args.arrivals.process(args.seed) });
+    }
     match (&args.rate, args.closed) {
         (Some(_), Some(_)) => refuse!(
             ["rate", "closed"],
@@ -80,10 +98,11 @@ fn one(args: &LoadArgs) -> Result<LoadSpec> {
         ),
         (None, Some(users)) => {
             named?;
-            if args.arrivals == Arrivals::Poisson {
+            if args.arrivals != Arrivals::Even {
                 refuse!(
                     ["arrivals", "closed"],
-                    "--arrivals poisson needs a rate (-R): closed users come when their answers do"
+                    "--arrivals {} needs a rate (-R): closed users come when their answers do",
+                    args.arrivals.name()
                 );
             }
             // Without a length, -n ends the run; the longest phase is the bound.
@@ -95,34 +114,46 @@ fn one(args: &LoadArgs) -> Result<LoadSpec> {
             }
             Ok(load)
         }
-        (Some(_), None) if args.think.is_some() => refuse!(
-            ["think"],
-            "--think is for users who wait (--closed USERS); with -R the schedule alone says when requests start: \
-             leave --think out"
-        ),
-        (Some(_), None) if args.ramp_up.is_some() => refuse!(
-            ["ramp-up"],
-            "--ramp-up is for users who wait (--closed USERS); for a rate that rises give both of its ends, such as \
-             -R 0..100, and leave --ramp-up out"
-        ),
         (Some(shape), None) => {
+            check_open(args)?;
             let named = named?;
             let endless = args.requests.is_some() && args.duration.is_none();
             if endless && !matches!(shape, Shape::Hold(_)) {
                 refuse!(["rate", "requests"], "a ramp or steps need a length: add -d TIME");
+            }
+            if endless && matches!(args.arrivals, Arrivals::Bursty(_)) {
+                refuse!(
+                    ["arrivals", "requests"],
+                    "bursts are drawn for the whole length of a load before its start: add -d TIME to -n"
+                );
             }
             let default = if endless { HOLD_LENGTH_MAX } else { DURATION_DEFAULT };
             let phases = named.unwrap_or_else(|| shape.over(args.duration.unwrap_or(default)));
             if let (true, Some(n), Shape::Hold(rate)) = (endless, args.requests, shape) {
                 check_requests(n, *rate)?;
             }
-            let process = match args.arrivals {
-                Arrivals::Even => Process::Even,
-                Arrivals::Poisson => Process::Poisson { seed: args.seed },
-            };
-            Ok(LoadSpec::Open { phases, process })
+            Ok(LoadSpec::Open { phases, process: args.arrivals.process(args.seed) })
         }
     }
+}
+
+/// Nothing that only users who wait have.
+fn check_open(args: &LoadArgs) -> Result<()> {
+    if args.think.is_some() {
+        refuse!(
+            ["think"],
+            "--think is for users who wait (--closed USERS); with -R the schedule alone says when requests start: \
+             leave --think out"
+        );
+    }
+    if args.ramp_up.is_some() {
+        refuse!(
+            ["ramp-up"],
+            "--ramp-up is for users who wait (--closed USERS); for a rate that rises give both of its ends, such as \
+             -R 0..100, and leave --ramp-up out"
+        );
+    }
+    Ok(())
 }
 
 /// The plan that `spec` is. Each refusal names its fields.
@@ -141,10 +172,16 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
         };
         let start = of.and_then(|load| starts.get(load).copied());
         let fields: &[&str] = match blamed {
-            PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate"],
+            PlanError::RateZero | PlanError::RateTooHigh(_) | PlanError::RatesTooFine => &["rate", "trace"],
             PlanError::AboveCap { .. }
             | PlanError::SumAboveCap { .. }
-            | PlanError::JourneysAboveCap { .. } => &["rate", "max-rate"],
+            | PlanError::JourneysAboveCap { .. } => &["rate", "trace", "max-rate"],
+            PlanError::BurstsWithoutTime
+            | PlanError::BurstsImpossible { .. }
+            | PlanError::TooManyBursts { .. }
+            | PlanError::BurstsTooHigh { .. } => &["arrivals", "rate"],
+            PlanError::BurstsAboveCap { .. } => &["arrivals", "rate", "max-rate"],
+            PlanError::TooManyPhases(_) => &["rate"],
             PlanError::TooManyLoads(_) => &["loads"],
             PlanError::LimitOfSeveral => &["requests"],
             PlanError::OfLoad { .. } => &[],
@@ -313,18 +350,16 @@ fn open(shape: Option<ShapeName>, phases: &[Phase], process: Process) -> (LoadKi
     let rate = |r: Rate| format::rate_asked(r.as_per_s());
     let rates =
         |rates: Vec<Rate>| format::rates_asked(&rates.into_iter().map(|r| r.as_per_s()).collect::<Vec<_>>());
+    let described: Vec<LoadPhase> = phases.iter().map(phase).collect();
     let named = shape.and_then(|name| named::summary(name, phases));
     let shape = match phases {
         _ if named.is_some() => named.unwrap_or_default(),
         [hold] if hold.from == hold.to => rate(hold.from),
         [ramp] => rates(vec![ramp.from, ramp.to]).join(" to "),
-        steps => rates(steps.iter().map(|p| p.from).collect()).join(", "),
+        steps if steps.len() <= STEPS_TOLD_MAX => rates(steps.iter().map(|p| p.from).collect()).join(", "),
+        _ => unblink_report::rates_in_words(&described),
     };
-    let process = match process {
-        Process::Even => document::Process::Even,
-        Process::Poisson { seed } => document::Process::Poisson { seed },
-    };
-    let words = format!("{shape}, {} arrivals", process.name());
-    let phases = phases.iter().map(phase).collect();
-    (LoadKind::Open { process, phases, start_ns: 0, only: Vec::new() }, words)
+    let process = document::Process::of(process);
+    let words = format!("{shape}, {}", unblink_report::process_in_words(process));
+    (LoadKind::Open { process, phases: described, start_ns: 0, only: Vec::new() }, words)
 }

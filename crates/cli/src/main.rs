@@ -37,6 +37,7 @@ mod setup;
 mod shape;
 mod signals;
 mod sim;
+mod trace;
 
 use args::{Cli, Command, SchemaOf};
 use clap::FromArgMatches;

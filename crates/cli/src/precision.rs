@@ -32,10 +32,10 @@ fn check(args: &PrecisionArgs, load: &LoadArgs) -> Result<()> {
              load into [load]"
         );
     }
-    if matches!(load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
+    if matches!(load.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) || load.trace.trace.is_some() {
         refuse!(
-            ["precision", "rate"],
-            "--precision needs one constant rate: the percentiles of a ramp or of steps settle nowhere"
+            ["precision", "rate", "trace"],
+            "--precision needs one constant rate: the percentiles of a ramp, of steps or of a trace settle nowhere"
         );
     }
     if load.warmup == Warmup::Auto {

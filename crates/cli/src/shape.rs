@@ -2,10 +2,11 @@
 
 use crate::args::load::{LoadArgs, ShapeName};
 use crate::args::value::Shape;
-use crate::errors::refuse;
+use crate::errors::{refuse, refused};
 use anyhow::Result;
 use unblink_artifact::document::LoadShape;
-use unblink_core::schedule::{Phase, Rate};
+use unblink_core::plan::{PHASES_MAX, PlanError};
+use unblink_core::schedule::{self, PIECES, Phase, Rate};
 use unblink_core::time::{Nanos, SECOND_NS};
 use unblink_report::format;
 
@@ -30,11 +31,15 @@ pub(crate) fn document(name: ShapeName) -> LoadShape {
         ShapeName::Spike => LoadShape::Spike,
         ShapeName::Stress => LoadShape::Stress,
         ShapeName::Soak => LoadShape::Soak,
+        ShapeName::Sine => LoadShape::Sine,
     }
 }
 
 /// The stretches of the load; nothing where the rate alone says what they are. Refuses what does not fit the name.
 pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phase>>> {
+    if args.period.is_some() && args.shape != Some(ShapeName::Sine) {
+        refuse!(["period"], "--period belongs to a rate that swings: add --shape sine, or leave it out");
+    }
     let Some(name) = args.shape else {
         if args.peak_for.is_some() {
             refuse!(
@@ -45,7 +50,14 @@ pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phas
         return Ok(None);
     };
     let word = document_name(name);
+    if args.trace.trace.is_some() {
+        refuse!(
+            ["shape", "trace"],
+            "--shape {word} and --trace both say how the rate changes: leave one of them out"
+        );
+    }
     let is_peaked = matches!(name, ShapeName::Spike | ShapeName::Stress);
+    let is_held = matches!(name, ShapeName::Load | ShapeName::Soak);
     if args.peak_for.is_some() && !is_peaked {
         refuse!(
             ["peak-for", "shape"],
@@ -59,7 +71,7 @@ pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phas
             text(SOAK_MIN)
         );
     }
-    if !is_peaked {
+    if is_held {
         if matches!(args.rate, Some(Shape::Ramp(..) | Shape::Steps(_))) {
             refuse!(
                 ["shape", "rate"],
@@ -74,7 +86,7 @@ pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phas
             "--shape {word} goes from one rate to another and back: give -R both, such as -R 100..800"
         );
     };
-    if low.is_zero() || high <= low {
+    if (low.is_zero() && is_peaked) || high <= low {
         refuse!(
             ["shape", "rate"],
             "--shape {word} needs a rate above 0 and then a higher one, such as -R 100..800"
@@ -88,7 +100,26 @@ pub(crate) fn phases(args: &LoadArgs, duration: Nanos) -> Result<Option<Vec<Phas
     }
     match name {
         ShapeName::Stress => stress(low, high, args.peak_for, duration).map(Some),
+        ShapeName::Sine => sine(low, high, args.period.unwrap_or(duration), duration).map(Some),
         _ => spike(low, high, args.peak_for, duration).map(Some),
+    }
+}
+
+/// From the lower rate to the higher one and back, again and again.
+fn sine(low: Rate, high: Rate, period: Nanos, whole: Nanos) -> Result<Vec<Phase>> {
+    let swings_max = PHASES_MAX as u64 / PIECES;
+    if u128::from(whole.0) > u128::from(period.0) * u128::from(swings_max) {
+        refuse!(
+            ["period", "duration"],
+            "with a --period of {} the rate would swing more than {swings_max} times in {}, which is the most: make the \
+             period longer, or -d shorter",
+            text(period),
+            text(whole)
+        );
+    }
+    match schedule::sine(low, high, period, whole) {
+        Some(phases) => Ok(phases),
+        None => Err(refused(&["rate"], PlanError::RatesTooFine.to_string())),
     }
 }
 
@@ -159,6 +190,16 @@ pub(crate) fn summary(name: ShapeName, phases: &[Phase]) -> Option<String> {
             rate(top.to),
             format::moment(top.duration.0)
         )),
+        (ShapeName::Sine, [first, .., _]) => {
+            let highest = phases.iter().map(|phase| phase.to).max().unwrap_or_default();
+            let period = Nanos(first.duration.0 * PIECES);
+            Some(format!(
+                "sine from {} to {} and back in {}",
+                rate(first.from),
+                rate(highest),
+                format::moment(period.0)
+            ))
+        }
         _ => None,
     }
 }
@@ -169,6 +210,7 @@ fn document_name(name: ShapeName) -> &'static str {
         ShapeName::Spike => "spike",
         ShapeName::Stress => "stress",
         ShapeName::Soak => "soak",
+        ShapeName::Sine => "sine",
     }
 }
 

@@ -159,7 +159,7 @@ fn load_models() {
     run(&[URL, "--closed", "2", "-t", "3"]).refused(&["2 users", "3 threads"]);
     run(&[URL, "--closed", "2", "--arrivals", "poisson"]).refused(&["--arrivals poisson needs a rate"]);
     with(&["--think", "1s"]).refused(&["--closed"]);
-    with(&["--arrivals", "bursty"]).refused(&["bursty", "even", "poisson"]);
+    with(&["--arrivals", "clumped"]).refused(&["clumped", "even", "poisson", "bursty"]);
     with(&["--seed", "x"]).refused(&["--seed"]);
 }
 

@@ -73,6 +73,21 @@ impl Rate {
         self.requests.checked_mul(times).filter(|_| times * self.seconds == seconds)
     }
 
+    /// The rate that lies `part` of `of` on the way to `other`; `None` where it is no fraction of 64-bit numbers.
+    pub fn toward(self, other: Rate, part: u64, of: u64) -> Option<Rate> {
+        let [a, b, c, d] = [self.requests, self.seconds, other.requests, other.seconds].map(u128::from);
+        let (part, of) = (u128::from(part.min(of)), u128::from(of));
+        let requests =
+            a.checked_mul(d)?.checked_mul(of - part)?.checked_add(c.checked_mul(b)?.checked_mul(part)?)?;
+        let seconds = b.checked_mul(d)?.checked_mul(of)?;
+        let (mut common, mut rest) = (seconds, requests);
+        while rest != 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        let whole = |n: u128| u64::try_from(n.checked_div(common)?).ok();
+        Rate::new(whole(requests)?, whole(seconds)?)
+    }
+
     /// The time in which `n` requests fall due, in whole ns; of a rate of 0 the longest there is.
     pub fn time_of(self, n: u64) -> Nanos {
         let ns = u128::from(n) * u128::from(self.seconds) * u128::from(SECOND_NS);
@@ -138,6 +153,9 @@ mod tests {
         let said = |requests, seconds| Rate::new(requests, seconds).unwrap().to_string();
         assert_eq!([said(50, 1), said(1, 2), said(1, 6), said(1, 1800)], ["50/s", "0.5/s", "10/min", "2/h"]);
         assert_eq!([said(101, 1000), said(100_000, 7)], ["0.101/s", "100000 in 7 s"]);
+        assert_eq!((third.toward(more, 0, 7), third.toward(more, 7, 7)), (Some(third), Some(more)));
+        assert_eq!(third.toward(Rate::per_second(1), 1, 4), Rate::new(1, 2));
+        assert_eq!(Rate::default().toward(Rate::new(1, u64::MAX).unwrap(), 1, 2), None);
         assert_eq!((third.time_of(2), Rate::default().time_of(1)), (Nanos::from_secs(6), Nanos(u64::MAX)));
     }
 }

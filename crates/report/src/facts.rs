@@ -31,7 +31,7 @@ pub(crate) use connections::{addresses, connections};
 pub(crate) use harm::whose;
 pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use load_titles::{flight, lateness, phases, rates};
-pub use loads::load_in_words;
+pub use loads::{load_in_words, process_in_words, rates_in_words};
 pub(crate) use moments::{Moment, moments, rates as rate_moments, timeline};
 pub(crate) use outcome::{
     account_finding, answered_within, generator, never_asked, none_ok, not_sent, nothing, of_answered,

@@ -32,4 +32,4 @@ pub mod lab;
 pub mod svg;
 pub mod terminal;
 
-pub use facts::load_in_words;
+pub use facts::{load_in_words, process_in_words, rates_in_words};

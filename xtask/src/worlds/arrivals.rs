@@ -155,7 +155,7 @@ fn open(plan: &Plan, worker: u32) -> Result<Vec<Due>, String> {
         for (number, offset) in intended_times(plan, schedule).map_err(|e| format!("load {load}: {e}"))? {
             let (is_mine, turn) = match schedule.process() {
                 Process::Even => (share.in_group(number / u64::from(workers)) == number, number),
-                Process::Poisson { .. } => {
+                Process::Poisson { .. } | Process::Bursty { .. } => {
                     let stream = number % STREAMS;
                     let is_mine = stream % u64::from(workers) == u64::from(worker);
                     (is_mine, stream * turns / STREAMS + number / STREAMS)

@@ -3,7 +3,7 @@
 use unblink_core::dispatch::{Pool, Room};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
-use unblink_core::schedule::{Phase, Process, Rate};
+use unblink_core::schedule::{Bursts, Phase, Process, Rate};
 use unblink_core::sim::{
     GeneratorSpec, NetworkSpec, Random, RandomWindows, ServerSpec, Service, Windows, WorldSpec,
 };
@@ -182,8 +182,21 @@ fn open(dice: &mut Dice, duration: u64) -> LoadSpec {
         }
         _ => [a, Rate::default(), b, c].map(|r| Phase::hold(r, Nanos(1 + duration.0 / 4))).to_vec(),
     };
-    let process = if dice.one_in(2) { Process::Even } else { Process::Poisson { seed: dice.below(1 << 40) } };
+    let process = match dice.below(6) {
+        0..=2 => Process::Even,
+        3 | 4 => Process::Poisson { seed: dice.below(1 << 40) },
+        _ => Process::Bursty { seed: dice.below(1 << 40), bursts: bursts(dice) },
+    };
     LoadSpec::Open { phases, process }
+}
+
+/// Any that keep the mean, silent lulls among them.
+fn bursts(dice: &mut Dice) -> Bursts {
+    let mut length = || Nanos(dice.between(MILLISECOND_NS, 500 * MILLISECOND_NS));
+    let (on, off) = (length(), length());
+    let most = Bursts { peak_milli: 0, on, off }.peak_milli_max().min(20_000);
+    let peak_milli = if dice.one_in(4) { most } else { dice.between(1_001, most) };
+    Bursts { peak_milli, on, off }
 }
 
 /// Users that may be answered at once think for as long as it takes to keep the world small.

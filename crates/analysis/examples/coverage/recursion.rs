@@ -5,6 +5,7 @@ use crate::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use unblink_core::record::Track;
+use unblink_core::schedule::bursts::{Stretch, Stretches};
 use unblink_core::sim::{Random, RandomWindows, Service};
 use unblink_core::time::{Nanos, SECOND_NS};
 
@@ -14,6 +15,7 @@ pub(super) fn run(cell: &Cell, seed: u64, each: impl FnMut(u64, u64, &Track<u64>
     let random = |stream| Random::new(seed, stream);
     let mut arrivals = random(1);
     let mut service = random(2);
+    let mut bursts = cell.bursts.map(|bursts| Clock::new(bursts.stretches(seed, 0)));
     let mut stalls = cell.server.shut_at_random.map(|spec| Stalls::new(spec, random(3)));
     let mut free: BinaryHeap<Reverse<u64>> =
         (0..cell.server.slots.unwrap_or(1)).map(|_| Reverse(0)).collect();
@@ -22,7 +24,8 @@ pub(super) fn run(cell: &Cell, seed: u64, each: impl FnMut(u64, u64, &Track<u64>
     let gap = Nanos(SECOND_NS / cell.rate_per_s);
     let mut at_ns = 0;
     loop {
-        at_ns += if cell.poisson { arrivals.exponential(gap) } else { gap }.0;
+        let gap = if cell.poisson { arrivals.exponential(gap) } else { gap };
+        at_ns = bursts.as_mut().map_or(at_ns + gap.0, |bursts| bursts.after(at_ns, gap));
         seconds.hand_over_until(at_ns.min(to_ns) / SECOND_NS);
         if at_ns >= to_ns {
             break;
@@ -40,6 +43,34 @@ pub(super) fn run(cell: &Cell, seed: u64, each: impl FnMut(u64, u64, &Track<u64>
     }
     let end = seconds.first + seconds.open.len() as u64;
     seconds.hand_over_until(end);
+}
+
+/// A clock that runs faster in bursts, and slower between them.
+struct Clock {
+    stretches: Stretches,
+    /// The one that the clock is in.
+    now: Stretch,
+}
+
+impl Clock {
+    fn new(mut stretches: Stretches) -> Clock {
+        let now = stretches.next().expect("a chain has no end");
+        Clock { stretches, now }
+    }
+
+    /// When `gap` has passed on it since `at_ns`.
+    fn after(&mut self, at_ns: u64, gap: Nanos) -> u64 {
+        let (mut at_ns, mut left) = (at_ns as f64, gap.0 as f64);
+        loop {
+            let room = (self.now.end.0 as f64 - at_ns) * self.now.factor;
+            if left < room {
+                return (at_ns + left / self.now.factor) as u64;
+            }
+            left -= room;
+            at_ns = self.now.end.0 as f64;
+            self.now = self.stretches.next().expect("a chain has no end");
+        }
+    }
 }
 
 /// Seconds that may still be answered in.

@@ -1,5 +1,7 @@
 //! Exact quantiles of the time from arrival to answer.
 
+use unblink_core::schedule::Bursts;
+
 /// M/M/1: exponential with the rate μ − λ.
 pub(super) fn mm1_ns(arrivals_per_s: f64, served_per_s: f64, q: f64) -> f64 {
     -(1.0 - q).ln() / (served_per_s - arrivals_per_s) * 1e9
@@ -15,6 +17,56 @@ pub(super) fn mmc_ns(arrivals_per_s: f64, served_per_s: f64, servers: u32, q: f6
     let above = |t: f64| {
         let (service, wait) = ((-served_per_s * t).exp(), (-drain * t).exp());
         (1.0 - waits) * service + waits * (drain * service - served_per_s * wait) / (drain - served_per_s)
+    };
+    inverse(above, q)
+}
+
+/// MMPP/M/1 with two states (M. F. Neuts, "Matrix-Geometric Solutions", 1981): an arrival that finds n others takes n + 1
+/// exponential services. The vector of states with n present is π₀·Rⁿ, where R solves A₀ + R·A₁ + R²·A₂ = 0.
+pub(super) fn bursty_ns(arrivals_per_s: f64, bursts: &Bursts, served_per_s: f64, q: f64) -> f64 {
+    let rates = [bursts.peak(), bursts.lull()].map(|factor| factor * arrivals_per_s);
+    let [leave_on, leave_off] = [bursts.on, bursts.off].map(|time| 1.0 / time.as_secs_f64());
+    // −A₁ is invertible, so R ← (A₀ + R²·A₂)·(−A₁)⁻¹ converges from 0.
+    let out = [leave_on + rates[0] + served_per_s, leave_off + rates[1] + served_per_s];
+    let determinant = out[0] * out[1] - leave_on * leave_off;
+    let inverted =
+        [[out[1] / determinant, leave_on / determinant], [leave_off / determinant, out[0] / determinant]];
+    let product = |a: &[[f64; 2]; 2], b: &[[f64; 2]; 2]| {
+        let cell = |i: usize, j: usize| a[i][0] * b[0][j] + a[i][1] * b[1][j];
+        [[cell(0, 0), cell(0, 1)], [cell(1, 0), cell(1, 1)]]
+    };
+    let mut r = [[0.0; 2]; 2];
+    for _ in 0..100_000 {
+        let mut next = product(&r, &r).map(|row| row.map(|x| x * served_per_s));
+        next[0][0] += rates[0];
+        next[1][1] += rates[1];
+        r = product(&next, &inverted);
+    }
+    let share_on = leave_off / (leave_on + leave_off);
+    let times = |v: [f64; 2], m: &[[f64; 2]; 2]| [0, 1].map(|j| v[0] * m[0][j] + v[1] * m[1][j]);
+    let stationary = [share_on, 1.0 - share_on];
+    let moved = times(stationary, &r);
+    let mut present = [stationary[0] - moved[0], stationary[1] - moved[1]];
+    // What an arrival finds: states count as often as arrivals come in them.
+    let mut found = Vec::new();
+    let mut left = 1.0;
+    while left > 1e-13 && found.len() < 100_000 {
+        let share = (present[0] * rates[0] + present[1] * rates[1]) / arrivals_per_s;
+        found.push(share);
+        left -= share;
+        present = times(present, &r);
+    }
+    let above = |t: f64| {
+        // Fewer than n + 1 services have ended by t: Poisson probabilities, in logarithms against underflow.
+        let (mean, mut at_most, mut ln_factorial, mut sum) = (served_per_s * t, 0.0, 0.0, 0.0);
+        for (n, share) in found.iter().enumerate() {
+            if n > 0 {
+                ln_factorial += (n as f64).ln();
+            }
+            at_most += (n as f64 * mean.max(1e-300).ln() - mean - ln_factorial).exp();
+            sum += share * at_most;
+        }
+        sum
     };
     inverse(above, q)
 }

@@ -7,6 +7,8 @@
 //! 0.1 %, and the deviation must also be large: the empirical distribution must leave the exponential one by
 //! [`ARRIVAL_DISTANCE_MIN`], and for sent times this after every gap was granted [`ARRIVAL_SEND_TOLERANCE`].
 //!
+//! Bursty arrivals are a Poisson process in what the bursts make of Λ. The bursts are known, so the test is the same.
+//!
 //! An even process must lie on the line Λ(d(k)) = k; how far it is off is told as a figure.
 
 mod anderson_darling;
@@ -28,6 +30,8 @@ pub enum ClaimedProcess {
     Even,
     /// Independent: exponential gaps in Λ.
     Poisson,
+    /// The same, in bursts that Λ has already.
+    Bursty,
 }
 
 /// What the sampled arrivals say about their process.
@@ -82,13 +86,15 @@ impl ArrivalProcess {
         let runs: Vec<&[SampledArrival]> = whole.map(|block| &block[..BLOCK_ARRIVALS as usize]).collect();
         let test = |at: fn(&SampledArrival) -> Option<Instant>, tolerance| match claimed {
             ClaimedProcess::Even => None,
-            ClaimedProcess::Poisson => test_gaps(&runs, at, tolerance, shape),
+            ClaimedProcess::Poisson | ClaimedProcess::Bursty => test_gaps(&runs, at, tolerance, shape),
         };
         let line = || arrivals.iter().filter_map(|arrival| off_the_line(arrival, shape)).max();
         Some(ArrivalProcess {
             claimed,
             arrivals: match claimed {
-                ClaimedProcess::Poisson if !runs.is_empty() => runs.iter().map(|run| run.len() as u64).sum(),
+                ClaimedProcess::Poisson | ClaimedProcess::Bursty if !runs.is_empty() => {
+                    runs.iter().map(|run| run.len() as u64).sum()
+                }
                 _ => arrivals.len() as u64,
             },
             intended: TimesTest {

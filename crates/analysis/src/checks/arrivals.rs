@@ -56,6 +56,7 @@ fn name(claimed: ClaimedProcess) -> &'static str {
     match claimed {
         ClaimedProcess::Even => "evenly spaced arrivals",
         ClaimedProcess::Poisson => "a Poisson process",
+        ClaimedProcess::Bursty => "a Poisson process in the bursts that were drawn",
     }
 }
 

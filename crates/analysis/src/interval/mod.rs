@@ -106,6 +106,21 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The same for a load that comes in about so many `bursts`. Each of them is an event that is known beforehand. A run
+    /// that happens to have no long one looks calm, and its interval would miss what lies beyond: so there is none, unless
+    /// [`EVENTS_MIN`] bursts lie beyond the percentile.
+    pub fn in_bursts(self, q: f64, bursts: Option<f64>) -> Answer {
+        match (self, bursts.map(|bursts| (1.0 - q) * bursts)) {
+            // By rounding, a tenth of 100 is less than 10.
+            (Answer::Between { .. } | Answer::Above { .. }, Some(beyond)) if beyond < EVENTS_MIN - 1e-9 => {
+                Answer::FewEvents { events: beyond.round().max(1.0) as u32 }
+            }
+            _ => self,
+        }
+    }
+}
+
 /// An answer for each of `quantiles` (ascending), for the steady load from `from` to `to`. `whole` is the estimate
 /// from everything that `history` holds.
 pub fn answers(
@@ -273,5 +288,20 @@ impl Run<'_> {
             None if self.whole.censored() > 0 => Answer::Above { low_ns },
             None => Answer::NotEnoughData,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_bursts_leave_no_interval() {
+        let between = Answer::Between { low_ns: 1, high_ns: 2, method: Method::BlockBootstrap };
+        assert_eq!(between.in_bursts(0.99, None), between);
+        assert_eq!(between.in_bursts(0.9, Some(100.0)), between);
+        assert_eq!(between.in_bursts(0.9, Some(60.0)), Answer::FewEvents { events: 6 });
+        assert_eq!(between.in_bursts(0.999, Some(60.0)), Answer::FewEvents { events: 1 });
+        assert_eq!(Answer::NotEnoughData.in_bursts(0.999, Some(60.0)), Answer::NotEnoughData);
     }
 }

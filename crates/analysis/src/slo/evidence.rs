@@ -23,6 +23,8 @@ pub struct Run {
     pub to: Nanos,
     /// What ended it: a run that goes on until it is precise has wider intervals.
     pub ended: EndedBy,
+    /// Bursts that a bursty load is expected to have between `from` and `to`.
+    pub bursts: Option<f64>,
     /// Arrivals per second by the schedule; `None`: closed.
     pub offered_per_s: Option<f64>,
     /// Closed: how many users there are.

@@ -52,7 +52,8 @@ pub fn judge(objective: &Objective, population: &Population<'_>, run: &Run) -> J
                 .then(|| {
                     answers(population.history, run.from, run.to, &survival, &[q], run.ended).first().copied()
                 })
-                .flatten();
+                .flatten()
+                .map(|answer| answer.in_bursts(q, run.bursts));
             quantile(objective, q, &survival, answer, run.ended)
         }
         Figure::Max => max(objective, population),

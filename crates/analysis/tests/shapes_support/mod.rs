@@ -58,10 +58,7 @@ pub(crate) fn run(
     let stretches: Vec<Stretch> = stretches.collect();
     let settled = stretches[0].settled();
     let (mut known, mut censored) = (Track::default(), Track::default());
-    let seed = match process {
-        Process::Poisson { seed } => seed,
-        Process::Even => 1,
-    };
+    let seed = process.seed().unwrap_or(1);
     let (mut rows, mut heat) = (Vec::new(), HeatGrid::default());
     simulate(&plan, &WorldSpec { seed, ..WorldSpec::new(server) }, |interval| {
         rows.push(Row::of(interval));

@@ -75,6 +75,7 @@ impl World {
             offered_per_s: Some(self.counts.arrivals as f64 / self.seconds as f64),
             achieved_per_s: rate * 0.999,
             users: None,
+            bursts: None,
             achieved_in_load_per_s: rate,
         };
         run(&mut facts);

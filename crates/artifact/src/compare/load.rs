@@ -21,6 +21,9 @@ impl<'a> Offered<'a> {
     }
 }
 
+/// More phases than these are too many to be told one by one.
+const PHASES_TOLD_MAX: usize = 10;
+
 /// What two runs differ in beside their targets.
 pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
     let connections = |run: &RunDocument| match run.origin().connections.mode {
@@ -153,14 +156,18 @@ fn open(process: Process, phases: &[LoadPhase]) -> Told {
             true => format!("{}/s", number(p.from_per_s)),
             false => format!("{}..{}/s", number(p.from_per_s), number(p.to_per_s)),
         };
-        let phases = phases.iter().map(phase).collect::<Vec<_>>().join(", ");
-        format!("{phases} {}", process.name())
+        let rates = phases.iter().map(phase).collect::<Vec<_>>().join(", ");
+        format!("{rates} {}", process.exact())
     };
     // Phases of other lengths are another load, too.
     let lengths: Vec<String> =
         phases.iter().map(|phase| format!("{} s", phase.duration_ns as f64 / 1e9)).collect();
     let lengths = lengths.join(", ");
-    Told { exact: format!("{} for {lengths}", rates(|rate| rate)), short: rates(short) }
+    let short = match phases.len() {
+        0..=PHASES_TOLD_MAX => rates(short),
+        many => format!("{many} phases {}", process.exact()),
+    };
+    Told { exact: format!("{} for {lengths}", rates(|rate| rate)), short }
 }
 
 /// What is compared, and how it is said.

@@ -3,6 +3,9 @@
 use super::{ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, RetryPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use unblink_core::schedule::{self, Bursts};
+use unblink_core::time::Nanos;
 
 /// What a run was to do, all its loads together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,7 +122,7 @@ pub enum LoadKind {
 }
 
 /// How arrivals lie around a shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Process {
     /// Evenly spaced.
@@ -129,6 +132,17 @@ pub enum Process {
         /// The same seed gives the same arrivals.
         seed: u64,
     },
+    /// Independent of each other while their rate goes up and down by chance.
+    Bursty {
+        /// The same seed gives the same bursts and arrivals.
+        seed: u64,
+        /// The rate of a burst, in multiples of the shape's, which stays the mean.
+        peak: f64,
+        /// Mean length of a burst.
+        on_ns: u64,
+        /// Mean time from the end of a burst to the next one.
+        off_ns: u64,
+    },
 }
 
 impl Process {
@@ -137,7 +151,37 @@ impl Process {
         match self {
             Process::Even => "even",
             Process::Poisson { .. } => "poisson",
+            Process::Bursty { .. } => "bursty",
         }
+    }
+
+    /// With all that tells it from others but its seed, as `--arrivals` takes it: `bursty(peak=5x,on=0.2s,off=1s)`.
+    pub fn exact(self) -> Cow<'static, str> {
+        match self {
+            Process::Bursty { peak, on_ns, off_ns, .. } => {
+                let [on_s, off_s] = [on_ns, off_ns].map(|ns| ns as f64 / 1e9);
+                format!("bursty(peak={peak}x,on={on_s}s,off={off_s}s)").into()
+            }
+            plain => plain.name().into(),
+        }
+    }
+
+    /// The process that arrivals were drawn from.
+    pub fn of(process: schedule::Process) -> Process {
+        match process {
+            schedule::Process::Even => Process::Even,
+            schedule::Process::Poisson { seed } => Process::Poisson { seed },
+            schedule::Process::Bursty { seed, bursts } => {
+                Process::Bursty { seed, peak: bursts.peak(), on_ns: bursts.on.0, off_ns: bursts.off.0 }
+            }
+        }
+    }
+
+    /// Its bursts, and the seed that they are drawn from.
+    pub fn bursts(self) -> Option<(u64, Bursts)> {
+        let Process::Bursty { seed, peak, on_ns, off_ns } = self else { return None };
+        let peak_milli = (peak * 1e3).round() as u64;
+        Some((seed, Bursts { peak_milli, on: Nanos(on_ns), off: Nanos(off_ns) }))
     }
 }
 

@@ -16,6 +16,8 @@ pub enum LoadShape {
     Stress,
     /// One load, held for long.
     Soak,
+    /// The rate swings between its lowest and its highest value.
+    Sine,
 }
 
 /// What came of a load of a named shape.

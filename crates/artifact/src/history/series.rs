@@ -7,6 +7,7 @@ use crate::document::{
 use crate::fingerprint::fingerprint_of;
 use crate::simulated::SimulatedWorld;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The name of a run's series.
 pub(super) fn name(document: &RunDocument) -> String {
@@ -65,7 +66,7 @@ fn told<'a>(load: &'a LoadPlan, plan: &'a RunPlan) -> impl Serialize + use<'a> {
 struct Hashed<'a> {
     model: LoadModel,
     summary: &'a str,
-    process: Option<&'a str>,
+    process: Option<Cow<'static, str>>,
     seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<LoadShape>,
@@ -102,7 +103,7 @@ impl<'a> Hashed<'a> {
         Hashed {
             model,
             summary: "",
-            process: process.map(Process::name),
+            process: process.map(Process::exact),
             seed: None,
             shape: plan.shape,
             phases,

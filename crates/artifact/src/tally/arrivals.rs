@@ -27,6 +27,7 @@ impl Tally {
         let claimed = match process {
             Process::Even => ClaimedProcess::Even,
             Process::Poisson { .. } => ClaimedProcess::Poisson,
+            Process::Bursty { .. } => ClaimedProcess::Bursty,
         };
         // The warm-up holds the rate with which the shape begins, unless that begins later.
         let first_per_s = if *start_ns == 0 { phases.first()?.from_per_s } else { 0.0 };
@@ -40,7 +41,13 @@ impl Tally {
         });
         let before = (before_ns > 0).then_some(before);
         let sample = self.totals.samples.get(load)?;
-        ArrivalProcess::of(sample, claimed, &Shape::new(before.into_iter().chain(phases)))
+        let phases = before.into_iter().chain(phases);
+        let shape = match process.bursts() {
+            None => Shape::new(phases),
+            // The same bursts as in the run: a seed gives no others.
+            Some((seed, bursts)) => Shape::in_bursts(phases, bursts.stretches(seed, load as u32)),
+        };
+        ArrivalProcess::of(sample, claimed, &shape)
     }
 }
 

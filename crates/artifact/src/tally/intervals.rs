@@ -91,7 +91,8 @@ impl Tally {
         }
         let history = &self.histories.response;
         let found = answers(history, measured.from, measured.to, &survival, &[quantile], EndedBy::Precision);
-        match *found.first()? {
+        let bursts = self.bursts(measured.from, measured.to);
+        match found.first()?.in_bursts(quantile, bursts) {
             Answer::Between { low_ns, high_ns, .. } => Some((value, (low_ns, high_ns.max(low_ns)))),
             _ => None,
         }
@@ -100,6 +101,14 @@ impl Tally {
     /// There is one distribution that intervals can speak of.
     fn is_steady(&self, validity: &Validity) -> bool {
         !is_saturated(validity) && (self.header.model() == LoadModel::Closed || self.is_hold())
+    }
+
+    /// How many bursts are expected from `from` to `to`, in that load of the bursty ones that has the fewest.
+    pub(super) fn bursts(&self, from: Nanos, to: Nanos) -> Option<f64> {
+        let bursty = self.header.loads.iter().filter_map(|load| load.process()?.bursts());
+        let cycles =
+            bursty.map(|(_, bursts)| (to - from).as_secs_f64() / (bursts.on + bursts.off).as_secs_f64());
+        cycles.reduce(f64::min)
     }
 
     /// Service time with intervals.
@@ -124,7 +133,11 @@ impl Tally {
         let printed: Vec<f64> = distribution.quantiles.iter().map(|quantile| quantile.q).collect();
         let ended = if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan };
         let found = match self.is_steady(validity) {
-            true => answers(history, from, to, &survival, &printed, ended),
+            true => {
+                let found = answers(history, from, to, &survival, &printed, ended).into_iter().zip(&printed);
+                let bursts = self.bursts(from, to);
+                found.map(|(answer, &q)| answer.in_bursts(q, bursts)).collect()
+            }
             false => Vec::new(),
         };
         let events = joined(found.iter().filter_map(|answer| match *answer {

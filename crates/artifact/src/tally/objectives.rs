@@ -154,6 +154,7 @@ impl Tally {
             from,
             to,
             ended: if self.may_have_stopped(to) { EndedBy::Precision } else { EndedBy::Plan },
+            bursts: self.bursts(from, to),
             offered_per_s: rate.offered,
             users: self.header.users().map(u64::from).filter(|_| is_closed),
             achieved_per_s: rate.achieved,

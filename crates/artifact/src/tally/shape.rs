@@ -60,7 +60,7 @@ impl Tally {
             Seen { heat: &self.totals.heat, rows: &rows, before: &before, load_to: ending.ended_after };
         let (stretches, asked) = (stretches(load), limit(&self.header));
         match shape {
-            LoadShape::Load => None,
+            LoadShape::Load | LoadShape::Sine => None,
             LoadShape::Soak => Some(ShapeResult::Soak(self.soak(ending))),
             LoadShape::Spike => {
                 let found = spike::spike(&seen, stretches.as_slice().try_into().ok()?, asked)?;

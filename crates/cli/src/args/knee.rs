@@ -1,7 +1,7 @@
 //! `unblink knee`: its flags.
 
+use super::arrivals::{self, Arrivals};
 use super::history::KeepArgs;
-use super::load::Arrivals;
 use super::retry::RetryArgs;
 use super::sim::WorldArgs;
 use super::target::TargetArgs;
@@ -108,8 +108,10 @@ pub(crate) struct KneeArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Search")]
     pub resume: Option<PathBuf>,
 
-    /// How requests are spaced in time; evenly spaced requests give a higher rate than real users would
-    #[arg(long, value_enum, default_value_t = Arrivals::Poisson, help_heading = "Search")]
+    /// How requests are spaced in time, `even` or `poisson`; evenly spaced requests give a higher rate than real users
+    /// would
+    #[arg(long, value_name = "PROCESS", default_value = "poisson", help_heading = "Search",
+          value_parser = arrivals::of_search)]
     pub arrivals: Arrivals,
 
     /// Seed of the arrivals and of the order of the second pass

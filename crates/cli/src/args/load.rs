@@ -1,9 +1,11 @@
 //! What load is offered, and how patiently: flags that every command with a load has in common.
 
+use super::arrivals::{Arrivals, arrivals};
 use super::retry::RetryArgs;
 use super::steady::{self, Warmup};
 use super::value;
 use clap::Args;
+use std::path::PathBuf;
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -22,7 +24,8 @@ pub(crate) struct LoadArgs {
 
     /// The kind of test, which sets how the rate changes and what the report looks at: `load` holds -R; `spike` jumps
     /// from the lower to the higher rate of -R LOW..HIGH and drops back; `stress` ramps from one to the other, stays
-    /// there, and ramps down; `soak` holds -R for a long time and looks for drift
+    /// there, and ramps down; `soak` holds -R for a long time and looks for drift; `sine` swings from the lower to the
+    /// higher rate and back, as over a day
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Load")]
     pub shape: Option<ShapeName>,
 
@@ -30,6 +33,14 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub peak_for: Option<Nanos>,
+
+    /// How long a swing of `--shape sine` takes, from its lowest rate to the next [default: the duration]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub period: Option<Nanos>,
+
+    #[command(flatten)]
+    pub trace: TraceArgs,
 
     /// Send requests as this many users, each of whom waits for its answer before the next request (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,
@@ -62,11 +73,13 @@ pub(crate) struct LoadArgs {
           value_parser = steady::warmup)]
     pub warmup: Warmup,
 
-    /// How requests are spaced in time
-    #[arg(long, value_enum, default_value_t = Arrivals::Even, help_heading = "Load")]
+    /// How requests are spaced in time: `even`, `poisson`, or `bursty(peak=5x,on=200ms,off=1s)`, which is Poisson at 5
+    /// times the rate in bursts of 200 ms on average, at random times 1 s apart on average, and at less in between, so
+    /// that -R stays the mean
+    #[arg(long, value_name = "PROCESS", default_value = "even", help_heading = "Load", value_parser = arrivals)]
     pub arrivals: Arrivals,
 
-    /// Seed of Poisson arrivals and of the order of the requests; the same seed gives the same ones for any number of
+    /// Seed of random arrivals, of bursts, and of the order of the requests; the same seed gives the same ones for any number of
     /// threads
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
@@ -94,6 +107,23 @@ pub(crate) struct LoadArgs {
     pub retry: RetryArgs,
 }
 
+/// A rate over time from a file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TraceArgs {
+    /// Offer the rates in a column of this CSV file, one row after the other; with -R they are scaled to that mean
+    #[arg(long, value_name = "FILE", help_heading = "Load")]
+    pub trace: Option<PathBuf>,
+
+    /// Column of --trace that has the requests per second [default: `rate`, or the only one]
+    #[arg(long, value_name = "NAME", help_heading = "Load")]
+    pub trace_column: Option<String>,
+
+    /// How long the rate of each row of --trace is held [default: the duration, shared equally]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = value::duration)]
+    pub trace_step: Option<Nanos>,
+}
+
 /// One of the open loads that a plan lists.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlannedLoad {
@@ -102,11 +132,13 @@ pub(crate) struct PlannedLoad {
     pub name: Option<String>,
 
     /// Send this many requests per second, however slowly they are answered
-    #[arg(long, value_name = "RATE", required = true, allow_hyphen_values = true, value_parser = value::shape)]
-    pub rate: value::Shape,
+    #[arg(long, value_name = "RATE", required_unless_present = "trace", allow_hyphen_values = true,
+          value_parser = value::shape)]
+    pub rate: Option<value::Shape>,
 
     /// How the rate changes: `load` holds it; `spike` jumps from the lower to the higher rate of LOW..HIGH and drops
-    /// back; `stress` ramps from one to the other, stays there, and ramps down
+    /// back; `stress` ramps from one to the other, stays there, and ramps down; `sine` swings from one to the other and
+    /// back
     #[arg(long, value_enum, value_name = "NAME")]
     pub shape: Option<ShapeName>,
 
@@ -114,8 +146,15 @@ pub(crate) struct PlannedLoad {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = value::duration)]
     pub peak_for: Option<Nanos>,
 
-    /// How requests are spaced in time
-    #[arg(long, value_enum, default_value_t = Arrivals::Even)]
+    /// How long a swing of `sine` takes, from its lowest rate to the next [default: the duration]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = value::duration)]
+    pub period: Option<Nanos>,
+
+    #[command(flatten)]
+    pub trace: TraceArgs,
+
+    /// How requests are spaced in time: `even`, `poisson`, or `bursty(peak=5x,on=200ms,off=1s)`
+    #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = arrivals)]
     pub arrivals: Arrivals,
 
     /// When it begins, after the start of the measured part
@@ -143,13 +182,6 @@ pub(crate) enum ShapeName {
     Stress,
     /// Does anything drift?
     Soak,
-}
-
-/// How arrivals lie around the rate.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Arrivals {
-    /// Evenly spaced
-    Even,
-    /// Random and independent, as from many users
-    Poisson,
+    /// Can the target handle a day?
+    Sine,
 }

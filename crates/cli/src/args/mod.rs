@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
+pub(crate) mod arrivals;
 pub(crate) mod compare;
 pub(crate) mod expect;
 pub(crate) mod history;

@@ -79,6 +79,12 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
+/// A single rate, or 0.
+pub(crate) fn rate_or_none(text: &str) -> Result<Rate, String> {
+    let (amount, unit) = split_unit(text)?;
+    one_rate(amount, unit, text)
+}
+
 /// Requests per second, as many tools write it.
 const RPS: &str = "rps";
 

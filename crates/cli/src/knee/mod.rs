@@ -4,7 +4,6 @@ mod live;
 mod simulated;
 
 use crate::args::knee::KneeArgs;
-use crate::args::load::Arrivals;
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::{asked, clock, config, environment, exit, history, output, retry, secrets, signals};
@@ -310,10 +309,7 @@ fn question(args: &KneeArgs, settings: &Settings, (target, asked): (String, Stri
         objective: args.slo.text.clone(),
         quantile: args.slo.quantile,
         limit_ns: args.slo.limit.0,
-        process: match args.arrivals {
-            Arrivals::Even => "even".into(),
-            Arrivals::Poisson => "poisson".into(),
-        },
+        process: args.arrivals.name().into(),
         start_per_s: settings.start.as_per_s(),
         max_per_s: settings.max.as_per_s(),
         resolution: settings.resolution,

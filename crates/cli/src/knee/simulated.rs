@@ -1,8 +1,8 @@
 //! Trials in virtual time against a server in words.
 
 use super::{criterion, rest};
+use crate::args::arrivals::Arrivals;
 use crate::args::knee::KneeArgs;
-use crate::args::load::Arrivals;
 use crate::args::value::Connections;
 use crate::errors::refuse;
 use crate::sim::Described;

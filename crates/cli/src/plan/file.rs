@@ -7,6 +7,7 @@ use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::values::{LET, Let};
 use super::yaml;
+use crate::args::arrivals;
 use crate::errors::{Refused, each, several};
 use anyhow::{Context, Result, anyhow};
 use clap::Command;
@@ -311,7 +312,8 @@ impl Reader<'_> {
             return Err(Wrong::new(at, error.message));
         }
         field.check(&value.raw).map_err(|message| {
-            let possible = field.possible.iter().map(String::as_str);
+            let words: &[&str] = if field.name == "arrivals" { &arrivals::NAMES } else { &[] };
+            let possible = field.possible.iter().map(String::as_str).chain(words.iter().copied());
             Wrong::new(value.at.clone(), message).or_rather(&value.raw, possible)
         })
     }
@@ -334,10 +336,10 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, list: &List, node: Node) -> Option<Table> {
-        let List { name, one, needs: (needed, how), .. } = list;
+        let List { name, one, needs: (needed, how), instead, .. } = list;
         let at = node.at.clone();
         let mut entries = self.kept(table(node, &format!("a {one} is a table with its {needed}")))?;
-        if entries.iter().all(|(key, _)| key.name != *needed) {
+        if entries.iter().all(|(key, _)| key.name != *needed && Some(key.name.as_str()) != *instead) {
             let message = format!("this {one} has no {needed}: {how}");
             self.wrong.push(Wrong::new(at.clone(), message));
         }

@@ -29,7 +29,7 @@ impl Holds {
             "body" | "json" | "form" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
             "expect" => Holds::Expectation,
-            "targets" | "body-file" | "cacert" | "cert" | "key" => Holds::File,
+            "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" => Holds::File,
             _ => Holds::Plain,
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct List {
     pub help: &'static str,
     /// The field that each table has, and what to do where it lacks.
     pub needs: (&'static str, &'static str),
+    /// A field that may stand in its place.
+    pub instead: Option<&'static str>,
     /// So many tables at the most, where there is a limit.
     pub tables_max: Option<usize>,
     /// A list that each of its tables has.
@@ -58,6 +60,7 @@ pub(crate) static LISTS: [List; 4] = [
         one: "load",
         help: "Open loads that are offered at the same time, in the place of the one in [load]",
         needs: ("rate", "give requests per second, such as 100"),
+        instead: Some("trace"),
         tables_max: Some(LOADS_MAX),
         inner: None,
         fields: PlannedLoad::augment_args,
@@ -67,6 +70,7 @@ pub(crate) static LISTS: [List; 4] = [
         one: "request",
         help: "Requests, each with its share of the load, or sent in turn",
         needs: ("url", "give a path, such as \"/cart\""),
+        instead: None,
         tables_max: None,
         inner: None,
         fields: PlannedRequest::augment_args,
@@ -76,6 +80,7 @@ pub(crate) static LISTS: [List; 4] = [
         one: "journey",
         help: "Requests that follow each other, each journey with its share of the load beside the requests",
         needs: (STEPS, "add [[journeys.steps]], each with its url"),
+        instead: None,
         tables_max: Some(JOURNEYS_MAX),
         inner: Some(&STEPS_OF_ONE),
         fields: PlannedJourney::augment_args,
@@ -87,6 +92,7 @@ static STEPS_OF_ONE: List = List {
     one: "step",
     help: "Its requests, in order",
     needs: ("url", "give a path, such as \"/cart\""),
+    instead: None,
     tables_max: Some(STEPS_MAX),
     inner: None,
     fields: PlannedStep::augment_args,

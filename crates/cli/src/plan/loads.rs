@@ -12,7 +12,8 @@ use anyhow::{Error, Result, anyhow};
 use std::ops::Range;
 
 /// What each of several loads says for itself.
-const OF_EACH: [&str; 5] = ["rate", "shape", "peak-for", "arrivals", "duration"];
+const OF_EACH: [&str; 9] =
+    ["rate", "shape", "peak-for", "period", "trace", "trace-column", "trace-step", "arrivals", "duration"];
 
 /// The loads of `plan` for `command`; none where it has the one in `[load]`. `user` is the command line without the plan.
 pub(super) fn of(plan: &PlanFile, command: For, user: &User) -> Result<Vec<PlannedLoad>> {

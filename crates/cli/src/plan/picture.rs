@@ -22,12 +22,26 @@ pub(crate) fn of(plan: &Plan, columns: usize) -> String {
         _ => highest_per_s(&plan.spec().load.open_parts()),
     };
     let mut out = draw(&sum, top, plan.load_length(), plan.spec().warmup, columns);
+    let bursts = bursts(&schedules);
+    if !bursts.is_empty() {
+        out += &wrapped(&format!("This is the mean: {}.", bursts.join(", ")), columns);
+    }
     if let LoadSpec::Several(parts) = &plan.spec().load
         && parts.len() > 1
     {
         out += &each(parts, &schedules, plan.load_length(), columns);
     }
     out
+}
+
+/// How high the bursts of each bursty load go.
+fn bursts(schedules: &[&Schedule]) -> Vec<String> {
+    let bursty = schedules.iter().filter(|schedule| schedule.process().peak() > 1.0);
+    let said = |schedule: &&Schedule| {
+        let top = schedule.rate_max().as_per_s() * schedule.process().peak();
+        format!("bursts go up to {}", format::plain(&format::rate(top)))
+    };
+    bursty.map(said).collect()
 }
 
 /// The highest rate of loads together.

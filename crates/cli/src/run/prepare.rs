@@ -19,7 +19,7 @@ use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, Stretch, together};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, highest_together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -148,8 +148,7 @@ fn plan(
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load_spec(args, requests)?;
-    let stretches = together(&load.open_parts());
-    let rate_max_per_s = stretches.iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let rate_max_per_s = highest_together(&load.open_parts());
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
     let (pool, limited_by) = pool(args, limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;

@@ -3,7 +3,7 @@
 use crate::errors::refuse;
 use anyhow::{Result, bail};
 use unblink_core::plan::{LoadSpec, Plan};
-use unblink_core::schedule::{Process, STREAMS};
+use unblink_core::schedule::STREAMS;
 use unblink_core::sim::{ClientSpec, Pacing, Return, ServerSpec, Service, UsersSpec, WorldSpec};
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -54,7 +54,7 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
     if dealing(plan, client).is_some_and(|workers| workers > POISSON_LANES_MAX) {
         refuse!(
             ["client", "arrivals"],
-            "Poisson arrivals are dealt out to {POISSON_LANES_MAX} workers at the most: give --client fewer \
+            "random arrivals are dealt out to {POISSON_LANES_MAX} workers at the most: give --client fewer \
              connections, or --arrivals even"
         );
     }
@@ -142,10 +142,10 @@ fn typical(server: &ServerSpec) -> Nanos {
 
 /// The workers to whom a Poisson schedule is dealt out, one by one: each draws all of it.
 fn dealing(plan: &Plan, client: Option<&ClientSpec>) -> Option<u32> {
-    let is_poisson = matches!(plan.spec().load, LoadSpec::Open { process: Process::Poisson { .. }, .. });
+    let LoadSpec::Open { process, .. } = &plan.spec().load else { return None };
     match client {
         Some(ClientSpec::Tool(tool)) if matches!(tool.pacing, Pacing::StaticLocal | Pacing::DynamicLocal) => {
-            is_poisson.then(|| tool.workers.unwrap_or(1))
+            process.seed().map(|_| tool.workers.unwrap_or(1))
         }
         _ => None,
     }

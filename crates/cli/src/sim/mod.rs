@@ -129,9 +129,8 @@ impl Described {
         if !load.loads.is_empty() {
             return load;
         }
-        if let Some(scenario) =
-            self.scenario.as_ref().filter(|_| load.rate.is_none() && load.closed.is_none())
-        {
+        let says_how_much = load.rate.is_some() || load.closed.is_some() || load.trace.trace.is_some();
+        if let Some(scenario) = self.scenario.as_ref().filter(|_| !says_how_much) {
             load.rate = Some(Shape::Hold(Rate::per_second(scenario.rate_per_s)));
         }
         if let Some(scenario) =

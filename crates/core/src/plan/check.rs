@@ -1,10 +1,13 @@
 //! What a plan must be like.
 
-use super::load::{Stretch, together};
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
+use super::load::highest_together;
+use super::{
+    LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PHASES_MAX, PlanError, PlanSpec, THREADS_MAX, USERS_MAX,
+};
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::journey::Paths;
 use crate::record::RECORDABLE_MAX;
+use crate::schedule::bursts::{Bursts, CHANGES_MAX, PEAK_MAX};
 use crate::schedule::{
     HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
 };
@@ -106,6 +109,9 @@ pub(super) fn check_open(parts: &[OpenPart], spec: &PlanSpec) -> Result<(), Plan
 
 fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
     check_phases(&part.phases, spec)?;
+    if let Process::Bursty { bursts, .. } = part.process {
+        check_bursts(&bursts, part, spec)?;
+    }
     check_limit(part.process, spec.limit)?;
     let max = HOLD_LENGTH_MAX - spec.warmup;
     if part.start > max {
@@ -117,11 +123,40 @@ fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
     }
 }
 
-/// The rates of several loads may be at their highest together.
+/// Bursts that there can be, at rates that can be offered.
+fn check_bursts(bursts: &Bursts, part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
+    if bursts.on == Nanos::ZERO || bursts.off == Nanos::ZERO {
+        return Err(PlanError::BurstsWithoutTime);
+    }
+    let max_milli = bursts.peak_milli_max().min(1_000 * PEAK_MAX);
+    if bursts.peak_milli <= 1_000 || bursts.peak_milli > max_milli {
+        return Err(PlanError::BurstsImpossible { peak: bursts.peak(), max: max_milli as f64 / 1e3 });
+    }
+    let length = part.placed(spec.warmup).iter().fold(Nanos::ZERO, |sum, phase| sum + phase.duration);
+    let changes = bursts.changes_expected(length);
+    if changes > CHANGES_MAX {
+        return Err(PlanError::TooManyBursts { bursts: changes / 2 });
+    }
+    let highest = part.phases.iter().map(|phase| phase.from.max(phase.to)).max().unwrap_or_default();
+    let burst_per_s = highest.as_per_s() * bursts.peak();
+    if burst_per_s > RATE_MAX_PER_S as f64 {
+        return Err(PlanError::BurstsTooHigh { burst_per_s });
+    }
+    match spec.rate_cap.filter(|cap| is_above(burst_per_s, *cap)) {
+        Some(cap) => Err(PlanError::BurstsAboveCap { burst_per_s, cap }),
+        None => Ok(()),
+    }
+}
+
+/// Products and sums of fractions are rounded.
+fn is_above(per_s: f64, cap: Rate) -> bool {
+    per_s > cap.as_per_s() * (1.0 + 1e-9)
+}
+
+/// The rates of several loads may be at their highest together, and all of them in a burst.
 fn check_sum(parts: &[OpenPart], cap: Rate) -> Result<(), PlanError> {
-    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
-    // Sums of fractions are rounded.
-    if highest_per_s > cap.as_per_s() * (1.0 + 1e-9) {
+    let highest_per_s = highest_together(parts);
+    if is_above(highest_per_s, cap) {
         return Err(PlanError::SumAboveCap { highest_per_s, cap });
     }
     Ok(())
@@ -137,7 +172,7 @@ pub(super) fn check_journeys(parts: &[OpenPart], paths: &Paths, spec: &PlanSpec)
     let requests = |entry: usize| entry.checked_sub(paths.plain()).map_or(1.0, |n| paths.requests_mean(n));
     let (all, sum) = (0..paths.entries())
         .fold((0.0, 0.0), |(all, sum), entry| (all + weight(entry) * requests(entry), sum + weight(entry)));
-    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let highest_per_s = highest_together(parts);
     let requests_per_s = highest_per_s * all / sum;
     if requests_per_s > cap.as_per_s() * (1.0 + 1e-9) {
         return Err(PlanError::JourneysAboveCap { requests_per_s, cap });
@@ -154,10 +189,8 @@ pub(super) fn check_closed_lengths(ramp_up: Nanos, duration: Nanos) -> Result<()
 }
 
 fn check_limit(process: Process, limit: Option<u64>) -> Result<(), PlanError> {
-    match (process, limit) {
-        (Process::Poisson { .. }, Some(limit)) if limit > LIMIT_POISSON_MAX => {
-            Err(PlanError::LimitTooHigh(limit))
-        }
+    match limit.filter(|_| process.seed().is_some()) {
+        Some(limit) if limit > LIMIT_POISSON_MAX => Err(PlanError::LimitTooHigh(limit)),
         _ => Ok(()),
     }
 }
@@ -165,6 +198,9 @@ fn check_limit(process: Process, limit: Option<u64>) -> Result<(), PlanError> {
 fn check_phases(phases: &[Phase], spec: &PlanSpec) -> Result<(), PlanError> {
     if phases.is_empty() {
         return Err(PlanError::DurationZero);
+    }
+    if phases.len() > PHASES_MAX {
+        return Err(PlanError::TooManyPhases(phases.len()));
     }
     for phase in phases {
         let what = if phase.from == phase.to { "a load at one rate" } else { "a ramp" };

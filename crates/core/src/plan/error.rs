@@ -1,9 +1,10 @@
 //! Why a plan can't be.
 
-use super::{LIMIT_POISSON_MAX, LOADS_MAX, THREADS_MAX, USERS_MAX};
+use super::{LIMIT_POISSON_MAX, LOADS_MAX, PHASES_MAX, THREADS_MAX, USERS_MAX};
 use crate::dispatch::ATTEMPTS_MAX;
 use crate::journey::JourneyError;
 use crate::mix::MixError;
+use crate::schedule::bursts::CHANGES_MAX;
 use crate::schedule::{RATE_MAX_PER_S, Rate};
 use crate::time::Nanos;
 
@@ -29,6 +30,50 @@ pub enum PlanError {
         /// What is allowed.
         cap: Rate,
     },
+    /// A burst or a lull of no length.
+    #[error(
+        "bursts and the time between them need a length above 0, such as bursty(peak=5x,on=200ms,off=1s)"
+    )]
+    BurstsWithoutTime,
+    /// A peak that is none, or one that would take more than there is.
+    #[error(
+        "a peak of {peak}x is not possible: the mean stays the rate that was asked for, so a burst of these has more than 1x \
+         and at most {max}x of it (shorter or rarer bursts can be higher)"
+    )]
+    BurstsImpossible {
+        /// What was asked for, in multiples of the mean.
+        peak: f64,
+        /// The highest that is possible.
+        max: f64,
+    },
+    /// More bursts than are drawn before the start.
+    #[error(
+        "the load would have about {bursts} bursts, more than are drawn beforehand, {}: make it shorter, or the bursts longer",
+        CHANGES_MAX / 2
+    )]
+    TooManyBursts {
+        /// How many are expected.
+        bursts: u64,
+    },
+    /// A burst above what the schedule's integers hold.
+    #[error("bursts of {burst_per_s:.0}/s are above the highest possible rate, {RATE_MAX_PER_S}/s")]
+    BurstsTooHigh {
+        /// Their rate, per second.
+        burst_per_s: f64,
+    },
+    /// A burst above the user's own cap.
+    #[error(
+        "bursts of {burst_per_s:.0}/s are above the cap of {cap} (--max-rate, or max-rate in the config file)"
+    )]
+    BurstsAboveCap {
+        /// Their rate, per second.
+        burst_per_s: f64,
+        /// What is allowed.
+        cap: Rate,
+    },
+    /// A shape of more pieces than are kept.
+    #[error("the load has {0} phases, more than the most possible, {PHASES_MAX}")]
+    TooManyPhases(usize),
     /// Operations that can't be asked for in this way.
     #[error(transparent)]
     Mix(#[from] MixError),
@@ -83,9 +128,9 @@ pub enum PlanError {
     /// No arrival asked for.
     #[error("0 requests: nothing would be sent")]
     LimitZero,
-    /// More Poisson arrivals than are drawn before the start to find where they end.
+    /// More drawn arrivals than are drawn before the start to find where they end.
     #[error(
-        "{0} requests of a Poisson load are more than can be counted beforehand, {LIMIT_POISSON_MAX}: give a duration instead (-d), or --arrivals even"
+        "{0} requests at random times are more than can be counted beforehand, {LIMIT_POISSON_MAX}: give a duration instead (-d), or --arrivals even"
     )]
     LimitTooHigh(u64),
     /// No worker.

@@ -120,6 +120,26 @@ pub fn together(parts: &[OpenPart]) -> Vec<Stretch> {
     edges.windows(2).map(stretch).collect()
 }
 
+/// The highest rate per second that they may offer together: bursts of several loads may coincide.
+pub fn highest_together(parts: &[OpenPart]) -> f64 {
+    let mut edges: Vec<Nanos> = Vec::new();
+    for part in parts {
+        let ends = part.phases.iter().scan(part.start, |at, phase| {
+            *at += phase.duration;
+            Some(*at)
+        });
+        edges.extend([part.start].into_iter().chain(ends));
+    }
+    let highest = |side| {
+        let at = |&at: &Nanos| -> f64 {
+            parts.iter().map(|part| part.rate_beside(at, side) * part.process.peak()).sum()
+        };
+        edges.iter().map(at).fold(0.0, f64::max)
+    };
+    // Rates go in straight lines between the edges.
+    highest(Side::Before).max(highest(Side::After))
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Before,

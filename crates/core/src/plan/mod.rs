@@ -5,7 +5,7 @@ mod error;
 mod load;
 
 pub use error::PlanError;
-pub use load::{LoadSpec, OpenPart, Stretch, together};
+pub use load::{LoadSpec, OpenPart, Stretch, highest_together, together};
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
@@ -34,6 +34,9 @@ pub const USERS_MAX: u32 = 1_000_000;
 
 /// Open loads of a run at the most.
 pub const LOADS_MAX: usize = 16;
+
+/// Phases of an open load at the most: a trace of a day by the minute, or of a week by five, has half as many.
+pub const PHASES_MAX: usize = 4_096;
 
 /// Worker threads at the most; each holds some megabytes of histograms.
 pub const THREADS_MAX: u32 = 256;

@@ -1,7 +1,7 @@
 //! How many arrivals ask for which operation, counted from the schedule alone.
 
 use super::streams::{self, Stream};
-use super::{Process, STREAMS, Schedule};
+use super::{STREAMS, Schedule};
 use crate::mix::{Asked, Place};
 use crate::share::Share;
 use crate::time::Nanos;
@@ -13,11 +13,9 @@ impl Schedule {
     /// Where arrival `index` stands in its load.
     #[inline]
     pub fn place(&self, index: u64) -> Place {
-        match self.process {
-            Process::Even => Place { sequence: 0, sequences: 1, ordinal: index },
-            Process::Poisson { .. } => {
-                Place { sequence: index % STREAMS, sequences: STREAMS, ordinal: index / STREAMS }
-            }
+        match self.process.seed() {
+            None => Place { sequence: 0, sequences: 1, ordinal: index },
+            Some(_) => Place { sequence: index % STREAMS, sequences: STREAMS, ordinal: index / STREAMS },
         }
     }
 
@@ -35,12 +33,12 @@ impl Schedule {
         if !asked.has_blocks() && self.expected_before(to) > WALKED_MAX {
             return None;
         }
-        match self.process {
-            Process::Even => {
+        match self.process.seed() {
+            None => {
                 let [first, end] = ends.map(|units| units.div_ceil(self.units_per_request) as u64);
                 asked.count(self.place(0), first..end, counts);
             }
-            Process::Poisson { seed } => {
+            Some(seed) => {
                 for number in streams::of_share(Share::WHOLE) {
                     let mut stream = Stream::new(self, seed, number);
                     let [first, end] = ends.map(|units| {
@@ -59,7 +57,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::mix::{Mix, Order};
-    use crate::schedule::{Cursor, Phase, Rate};
+    use crate::schedule::{Bursts, Cursor, Phase, Process, Rate};
 
     #[test]
     fn counts_are_those_of_the_arrivals_one_by_one() {
@@ -75,7 +73,8 @@ mod tests {
             [(1, 1), (2, 2), (7, 7), (7, 3), (3_000, 10)].map(|(all, places)| (Asked::all(all), places));
         let [shuffled, random] = [Order::Shuffled { seed: 1 }, Order::Random { seed: 1 }].map(weighted);
         let asked: Vec<_> = turn.into_iter().chain(shuffled).chain(random).collect();
-        for process in [Process::Even, Process::Poisson { seed: 5 }] {
+        let bursts = Bursts { peak_milli: 5_000, on: Nanos::from_millis(200), off: Nanos::from_secs(1) };
+        for process in [Process::Even, Process::Poisson { seed: 5 }, Process::Bursty { seed: 5, bursts }] {
             let schedule = Schedule::new(&phases, process, 1_500);
             for (asked, places) in &asked {
                 for (from, to) in [(0, 3_000), (400, 1_900), (1_000, 1_000), (903, 904)] {

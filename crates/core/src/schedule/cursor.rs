@@ -1,6 +1,6 @@
 //! A place in a schedule.
 
-use super::{Process, Schedule, Superposed};
+use super::{Schedule, Superposed};
 use crate::share::Share;
 use crate::time::Nanos;
 
@@ -12,13 +12,15 @@ use crate::time::Nanos;
 pub struct Cursor {
     points: Points,
     phase: usize,
+    /// The burst or lull, where there are any.
+    stretch: usize,
 }
 
 /// Where the process's next point is.
 #[derive(Clone, Debug)]
 enum Points {
     Even { index: u64, steps: Steps },
-    Poisson(Box<Superposed>, Skip),
+    Drawn(Box<Superposed>, Skip),
 }
 
 /// Which even arrivals a cursor yields.
@@ -30,7 +32,7 @@ enum Steps {
     Dealt { share: Share, group: u64 },
 }
 
-/// Poisson arrivals that are left out: before the next one, and after each.
+/// Drawn arrivals that are left out: before the next one, and after each.
 #[derive(Clone, Copy, Debug)]
 struct Skip {
     next: u64,
@@ -53,35 +55,34 @@ impl Steps {
 impl Cursor {
     /// Of all arrivals in order of time, the one with `first` before it and each `step`th from there.
     pub fn new(schedule: &Schedule, first: u64, step: u64) -> Cursor {
-        let points = match schedule.process {
-            Process::Even => Points::Even { index: first, steps: Steps::Every(step) },
-            Process::Poisson { seed } => Points::Poisson(
+        let points = match schedule.process.seed() {
+            None => Points::Even { index: first, steps: Steps::Every(step) },
+            Some(seed) => Points::Drawn(
                 Box::new(Superposed::new(schedule, seed, Share::WHOLE)),
                 Skip { next: first, each: step - 1 },
             ),
         };
-        Cursor { points, phase: 0 }
+        Cursor { points, phase: 0, stretch: 0 }
     }
 
     /// The arrivals of a share.
     pub fn of_share(schedule: &Schedule, share: Share) -> Cursor {
-        let points = match schedule.process {
-            Process::Even if share.of == 1 => Points::Even { index: 0, steps: Steps::Every(1) },
-            Process::Even => {
-                Points::Even { index: share.in_group(0), steps: Steps::Dealt { share, group: 0 } }
-            }
-            Process::Poisson { seed } => {
-                Points::Poisson(Box::new(Superposed::new(schedule, seed, share)), Skip { next: 0, each: 0 })
+        let points = match schedule.process.seed() {
+            None if share.of == 1 => Points::Even { index: 0, steps: Steps::Every(1) },
+            None => Points::Even { index: share.in_group(0), steps: Steps::Dealt { share, group: 0 } },
+            Some(seed) => {
+                Points::Drawn(Box::new(Superposed::new(schedule, seed, share)), Skip { next: 0, each: 0 })
             }
         };
-        Cursor { points, phase: 0 }
+        Cursor { points, phase: 0, stretch: 0 }
     }
 
     /// To the place of `other`, which is of the same share. Allocates nothing.
     pub fn go_to(&mut self, other: &Cursor) {
         self.phase = other.phase;
+        self.stretch = other.stretch;
         match (&mut self.points, &other.points) {
-            (Points::Poisson(mine, skip), Points::Poisson(theirs, their_skip)) => {
+            (Points::Drawn(mine, skip), Points::Drawn(theirs, their_skip)) => {
                 mine.go_to(theirs);
                 *skip = *their_skip;
             }
@@ -92,6 +93,10 @@ impl Cursor {
     /// The next arrival: its number and its intended time after the start. `None` at the end, for good.
     pub fn next(&mut self, schedule: &Schedule) -> Option<(u64, Nanos)> {
         let (index, units) = self.points.next(schedule)?;
+        let units = match &schedule.warp {
+            None => units,
+            Some(warp) => warp.shape_from(&mut self.stretch, units),
+        };
         while units >= schedule.phases[self.phase].units_after {
             self.phase += 1;
         }
@@ -123,7 +128,7 @@ impl Points {
                 *index = steps.after(this);
                 Some((this, units))
             }
-            Points::Poisson(streams, skip) => {
+            Points::Drawn(streams, skip) => {
                 for _ in 0..std::mem::replace(&mut skip.next, skip.each) {
                     streams.next(schedule)?;
                 }

@@ -2,25 +2,31 @@
 //!
 //! A shape is Λ(t), the cumulative number of expected arrivals. A process gives unit-rate points u(k):
 //! `even` is u(k) = k, `poisson` superposes 1,024 independent streams of exponential gaps. An arrival is due at
-//! d = Λ⁻¹(u), the largest whole nanosecond t with Λ(t) ≤ u. All sums are integers, so nothing
+//! d = Λ⁻¹(u), the largest whole nanosecond t with Λ(t) ≤ u. Bursts are a change of Λ that lies between the two: the
+//! points of a bursty load are those of a Poisson one, and [`bursts`] says where in the shape they come to lie. All sums are integers, so nothing
 //! drifts however long the run is, and nothing that the target does can move an arrival.
 //!
 //! Rates are fractions; D is a number of seconds in which every rate of the schedule is a whole number r of requests
 //! (1,000 s for rates in thousandths). Λ is counted in units of 1/(2·10⁹·D) request: with times in ns, a hold is
 //! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
 
+pub mod bursts;
 mod by_operation;
 mod cursor;
 mod placed;
+mod sine;
 mod streams;
 
 pub use crate::rate::Rate;
+pub use bursts::Bursts;
 pub use cursor::Cursor;
+pub use sine::{PIECES, sine};
 pub use streams::STREAMS;
 
 use crate::rate::gcd;
 use crate::share::Share;
 use crate::time::{Nanos, SECOND_NS};
+use bursts::{PARTS, Warp};
 use placed::PlacedPhase;
 use streams::{Stream, Superposed};
 
@@ -88,6 +94,32 @@ pub enum Process {
         /// The same seed gives the same arrivals, for any number of shares.
         seed: u64,
     },
+    /// The same while a rate goes up and down by chance: exponential gaps in what the bursts make of Λ. Numbers are
+    /// those of a Poisson load.
+    Bursty {
+        /// The same seed gives the same bursts and arrivals, for any number of shares.
+        seed: u64,
+        /// When and how high.
+        bursts: Bursts,
+    },
+}
+
+impl Process {
+    /// What arrivals are drawn from; nothing is drawn for even ones.
+    pub fn seed(self) -> Option<u64> {
+        match self {
+            Process::Even => None,
+            Process::Poisson { seed } | Process::Bursty { seed, .. } => Some(seed),
+        }
+    }
+
+    /// The rate that it reaches, in multiples of the shape's.
+    pub fn peak(self) -> f64 {
+        match self {
+            Process::Even | Process::Poisson { .. } => 1.0,
+            Process::Bursty { bursts, .. } => bursts.peak(),
+        }
+    }
 }
 
 /// The whole schedule of a run.
@@ -97,6 +129,8 @@ pub struct Schedule {
     process: Process,
     /// The number of its load in the run.
     load: u32,
+    /// What bursts make of the shape's units. A unit of arrivals is a [`PARTS`]th of one of the shape then.
+    warp: Option<Warp>,
     units_per_request: u128,
     end_ns: u64,
     /// Nothing falls due from this Λ on: that of the shape's end, or of the arrival that the limit leaves out.
@@ -117,38 +151,54 @@ impl Schedule {
             start_ns += phase.duration.0;
             units = units_after;
         }
-        let units_per_request = 2 * u128::from(SECOND_NS) * u128::from(seconds);
         let schedule = Schedule {
             phases: placed,
             process,
             load: 0,
-            units_per_request,
+            warp: None,
+            units_per_request: 2 * u128::from(SECOND_NS) * u128::from(seconds),
             end_ns: start_ns,
             end_units: units,
         };
-        schedule.with_limit(limit)
+        schedule.warped().with_limit(limit)
     }
 
-    /// The same schedule for another load of a run than the first. Poisson arrivals are others then.
+    /// The same schedule for another load of a run than the first, and without a limit. Arrivals that are drawn are others
+    /// then.
     pub fn of_load(mut self, load: u32) -> Schedule {
         self.load = load;
+        match self.warp {
+            None => self,
+            Some(_) => self.warped(),
+        }
+    }
+
+    /// With the bursts of its process.
+    fn warped(mut self) -> Schedule {
+        let Process::Bursty { seed, bursts } = self.process else { return self };
+        if self.warp.is_none() {
+            self.units_per_request *= u128::from(PARTS);
+        }
+        let warp = Warp::new(&bursts, (seed, self.load), self.end(), |at| self.shape_units_before(at));
+        self.end_units = warp.end_units();
+        self.warp = Some(warp);
         self
     }
 
     /// The same schedule, ended before the arrival that has `limit` before it.
     pub fn with_limit(mut self, limit: u64) -> Schedule {
-        let next = match self.process {
-            Process::Even => u128::from(limit) * self.units_per_request,
-            Process::Poisson { seed } if limit <= self.expected_most() => {
+        let next = match self.process.seed() {
+            None => u128::from(limit) * self.units_per_request,
+            Some(seed) if limit <= self.expected_most() => {
                 streams::units_after(&self, seed, limit).unwrap_or(self.end_units)
             }
-            Process::Poisson { .. } => self.end_units,
+            Some(_) => self.end_units,
         };
         self.end_units = self.end_units.min(next);
         self
     }
 
-    /// More arrivals than any Poisson schedule of this shape has: ten standard deviations above the mean, and some.
+    /// More arrivals than any drawn schedule of this Λ has: ten standard deviations above the mean, and some.
     fn expected_most(&self) -> u64 {
         let mean = (self.end_units / self.units_per_request) as f64;
         (mean + 10.0 * mean.sqrt() + 100.0) as u64
@@ -182,9 +232,9 @@ impl Schedule {
     /// The same of a share, for several ends in ascending order. A share of Poisson arrivals walks its own streams only.
     pub fn counts_before<const N: usize>(&self, share: Share, ends: [Nanos; N]) -> [u64; N] {
         let ends = ends.map(|end| self.units_before(end).min(self.end_units));
-        match self.process {
-            Process::Even => ends.map(|end| share.count_before(end.div_ceil(self.units_per_request) as u64)),
-            Process::Poisson { seed } => {
+        match self.process.seed() {
+            None => ends.map(|end| share.count_before(end.div_ceil(self.units_per_request) as u64)),
+            Some(seed) => {
                 let mut counts = [0; N];
                 for number in streams::of_share(share) {
                     let mut stream = Stream::new(self, seed, number);
@@ -198,12 +248,13 @@ impl Schedule {
         }
     }
 
-    /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the process and the limit.
+    /// ⌊Λ(end)⌋: how many arrivals are expected before `end`, whatever the limit. Bursts are known beforehand, so they
+    /// count.
     pub fn expected_before(&self, end: Nanos) -> u64 {
         (self.units_before(end) / self.units_per_request) as u64
     }
 
-    /// The offered rate at `at`, in requests per second.
+    /// The shape's rate at `at`, in requests per second; of a bursty load its mean over all seeds.
     pub fn rate_at(&self, at: Nanos) -> f64 {
         let Some(p) = self.phases.iter().find(|p| at.0 < p.start_ns + p.phase.duration.0) else { return 0.0 };
         let share = (at.0 - p.start_ns) as f64 / p.phase.duration.0 as f64;
@@ -215,9 +266,16 @@ impl Schedule {
         self.phases().map(|p| p.from.max(p.to)).max().unwrap_or_default()
     }
 
-    /// ⌈Λ(end)⌉ in units, so that "how many k have Λ⁻¹(k) < end" is a division.
+    /// ⌈Λ(end)⌉ in units of arrivals: a point u has Λ⁻¹(u) < end just if it is less.
     fn units_before(&self, end: Nanos) -> u128 {
-        let Some(p) = self.phases.iter().find(|p| end.0 < p.start_ns + p.phase.duration.0) else {
+        let shape = self.shape_units_before(end);
+        self.warp.as_ref().map_or(shape, |warp| warp.units(shape))
+    }
+
+    /// The same of the shape alone, in its units.
+    fn shape_units_before(&self, end: Nanos) -> u128 {
+        let place = self.phases.partition_point(|p| p.start_ns + p.phase.duration.0 <= end.0);
+        let Some(p) = self.phases.get(place) else {
             return self.phases.last().map_or(0, |p| p.units_after);
         };
         let t = u128::from(end.0.saturating_sub(p.start_ns));
@@ -229,7 +287,8 @@ impl Schedule {
         (p.units_before as i128 + 2 * r0 * t as i128 + bend) as u128
     }
 
-    /// How many even arrivals of this shape fall due at `at` or before, whatever the process and the limit.
+    /// How many arrivals that lie evenly in Λ fall due at `at` or before, whatever the
+    /// process and the limit.
     pub fn even_until(&self, at: Nanos) -> u64 {
         self.units_before(at + Nanos(1)).div_ceil(self.units_per_request) as u64
     }
@@ -249,6 +308,10 @@ impl Schedule {
     }
 
     fn at_units(&self, units: u128) -> Option<Nanos> {
+        let units = match &self.warp {
+            None => units,
+            Some(warp) => warp.shape(units)?,
+        };
         let place = self.phases.partition_point(|p| p.units_after <= units);
         self.phases.get(place).map(|p| p.due(units))
     }

@@ -32,6 +32,10 @@ fn of_one(load: &Load) -> Option<String> {
             format!("A²\u{a0}{}, p\u{a0}{p}", format::number((test.a2 * 100.0).round() / 100.0))
         })
     };
+    let within = match asked {
+        Process::Bursty { .. } => " in the bursts that were drawn",
+        Process::Even | Process::Poisson { .. } => "",
+    };
     Some(match (asked, gaps(&process.intended), gaps(&process.sent)) {
         (Process::Even, ..) => {
             let off = process.intended.deviation_ns_max.unwrap_or_default();
@@ -42,7 +46,7 @@ fn of_one(load: &Load) -> Option<String> {
         }
         (_, Some(planned), Some(sent)) => {
             format!(
-                "{looked_at} the gaps are held against a Poisson process: planned {planned}; sent {sent}{late}."
+                "{looked_at} the gaps are held against a Poisson process{within}: planned {planned}; sent {sent}{late}."
             )
         }
         _ => format!("{looked_at} the gaps are too few to tell whether it is a Poisson process{late}."),
@@ -76,6 +80,13 @@ mod tests {
             text(&doc),
             "Of 960 arrivals looked at the gaps are held against a Poisson process: planned A² 0.81, p 46.8 %; \
              sent A² 21, p below 0.01 %; none of these was sent more than 1.20 ms after its time."
+        );
+        let LoadKind::Open { process, .. } = &mut doc.loads[0].plan.kind else { unreachable!("set above") };
+        *process = Process::Bursty { seed: 1, peak: 5.0, on_ns: 1, off_ns: 5 };
+        assert!(
+            text(&doc).contains("a Poisson process in the bursts that were drawn: planned"),
+            "{}",
+            text(&doc)
         );
         let process = doc.loads[0].arrival_process.as_mut().expect("set above");
         process.sent.exponential = None;

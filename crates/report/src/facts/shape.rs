@@ -47,7 +47,7 @@ fn untold(doc: &RunDocument) -> Option<Shape> {
     let name = match doc.plan.shape? {
         LoadShape::Spike => "Spike",
         LoadShape::Stress => "Stress",
-        LoadShape::Load | LoadShape::Soak => return None,
+        LoadShape::Load | LoadShape::Soak | LoadShape::Sine => return None,
     };
     let base = doc.plan.phases.first().filter(|_| doc.part.is_none())?;
     // The level is that of the last three quarters, and takes one step of five arrivals.

@@ -159,8 +159,8 @@ fn felt(doc: &RunDocument) -> Option<String> {
     }
     parts.push(format!("<span class=\"other\"><b>{}</b> errors</span>", escape(&facts::errors(doc))));
     parts.push(format!("<span class=\"other\"><b>{}</b> achieved</span>", format::rate(doc.rate.achieved)));
-    // A load that grows on purpose, and of which nothing can be said.
-    let is_mixed = matches!(doc.plan.shape, Some(LoadShape::Spike | LoadShape::Stress));
+    // A load that changes on purpose, and of which nothing can be said.
+    let is_mixed = matches!(doc.plan.shape, Some(LoadShape::Spike | LoadShape::Stress | LoadShape::Sine));
     let lead = if is_mixed { "Response time, all rates mixed" } else { "Response time" };
     Some(format!("<span class=\"lead\">{lead}</span>{}", parts.join("")))
 }

@@ -3,7 +3,7 @@
 use super::axis::{Plot, Scale};
 use super::canvas::{Anchor, Canvas, n};
 use crate::facts;
-use unblink_artifact::document::{FigureUnit, LoadShape, RunDocument, SloResult, VerdictStatus};
+use unblink_artifact::document::{FigureUnit, LoadShape, Process, RunDocument, SloResult, VerdictStatus};
 
 /// A limit that lies further from the data than this would leave no room for them.
 const FAR: f64 = 5.0;
@@ -170,6 +170,7 @@ fn is_held(doc: &RunDocument) -> bool {
     !matches!(doc.plan.shape, Some(LoadShape::Spike | LoadShape::Stress))
         && doc.plan.phases.windows(2).all(|pair| pair[0].to_per_s == pair[1].from_per_s)
         && doc.plan.phases.iter().all(|phase| phase.from_per_s == phase.to_per_s)
+        && !doc.loads.iter().any(|load| matches!(load.plan.process(), Some(Process::Bursty { .. })))
 }
 
 fn line(canvas: &mut Canvas, plot: &Plot, at: f64, slo: &SloResult) {
