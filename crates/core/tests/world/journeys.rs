@@ -14,6 +14,8 @@ pub(crate) struct Chains {
     good: HashMap<u64, (u64, Instant)>,
     /// By unit: the operation of the last request that was sent.
     operations: HashMap<u64, u32>,
+    /// By unit: the last request that was sent, and as which flight.
+    latest: HashMap<u64, (u64, FlightId)>,
     /// Requests that followed an answer, second sends not counted.
     pub(crate) followed: u64,
 }
@@ -22,6 +24,12 @@ impl Chains {
     pub(super) fn sent(&mut self, now: Instant, flight: FlightId, operation: u32, arrival: u64) {
         let (unit, before) = (arrival & UNIT, arrival >> 48);
         self.flights.insert(flight, arrival);
+        let latest = self.latest.insert(unit, (arrival, flight));
+        if let Some((_, given_up)) = latest.filter(|(last, _)| *last == arrival) {
+            // Where it can't be cancelled, that an attempt was given up is not seen, and its answer is nobody's.
+            self.flights.remove(&given_up);
+            self.good.entry(unit).and_modify(|(good, _)| *good = before.min(*good));
+        }
         let (good, at) = self.good.get(&unit).copied().unwrap_or_default();
         assert_eq!(good, before, "unit {unit} asks before its answer is there");
         assert!(now >= at, "unit {unit} asks before its answer has come");
