@@ -170,6 +170,7 @@ fn plan(load: LoadSpec, rate_cap: Option<Rate>) -> Result<Plan, PlanError> {
         drain: None,
         pool: Pool::Auto { max: 10 },
         threads: 1,
+        retry: None,
         idempotent: vec![true],
         mix: Default::default(),
         origins: Default::default(),

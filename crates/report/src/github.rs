@@ -112,7 +112,10 @@ mod tests {
         insta::assert_snapshot!("summary-objectives", summary(&fixture::objectives()));
         insta::assert_snapshot!("summary-saturated", summary(&fixture::saturated()));
         let journeys = summary(&fixture::journeys());
-        assert!(journeys.contains("**Steps**") && journeys.contains("| buy: cart | 595 | 587 |"), "{journeys}");
+        assert!(
+            journeys.contains("**Steps**") && journeys.contains("| buy: cart | 595 | 587 |"),
+            "{journeys}"
+        );
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(crate) static LISTS: [List; 4] = [
         one: "setup request",
         help: "Requests before the load, for a token and the like; they enter no figure",
         needs: ("url", "give a path, such as \"/login\""),
+        instead: None,
         tables_max: Some(SETUP_MAX),
         inner: None,
         fields: PlannedSetup::augment_args,
