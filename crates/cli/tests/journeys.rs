@@ -138,7 +138,7 @@ fn what_makes_no_sense_is_refused_at_its_place() {
         &check,
         "has no steps",
     );
-    refused("plan.toml", of("rate = 3\njourneys-max = 0"), &check, "1 to");
+    refused("plan.toml", of("rate = 3\njourneys-max = 0"), &check, "0 would do nothing");
 }
 
 #[test]

@@ -29,7 +29,9 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
     // No origin is left out because it comes late in a long list.
     let beyond = origins.into_iter().filter(|&number| number >= REQUESTS_MAX);
     for number in (0..REQUESTS_MAX).chain(beyond) {
-        if number >= job.operations.len() {
+        // A later step of a journey means nothing without those before it.
+        let is_later = job.plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
+        if number >= job.operations.len() || is_later {
             continue;
         }
         let request = match targets.get(number) {

@@ -174,6 +174,11 @@ impl Paths {
         *first as usize..*first as usize + steps.len()
     }
 
+    /// It can be asked for without anything before it: it stands alone, or begins a journey.
+    pub fn can_come_first(&self, operation: usize) -> bool {
+        operation < self.plain() || self.each.iter().any(|path| path.first as usize == operation)
+    }
+
     /// So many are under way in one worker at the most.
     pub fn under_way_max(&self) -> usize {
         usize::from(self.under_way_max)

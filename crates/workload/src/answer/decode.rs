@@ -225,7 +225,7 @@ mod tests {
         for (coding, hex) in [CODED[0], CODED[1], CODED[4]] {
             let mut changed = bytes(hex);
             let last = changed.len() - 1;
-            changed[last - 4] ^= 0x10;
+            changed[last - 1] ^= 0x10;
             assert_eq!(decoded(coding, &changed), Err(Undecoded::Broken), "{coding:?}");
         }
     }
