@@ -9,7 +9,6 @@ use crate::args::steady::Warmup;
 use crate::args::value::Connections;
 use crate::errors::{refuse, refused};
 use crate::request::share;
-use crate::request::url::Origin;
 use crate::{config, environment, journey, load, precision, retry, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
@@ -18,7 +17,7 @@ use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, Stretch, together};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, highest_per_s};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -55,9 +54,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let limits = unblink_engine::limits::raise();
     let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
-    let asked = objectives::named(args, &requests);
     let operations = requests.operations_apart(&plan);
     let values = values(&mut requests, &plan, args.load.seed)?;
+    let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let job = Job {
         plan,
         values,
@@ -75,9 +74,6 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
     header.watch = watch::plan(args)?;
-    let (slos, rules) = (&asked.slos.slo, &asked.rules);
-    objectives::check(slos, rules, &header.targets, &header.operations)?;
-    objectives::check_tellable(slos, rules, &job.plan)?;
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
         n => {
@@ -104,9 +100,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
     values(&mut requests, &plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
-    let asked = objectives::named(args, &requests);
-    objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
-    objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
+    objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let (described, _) = describe(args, &plan, &requests.targets);
     Ok((plan, described.summary))
 }
@@ -142,8 +136,7 @@ fn plan(
     rate_cap: Option<Rate>,
 ) -> Result<(Plan, Option<MachineLimit>)> {
     let load = load_spec(args, requests)?;
-    let stretches = together(&load.open_parts());
-    let rate_max_per_s = stretches.iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let rate_max_per_s = highest_per_s(&load.open_parts());
     let wanted = args.target.threads.unwrap_or_else(|| threads(rate_max_per_s, &load));
     let (pool, limited_by) = pool(args, limits, targets, wanted)?;
     let (Pool::Auto { max } | Pool::Fixed { n: max }) = pool;
@@ -326,15 +319,8 @@ fn header(
     limits: &Limits,
     asked: &Asked,
 ) -> RunHeader {
-    let name = |Origin { tls, host, port }: &Origin| document::OriginName {
-        scheme: Some(if *tls { document::Scheme::Https } else { document::Scheme::Http }),
-        host: Some(host.clone()),
-        port: Some(*port),
-    };
-    let origins = requests.origins.iter().map(|origin| OriginPlan {
-        name: name(origin),
-        connections: ConnectionPlan::of(job.plan.spec().pool),
-    });
+    let connections = ConnectionPlan::of(job.plan.spec().pool);
+    let origins = requests.origin_names().map(|name| OriginPlan { name, connections: connections.clone() });
     let (mut plan, loads) = describe(args, &job.plan, &requests.targets);
     plan.values = job.values.iter().flat_map(value_plans).collect();
     RunHeader {

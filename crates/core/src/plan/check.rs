@@ -1,6 +1,5 @@
 //! What a plan must be like.
 
-use super::load::{Stretch, together};
 use super::{LIMIT_POISSON_MAX, LOADS_MAX, LoadSpec, OpenPart, PlanError, PlanSpec, THREADS_MAX, USERS_MAX};
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::journey::Paths;
@@ -119,7 +118,7 @@ fn check_part(part: &OpenPart, spec: &PlanSpec) -> Result<(), PlanError> {
 
 /// The rates of several loads may be at their highest together.
 fn check_sum(parts: &[OpenPart], cap: Rate) -> Result<(), PlanError> {
-    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let highest_per_s = super::load::highest_per_s(parts);
     // Sums of fractions are rounded.
     if highest_per_s > cap.as_per_s() * (1.0 + 1e-9) {
         return Err(PlanError::SumAboveCap { highest_per_s, cap });
@@ -137,7 +136,7 @@ pub(super) fn check_journeys(parts: &[OpenPart], paths: &Paths, spec: &PlanSpec)
     let requests = |entry: usize| entry.checked_sub(paths.plain()).map_or(1.0, |n| paths.requests_mean(n));
     let (all, sum) = (0..paths.entries())
         .fold((0.0, 0.0), |(all, sum), entry| (all + weight(entry) * requests(entry), sum + weight(entry)));
-    let highest_per_s = together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max);
+    let highest_per_s = super::load::highest_per_s(parts);
     let requests_per_s = highest_per_s * all / sum;
     if requests_per_s > cap.as_per_s() * (1.0 + 1e-9) {
         return Err(PlanError::JourneysAboveCap { requests_per_s, cap });
