@@ -175,6 +175,8 @@ pub struct Evidence<'a> {
     pub totals: &'a Bank<u64>,
     /// Stretches of time in order.
     pub rows: &'a [Row],
+    /// The same of each of several origins, counted from the end of the warm-up; empty where that is not known.
+    pub rows_by_origin: &'a [Vec<Row>],
     /// Begin of the measured load after t = 0.
     pub load_from: Nanos,
     /// End of the measured load after t = 0.

@@ -54,6 +54,9 @@ pub const SATURATED_GROWTH_SHARE: f64 = 0.01;
 /// They have stopped growing only because the timeout removes them when they hold more than this share
 /// of what falls due within one timeout.
 pub const SATURATED_LEVEL_SHARE: f64 = 0.50;
+/// Where all origins together carry the load and one of them does not, that invalidates the run when it leaves this share
+/// of all arrivals unanswered, and degrades it below: what lies above p99 can't be told then.
+pub const SATURATED_ORIGIN_SHARE: f64 = 0.01;
 /// Into how many stretches the last half of a hold is cut.
 pub const SATURATED_STRETCHES: usize = 4;
 

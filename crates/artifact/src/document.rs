@@ -410,6 +410,9 @@ pub struct SlowArrival {
     pub response_ns: u64,
     /// As in `targets`, or the number of one that is not listed.
     pub operation: String,
+    /// Its place in `origins`. Absent where the run has one origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<u8>,
     /// Number of the connection's slot; `null` when it was never sent.
     pub connection: Option<u32>,
     /// Status of the answer; `null` without one.

@@ -11,7 +11,7 @@ use unblink_core::dispatch::Pool;
 use unblink_core::journey::JOURNEYS_MAX;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX};
-use unblink_core::record::Layout;
+use unblink_core::record::{Apart, Layout};
 
 /// Everything known at the start. Secrets are masked by whoever fills it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,38 @@ pub struct RunHeader {
     /// What was simulated, if the run is not real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedWorld>,
+}
+
+/// What objectives may speak of beside requests, by name.
+#[derive(Clone, Debug, Default)]
+pub struct PartNames {
+    /// Of the loads; empty where one has none.
+    pub loads: Vec<String>,
+    /// Of the origins.
+    pub origins: Vec<String>,
+}
+
+impl PartNames {
+    /// `load NAME`, or `origin URL`, of which the scheme may be left out.
+    pub fn called(&self, name: &str) -> Option<(Apart, usize)> {
+        let place =
+            |names: &[String], is_it: &dyn Fn(&str) -> bool| names.iter().position(|name| is_it(name));
+        if let Some(load) = name.strip_prefix("load ").filter(|load| !load.is_empty()) {
+            return Some((Apart::Load, place(&self.loads, &|name| name == load)?));
+        }
+        let origin = name.strip_prefix("origin ")?.trim_end_matches('/');
+        let is_it =
+            |name: &str| name == origin || name.split_once("://").is_some_and(|(_, host)| host == origin);
+        Some((Apart::Origin, place(&self.origins, &is_it)?))
+    }
+
+    /// As objectives call them.
+    pub fn all(&self) -> impl Iterator<Item = String> + '_ {
+        let loads = self.loads.iter().filter(|name| !name.is_empty()).map(|name| format!("load {name}"));
+        loads.chain(
+            self.origins.iter().filter(|_| self.origins.len() > 1).map(|name| format!("origin {name}")),
+        )
+    }
 }
 
 fn yes() -> bool {
@@ -133,6 +165,24 @@ impl RunHeader {
         Some((self.operations.len() > 1).then_some(place))
     }
 
+    /// What objectives may speak of beside its operations.
+    pub fn part_names(&self) -> PartNames {
+        let loads = self.loads.iter().map(|load| load.name.clone().unwrap_or_default());
+        let origins = self.origins.iter().map(|origin| origin.name.to_string());
+        PartNames { loads: loads.collect(), origins: origins.collect() }
+    }
+
+    /// What an objective called `name` speaks of, as it is recorded apart: the operation of this name, or else `load NAME`,
+    /// or `origin URL`. `Some(None)` when the run has no other, `None` when there is none.
+    pub fn part_called(&self, name: &str) -> Option<Option<(Apart, usize)>> {
+        if let Some(operation) = self.operation_called(name) {
+            return Some(operation.map(|place| (Apart::Operation, place)));
+        }
+        let (by, place) = self.part_names().called(name)?;
+        let of = if by == Apart::Load { self.loads.len() } else { self.origins.len() };
+        Some((of > 1).then_some((by, place)))
+    }
+
     /// Who decides when a request starts: the same in all loads of a run.
     pub fn model(&self) -> LoadModel {
         self.loads.first().map_or(LoadModel::Open, LoadPlan::model)
@@ -145,6 +195,7 @@ impl RunHeader {
             loads: self.loads.len(),
             journeys: self.journeys.len(),
             steps: self.steps(),
+            origins: self.origins.len(),
         }
     }
 

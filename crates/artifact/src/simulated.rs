@@ -2,12 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The world of a simulated run, known when it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWorld {
     /// The server, in the words of `--server`.
     pub server: String,
+    /// Service times of single requests, by name, in the words of `--service`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, String>,
     /// The network, in the words of `--network`; empty: it takes no time.
     pub network: String,
     /// The load generator's machine, in the words of `--generator`; empty: it is never late.

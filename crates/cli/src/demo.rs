@@ -27,11 +27,18 @@ struct Length {
 
 /// As published: 60 s with the stall in the middle.
 const FULL: Length = Length { seconds: 60, stall_at_seconds: 30 };
-const SHORT: Length = Length { seconds: 12, stall_at_seconds: 5 };
+
+impl Length {
+    /// The stall, of a second, begins a little before the middle: what piled up has time to go away.
+    fn of(seconds: u32) -> Length {
+        let seconds = u64::from(seconds);
+        Length { seconds, stall_at_seconds: (seconds * 5 / 12).max(1) }
+    }
+}
 
 /// Shows what a closed loop hides.
 pub(crate) fn demo(args: &DemoArgs) -> Result<u8> {
-    let length = if args.full { FULL } else { SHORT };
+    let length = if args.full { FULL } else { Length::of(args.seconds) };
     let scenario = scenario(&length)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-demo")?;
     output::check_folder(&folder)?;

@@ -3,6 +3,7 @@
 use crate::args::load::LoadArgs;
 use crate::args::sim::ExplainArgs;
 use crate::args::steady::Warmup;
+use crate::sim::mix::Asked;
 use crate::sim::{Described, Simulation};
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
@@ -110,7 +111,7 @@ fn say_where(folder: Option<&Path>, quietly: bool) -> Result<()> {
 }
 
 fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
-    let truth = described.simulation(load, "ideal")?;
+    let truth = described.simulation(load, "ideal", &Asked::default())?;
     let planned = truth.header.simulated.as_ref().and_then(|world| world.planned).unwrap_or(0);
     let exact = RefCell::new(Exact::new(&truth, planned));
     let (document, _) = truth.run_watched(Watching(&exact));
@@ -129,7 +130,7 @@ fn gather(described: &Described, load: &LoadArgs) -> Result<(Explain, u64)> {
             "wrk2" if load.duration.is_some_and(|length| length.as_secs_f64() < 20.0) => "wrk2 discard=0s",
             text => text,
         };
-        let (run, _) = described.simulation(&load, text)?.run();
+        let (run, _) = described.simulation(&load, text, &Asked::default())?.run();
         rows.push(Row {
             name: client.name.into(),
             client: text.into(),

@@ -1,7 +1,7 @@
 //! `unblink report`: everything anew from a run's folder.
 
 use crate::args::ReportArgs;
-use crate::run::objectives;
+use crate::run::objectives::{self, Known};
 use crate::{exit, history, output};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -23,11 +23,13 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8> {
         false => &named,
     };
     let mut run = read_folder(dir)?;
-    let asked = objectives::of_recorded(&args.objectives, &run.header.targets);
+    let asked = objectives::of_recorded(&args.objectives, &run.header);
     let is_judged_anew = !asked.slo.is_empty();
     let header = &mut run.header;
     if is_judged_anew {
-        objectives::check(&asked.slo, &[], &header.targets, &header.operations)?;
+        let (targets, operations) = (&header.targets[..], &header.operations[..]);
+        let known = Known { targets, operations, parts: header.part_names(), plan: None };
+        objectives::check(&asked.slo, &[], &known)?;
         header.objectives = asked.document(&[]);
     } else if asked.on_inconclusive.is_some() {
         header.objectives.on_inconclusive = asked.document(&[]).on_inconclusive;

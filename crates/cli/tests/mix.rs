@@ -163,3 +163,24 @@ fn runs_of_other_shares_are_not_compared() {
     }
     place.call(&["compare", "x", "y"]).refused(&["asks for its requests", "80 %, 20 %", "50 %, 50 %"]);
 }
+
+/// Names are what objectives, loads and the report tell requests apart by.
+#[test]
+fn two_requests_of_one_name_are_refused() {
+    let place = Place::new();
+    let request = |path: &str| format!("[[requests]]\nname = \"cart\"\nurl = \"{path}\"\n");
+    let plan =
+        format!("target = \"http://127.0.0.1:9\"\n[load]\nrate = 5\n{}{}", request("/a"), request("/b"));
+    place.file("plan.toml", plan);
+    let parts = ["plan.toml:8:8: the request in line 4 is called \"cart\", too", "a name of its own"];
+    place.call(&["plan", "check", "plan.toml"]).refused(&parts);
+}
+
+#[test]
+fn two_urls_do_not_take_the_place_of_a_plans_requests() {
+    let place = Place::new();
+    place.file("plan.toml", "[load]\nrate = 5\n[[requests]]\nurl = \"/a\"\n");
+    let urls = ["http://127.0.0.1:9/", "http://127.0.0.1:10/"];
+    let said = place.call(&["run", "plan.toml", urls[0], urls[1]]);
+    said.refused(&["plan.toml lists what is requested, and 2 URLs are given", "give one URL"]);
+}

@@ -14,7 +14,7 @@ const TWO: &str =
 fn what_is_wrong_with_a_load_is_pointed_at() {
     let place = Place::new();
     let many = "[[loads]]\nrate = 1\n".repeat(17);
-    let cases: [(&str, &[&str]); 13] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("[[loads]]\nname = \"a\"\n", &["plan.toml:2:1: this load has no rate", "[[loads]]", "^^^"]),
         ("[[loads]]\nrate = \"fast\"\n", &["plan.toml:3:8:", "is not a rate", "^^^"]),
         (
@@ -33,6 +33,10 @@ fn what_is_wrong_with_a_load_is_pointed_at() {
         (
             "[[loads]]\nrate = 1\n[[loads]]\nrate = 1\nname = \"load 1\"\n",
             &["plan.toml:6:8:", "\"load 1\", too"],
+        ),
+        (
+            "[[loads]]\nrate = 1\nonly = []\n",
+            &["plan.toml:4:8: this load would ask for nothing", "leave only out if it asks for all", "^^"],
         ),
         (&many, &["plan.toml:34:1: this is load 17 of 17: a plan has 16 at the most"]),
         ("[[loads]]\nrate = 1\nduration = \"30d\"\n", &["plan.toml:4:12:", "too long"]),
@@ -117,4 +121,23 @@ fn a_plan_with_loads_is_shown_and_written_in_any_form() {
     let first =
         |file: &str| place.call(&["plan", "check", file]).stdout.split_once(": ").unwrap().1.to_string();
     assert_eq!(first("plan.toml"), first("plan.yaml"));
+}
+
+/// What no load asks for has no figure, and is not asked before the run either.
+#[test]
+fn an_objective_for_what_no_load_asks_for_is_refused() {
+    let place = Place::new();
+    let only = "[[loads]]\nname = \"base\"\nrate = 100\nonly = [\"front\"]\n";
+    let plan = |objectives: &str| format!("{TARGET}{only}{REQUESTS}[objectives]\nslo = [{objectives}]\n");
+    place.file("plan.toml", plan("\"front: p99 < 1s\", \"cart: p99 < 1s\""));
+    place.call(&["plan", "check", "plan.toml"]).refused(&["plan.toml:13:27: ", "no load asks for \"cart\""]);
+    for (slo, why) in
+        [("load sale: p99 < 1s", "no request is called \"load sale\""), ("load: p99 < 1s", "called")]
+    {
+        place.file("plan.toml", plan(&format!("{slo:?}")));
+        place.call(&["plan", "check", "plan.toml"]).refused(&[why, "load base"]);
+    }
+    place.file("plan.toml", plan("\"load base: p99 < 1s\", \"front: p99 < 1s\""));
+    let said = place.call(&["plan", "check", "plan.toml"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
 }

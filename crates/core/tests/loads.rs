@@ -105,7 +105,8 @@ fn even_loads_are_multiplication_tables() {
     let operations = |load| arrivals.iter().filter(move |a| a.key.load == load).map(|a| a.operation);
     assert!(operations(0).eq((0..1_300).map(|k| k % 3)));
     assert!(operations(1).eq((0..3_000).map(|k| if k % 2 == 0 { 2 } else { 0 })));
-    assert_eq!(plan.scheduled_by_operation(Nanos::ZERO, plan.load_length()), Some(vec![1_934, 433, 1_933]));
+    let scheduled = plan.scheduled_apart(Nanos::ZERO, plan.load_length()).expect("a schedule");
+    assert_eq!((scheduled.by_operation, scheduled.by_origin), (vec![1_934, 433, 1_933], vec![]));
 }
 
 /// Loads of one shape and one seed are strangers: together they have a half more spread than if they were the same.

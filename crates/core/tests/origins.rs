@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unblink_core::dispatch::{Action, Pool};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec};
-use unblink_core::record::{Bank, ConnectionLevels, OperationRecord, Series};
+use unblink_core::record::{Bank, ConnectionLevels, OperationRecord, Outcomes, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{
     GeneratorSpec, Part, ServerSpec, Service, Sight, Watch, Windows, WorldSpec, simulate, simulate_part,
@@ -224,4 +224,55 @@ fn origins_without_a_server_of_their_own_have_one_like_the_first() {
     let (total, _) = run(&plan(load(), 3, Pool::Auto { max: 200 }), &world);
     let max = |operation| total.operations.get(operation).unwrap().sums(Series::Response).max_ns;
     assert_eq!([0, 1, 2].map(max), [ms(20).0, ms(9).0, ms(20).0]);
+}
+
+/// Outcomes and every bin of each origin.
+fn by_origin(bank: &Bank<u64>) -> Vec<String> {
+    let times = |place| Series::BY_OPERATION.map(|s| bank.origins.bins(place, s).collect::<Vec<_>>());
+    let one = |(place, of): (usize, &OperationRecord)| format!("{:?} {:?}", of.outcomes, times(place));
+    bank.origins.iter().enumerate().map(one).collect()
+}
+
+/// More operations than are recorded apart: those in the last place are of several origins, and each origin still has an
+/// account of its own, which is that of its operations, and which two workers add up to.
+#[test]
+fn each_origin_has_its_account_however_many_operations_there_are() {
+    const OPERATIONS: usize = 300;
+    let of_operation: Vec<u8> = (0..OPERATIONS).map(|operation| (operation % 3) as u8).collect();
+    let spec = PlanSpec {
+        idempotent: vec![true; OPERATIONS],
+        origins: Origins::new(&of_operation).unwrap(),
+        ..plan(LoadSpec::Open { phases: hold(1_500), process: Process::Even }, 3, Pool::Auto { max: 8_000 })
+            .spec()
+            .clone()
+    };
+    let services = [ms(1), ms(2), ms(4_000)];
+    let world = WorldSpec {
+        others: services[1..].iter().map(|&time| ServerSpec::new(Service::Constant(time))).collect(),
+        ..WorldSpec::new(ServerSpec::new(Service::Constant(services[0])))
+    };
+    let alone = Plan::new(spec.clone()).unwrap();
+    let (total, _) = run(&alone, &world);
+    let scheduled = alone.scheduled_apart(Nanos::ZERO, alone.load_length()).unwrap();
+    assert_eq!(scheduled.by_origin, [4_000; 3]);
+    for (place, record) in total.origins.iter().enumerate() {
+        let Outcomes { due, sent, ok, timed_out, .. } = record.outcomes;
+        assert_eq!((due, sent), (4_000, 4_000));
+        // The third takes longer than its timeout.
+        assert_eq!((ok, timed_out), if place < 2 { (4_000, 0) } else { (0, 4_000) });
+        let service = record.sums(Series::Service);
+        assert_eq!(
+            (service.count, service.max_ns),
+            if place < 2 { (4_000, services[place].0) } else { (0, 0) }
+        );
+    }
+    let two = Plan::new(PlanSpec { threads: 2, ..spec }).unwrap();
+    let mut added = Bank::new(two.layout());
+    for worker in 0..2 {
+        let part = Part { worker, ..Part::default() };
+        simulate_part(&two, &world, part, (), |interval| added.add(&interval.bank));
+    }
+    assert_eq!(by_origin(&added), by_origin(&total));
+    let slow = total.slowest.as_slice();
+    assert!(slow.iter().all(|slow| slow.origin == 2 && slow.operation % 3 == 2), "{slow:?}");
 }

@@ -63,7 +63,7 @@ pub(crate) struct Watch {
 /// The time between two looks at the clock, the second of which came late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Absence {
-    /// The look before.
+    /// The look before; after a wait that was asked for, just before its end: until then nobody was missed.
     pub(crate) from: Instant,
     /// The late one.
     pub(crate) until: Instant,
@@ -89,7 +89,7 @@ impl Watch {
     #[inline]
     pub(crate) fn now(&mut self) -> Instant {
         let now = self.clock.now();
-        self.note(now, now.since(self.last));
+        self.note(self.last, now, now.since(self.last));
         self.last = now;
         now
     }
@@ -97,7 +97,9 @@ impl Watch {
     /// The time now, after a wait that was to end at `until` at the latest.
     pub(crate) fn now_after_wait(&mut self, until: Instant) -> Instant {
         let now = self.clock.now();
-        self.note(now, now.since(until.max(self.last)));
+        // What fell due at its very end has waited from then on.
+        let from = Instant(until.0.saturating_sub(1)).max(self.last);
+        self.note(from, now, now.since(until.max(self.last)));
         self.last = now;
         now
     }
@@ -125,11 +127,11 @@ impl Watch {
     }
 
     #[inline]
-    fn note(&mut self, now: Instant, away: Nanos) {
+    fn note(&mut self, from: Instant, now: Instant, away: Nanos) {
         if away >= PAUSE_FROM {
             self.pauses.sum += away;
             // Two that nobody has asked for yet become one.
-            let first = self.absence.map_or(self.last, |absence| absence.from);
+            let first = self.absence.map_or(from, |absence| absence.from);
             let before = self.absence.map_or(Nanos::ZERO, |absence| absence.away);
             self.absence = Some(Absence { from: first, until: now, away: before + away });
         }
@@ -140,4 +142,28 @@ impl Watch {
 /// A duration as the kernel takes it.
 pub(crate) fn timespec(d: Nanos) -> rustix::time::Timespec {
     rustix::time::Timespec { tv_sec: (d.0 / 1_000_000_000) as i64, tv_nsec: (d.0 % 1_000_000_000) as _ }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_was_asked_for_is_no_absence_however_late_it_ends() {
+        let mut watch = Watch::new(Clock::start());
+        // As if the last look had been a second ago, and the wait was to end 5 ms ago.
+        watch.clock.origin_ns -= 2_000_000_000;
+        let now = watch.clock.now();
+        let end = Instant(now.0 - 5_000_000);
+        watch.last = Instant(now.0 - 1_000_000_000);
+        watch.now_after_wait(end);
+        let Absence { from, until, away } = watch.take_absence().expect("it was late");
+        assert_eq!(from, Instant(end.0 - 1));
+        assert!(until >= now && away == until.since(end), "{until:?} {away:?}");
+        // Without a wait all of the time since the last look counts.
+        watch.last = Instant(watch.last.0 - 3_000_000);
+        let last = watch.last;
+        watch.now();
+        assert_eq!(watch.take_absence().expect("it was away").from, last);
+    }
 }

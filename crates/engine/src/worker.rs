@@ -128,8 +128,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         let (Pool::Auto { max } | Pool::Fixed { n: max }) = policy.pool;
         let flights = policy.flights_reserved();
-        let origins = policy.origins.count();
-        let conns_max = max as usize * origins;
+        let origins = policy.origins.clone();
+        let conns_max = max as usize * origins.count();
         let ways = job.targets.iter().zip(directories);
         let ways =
             ways.map(|(target, directory)| Way::new(target, directory.clone(), number, job.plan.threads()));
@@ -139,8 +139,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             channels,
             pacer,
             dispatch: Dispatch::new(policy),
-            recorder: Some(Recorder::new(bank, job.plan.spec().timeout)),
-            conns: Slots::new(origins, conns_max),
+            conns: Slots::new(origins.count(), conns_max),
+            recorder: Some(Recorder::new(bank, job.plan.spec().timeout).with_origins(origins)),
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(conns_max),
             unread: VecDeque::with_capacity(conns_max),

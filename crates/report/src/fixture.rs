@@ -11,6 +11,7 @@ mod journeys;
 mod knee;
 mod loads;
 mod operations;
+mod origins;
 mod shape;
 mod simulated;
 
@@ -22,6 +23,7 @@ pub use journeys::journeys;
 pub use knee::knee;
 pub use loads::loads;
 use operations::operations;
+pub use origins::origins;
 pub use shape::{soak, spike, stress};
 pub use simulated::{explain, simulated};
 use std::collections::BTreeMap;
@@ -387,6 +389,7 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("unanswered", unanswered()),
         ("failures", failures()),
         ("loads", loads()),
+        ("origins", origins()),
         ("empty", empty()),
         ("one-row", one_row()),
         ("all-failed", all_failed()),

@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 use unblink_core::dispatch::{ACTIONS_MAX, Action, ConnId, Event, FlightId, OPENS_PER_TICK_MAX, Pool, Room};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::record::{ConnectionLevels, Gauges};
+use unblink_core::record::{ConnectionLevels, Gauges, LaneLevels};
 use unblink_core::sim::{Part, Sight, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
@@ -92,11 +92,13 @@ impl<'a> Books<'a> {
     /// Levels right now.
     pub(super) fn gauges(&self) -> Gauges {
         let mut gauges = Gauges::default();
-        for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
-            gauges.in_flight += lane.carried.in_flight as u64;
-            gauges.backlog += lane.backlog() as u64;
+        for (origin, lane) in self.lanes.iter().enumerate() {
+            let (in_flight, backlog) = (lane.carried.in_flight as u64, lane.backlog() as u64);
+            gauges.in_flight += in_flight;
+            gauges.backlog += backlog;
+            gauges.lanes[origin] = LaneLevels { in_flight, backlog };
             let (connections, connections_peak) = (lane.carried.open as u64, lane.peak as u64);
-            *levels = ConnectionLevels { connections, connections_peak };
+            gauges.origins[origin] = ConnectionLevels { connections, connections_peak };
         }
         gauges
     }

@@ -23,13 +23,13 @@ struct Lists {
     by_series: [Vec<u64>; Series::ALL.len()],
     by_operation: Vec<Part>,
     by_load: Vec<Part>,
+    by_origin: Vec<Part>,
 }
 
 pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Result<(), String> {
     let total = &recording.total;
-    let timeout = case.plan.timeout;
     let measured: Vec<&Entry> = books.entries.iter().filter(|entry| entry.measured).collect();
-    let lists = collect(&measured, books, timeout, places(case));
+    let lists = collect(&measured, books, case, places(case));
     for series in Series::ALL {
         let list = &lists.by_series[series as usize];
         // How the send lag is shared out, and what the generator's own part was, are questions of bounds, below.
@@ -39,6 +39,7 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     }
     parts::check(&total.operations, &lists.by_operation).map_err(|error| format!("operation {error}"))?;
     parts::check(&total.loads, &lists.by_load).map_err(|error| format!("load {error}"))?;
+    parts::check(&total.origins, &lists.by_origin).map_err(|error| format!("origin {error}"))?;
     parts::samples(total, &measured)?;
     for (done, open) in
         [(Series::Response, Series::ResponseCensored), (Series::Service, Series::ServiceCensored)]
@@ -54,25 +55,31 @@ pub(super) fn check(case: &Case, books: &Books<'_>, recording: &Recording) -> Re
     blame(case, books, total, &measured)
 }
 
-/// What is recorded apart: so many operations, and so many loads.
-fn places(case: &Case) -> [usize; 2] {
+/// What is recorded apart: so many operations, loads and origins.
+fn places(case: &Case) -> [usize; 3] {
     let loads = match &case.plan.load {
         LoadSpec::Several(parts) => parts.len(),
         LoadSpec::Open { .. } | LoadSpec::Closed { .. } => 1,
     };
-    [case.plan.idempotent.len().min(OPERATIONS_APART_MAX), loads]
+    [case.plan.idempotent.len().min(OPERATIONS_APART_MAX), loads, case.plan.origins.count()]
 }
 
-fn collect(measured: &[&Entry], books: &Books<'_>, timeout: Nanos, [operations, loads]: [usize; 2]) -> Lists {
-    let (by_operation, by_load) = (vec![Part::default(); operations], vec![Part::default(); loads]);
-    let mut lists = Lists { by_operation, by_load, ..Lists::default() };
+fn collect(measured: &[&Entry], books: &Books<'_>, case: &Case, places: [usize; 3]) -> Lists {
+    let timeout = case.plan.timeout;
+    let [by_operation, by_load, by_origin] = places.map(|n| vec![Part::default(); n]);
+    let mut lists = Lists { by_operation, by_load, by_origin, ..Lists::default() };
     let mut put = |series: Series, value: Nanos| {
         lists.by_series[series as usize].push(value.0.min(RECORDABLE_MAX.0));
     };
     books.connects.iter().for_each(|&time| put(Series::Connect, time));
     for entry in measured {
-        let operation = operations.saturating_sub(1).min(entry.operation as usize);
-        let parts = [lists.by_operation.get_mut(operation), lists.by_load.get_mut(entry.load as usize)];
+        let operation = (lists.by_operation.len() - 1).min(entry.operation as usize);
+        let origin = case.plan.origins.of(entry.operation);
+        let parts = [
+            lists.by_operation.get_mut(operation),
+            lists.by_load.get_mut(entry.load as usize),
+            lists.by_origin.get_mut(origin),
+        ];
         parts.into_iter().flatten().for_each(|part| part.add(entry, timeout));
         if let Some(sent) = entry.sent {
             put(Series::SendLag, sent.since(entry.intended));

@@ -1,4 +1,4 @@
-//! What was recorded apart, of single operations and of single loads, against the books.
+//! What was recorded apart, of single operations, loads and origins, against the books.
 
 use super::bins::same;
 use super::entry::Entry;

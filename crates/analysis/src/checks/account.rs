@@ -1,7 +1,7 @@
 //! Is every arrival accounted for, and how did the run end?
 
 use super::{Case, exceeds_tail, found, severity, share};
-use crate::evidence::{End, PartAccount};
+use crate::evidence::{End, Model, PartAccount};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{CUT_OFF_SHARE_DEGRADES, KILLED_QUANTILE_INVALIDATES};
@@ -26,6 +26,12 @@ pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     }
     let (message, remedy) = if evidence.is_part {
         ("No arrival ended in this part of the run.", "Choose a longer part.")
+    } else if evidence.model == Model::Closed {
+        (
+            "No user asked for anything in the measured part of the run.",
+            "Find out whether the target answers at all: a user asks again only after an answer, or the timeout. Then \
+             measure for several times as long as an answer takes.",
+        )
     } else {
         (
             "No arrival fell into the measured part of the run.",

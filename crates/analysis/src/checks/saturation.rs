@@ -2,18 +2,19 @@
 //!
 //! Looked at is the last half of a hold. Answers below what falls due is not enough: a single stall at
 //! the end has the same balance. So the half is cut into stretches, and in each the unanswered must grow,
-//! or have stopped growing only because the timeout removes them.
+//! or have stopped growing only because the timeout removes them. Of several origins each is judged by itself.
 
-use super::{Case, found, pool, share};
+use super::{Case, found, pool, severity, share};
 use crate::evidence::{Evidence, Model, Pool, Row};
 use crate::finding::{Finding, FindingCode, Severity};
 use crate::text;
 use crate::thresholds::{
     BUSY_SHARE_DEGRADES, CONNECTIONS_ENOUGH, CONNECTIONS_SUGGESTED, SAMPLES_ABOVE_MIN,
-    SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE, SATURATED_STRETCHES,
-    TOO_SHORT_UNANSWERED_SHARE,
+    SATURATED_ANSWERED_SHARE, SATURATED_GROWTH_SHARE, SATURATED_LEVEL_SHARE, SATURATED_ORIGIN_SHARE,
+    SATURATED_STRETCHES, TOO_SHORT_UNANSWERED_SHARE,
 };
-use unblink_core::record::Series;
+use std::borrow::Cow;
+use unblink_core::record::{ConnectionCounts, Outcomes, Series, Track};
 use unblink_core::time::Nanos;
 
 /// A single stretch shows no growth.
@@ -24,7 +25,96 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     if evidence.model == Model::Closed || !evidence.is_hold {
         return None;
     }
-    let (first, rows) = late_half(evidence);
+    let (all, origin) = (piled_up(evidence, evidence.rows), worst_origin(evidence));
+    let piled_up = origin.as_ref().map(|(_, piled_up)| piled_up).or(all.as_ref())?;
+    let subject = match origin.as_ref() {
+        Some((number, _)) => Subject::origin(case, *number),
+        None => Subject::whole(case),
+    };
+    let PiledUp { due, answered, seconds, unanswered, last } = *piled_up;
+    let best_per_s = best_per_second(evidence, subject.rows);
+    let working = working_on(&subject.service, best_per_s);
+    let narrowest = narrowest(case, &subject, &last, working);
+    let suggested = suggested_connections(case, &subject, &last, working);
+    let is_part = all.is_none() && unanswered_share(evidence, due - answered) < SATURATED_ORIGIN_SHARE;
+    let mut numbers = vec![
+        ("answered", answered as f64),
+        ("due", due as f64),
+        ("answered_share", share(answered, due)),
+        ("answered_per_s", answered as f64 / seconds),
+        ("answered_per_s_best", best_per_s),
+        ("unanswered_at_end", unanswered as f64),
+        ("in_flight_at_end", last.in_flight as f64),
+        (crate::moves::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
+    ];
+    numbers.extend(suggested.map(|n| ("connections_suggested", n as f64)));
+    numbers.extend(origin.as_ref().map(|(number, _)| ("origin", *number as f64)));
+    found(
+        FindingCode::Saturated,
+        severity(is_part, Severity::Degrades, Severity::Invalidates),
+        format!(
+            "{} can't carry this load: in the last {} {} arrivals{} were answered, and the rest piled up. Latency \
+             says only how long was waited.",
+            narrowest.name(case, &subject),
+            text::duration(Nanos((seconds * 1e9).round() as u64)),
+            text::of(answered, due),
+            subject.origin.map_or(String::new(), |name| format!(" for {name}"))
+        ),
+        narrowest.remedy(best_per_s, suggested, grows(case)),
+        numbers,
+    )
+}
+
+/// What is judged: the run, or one of its several origins.
+struct Subject<'a> {
+    rows: &'a [Row],
+    measured: &'a Outcomes,
+    connections: ConnectionCounts,
+    service: Cow<'a, Track<u64>>,
+    /// The name of an origin.
+    origin: Option<&'a str>,
+}
+
+impl<'a> Subject<'a> {
+    fn whole(case: &Case<'a>) -> Subject<'a> {
+        let Evidence { totals, rows, .. } = *case.evidence;
+        Subject {
+            rows,
+            measured: &totals.counters.measured,
+            connections: totals.counters.connections(),
+            service: Cow::Borrowed(totals.track(Series::Service)),
+            origin: None,
+        }
+    }
+
+    fn origin(case: &Case<'a>, number: usize) -> Subject<'a> {
+        let Evidence { totals, rows_by_origin, origins, .. } = *case.evidence;
+        let Some(record) = totals.origins.get(number) else { return Subject::whole(case) };
+        Subject {
+            rows: &rows_by_origin[number],
+            measured: &record.outcomes,
+            connections: totals.counters.origins[number],
+            service: Cow::Owned(totals.origins.track(number, Series::Service)),
+            origin: origins.get(number).map(String::as_str),
+        }
+    }
+}
+
+/// What the last half of a hold has left unanswered.
+#[derive(Clone, Copy)]
+struct PiledUp {
+    due: u64,
+    answered: u64,
+    /// Length of that half.
+    seconds: f64,
+    /// At its end.
+    unanswered: u64,
+    last: Row,
+}
+
+/// `None` where the unanswered of these rows do not grow.
+fn piled_up(evidence: &Evidence<'_>, of: &[Row]) -> Option<PiledUp> {
+    let (first, rows) = late_half(evidence, of);
     let stretches = rows.len().min(SATURATED_STRETCHES);
     if stretches < STRETCHES_MIN {
         return None;
@@ -34,7 +124,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
     if due == 0 || share(answered, due) >= SATURATED_ANSWERED_SHARE {
         return None;
     }
-    let mut before = first.checked_sub(1).map_or(0, |i| evidence.rows[i].level());
+    let mut before = first.checked_sub(1).map_or(0, |i| of[i].level());
     for i in 0..stretches {
         let stretch = &rows[i * rows.len() / stretches..(i + 1) * rows.len() / stretches];
         let last = stretch.last()?;
@@ -49,35 +139,23 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
         before = last.level();
     }
     let seconds: f64 = rows.iter().map(|r| r.length.as_secs_f64()).sum();
-    let best_per_s = best_per_second(case);
-    let working = working_on(case, best_per_s);
-    let last = rows.last()?;
-    let narrowest = narrowest(case, last, working);
-    let suggested = suggested_connections(case, last, working);
-    let mut evidence = vec![
-        ("answered", answered as f64),
-        ("due", due as f64),
-        ("answered_share", share(answered, due)),
-        ("answered_per_s", answered as f64 / seconds),
-        ("answered_per_s_best", best_per_s),
-        ("unanswered_at_end", before as f64),
-        ("in_flight_at_end", last.in_flight as f64),
-        (crate::moves::GENERATOR_IS_NARROWEST, f64::from(u8::from(narrowest == Narrowest::Generator))),
-    ];
-    evidence.extend(suggested.map(|n| ("connections_suggested", n as f64)));
-    found(
-        FindingCode::Saturated,
-        Severity::Invalidates,
-        format!(
-            "{} can't carry this load: in the last {} {} arrivals were answered, and the rest piled up. Latency \
-             says only how long was waited.",
-            narrowest.name(case),
-            text::duration(Nanos((seconds * 1e9).round() as u64)),
-            text::of(answered, due)
-        ),
-        narrowest.remedy(best_per_s, suggested, grows(case)),
-        evidence,
-    )
+    Some(PiledUp { due, answered, seconds, unanswered: before, last: *rows.last()? })
+}
+
+/// The origin that answered the smallest share of what it was asked, of those for which arrivals pile up. In the sum of all
+/// origins, those that keep up would hide it. A handful of arrivals shows nothing.
+fn worst_origin(evidence: &Evidence<'_>) -> Option<(usize, PiledUp)> {
+    let each = evidence.rows_by_origin.iter().enumerate();
+    let saturated = each.filter_map(|(number, rows)| Some((number, piled_up(evidence, rows)?)));
+    let answered = |of: &PiledUp| share(of.answered, of.due);
+    saturated
+        .filter(|(_, of)| of.unanswered >= SAMPLES_ABOVE_MIN)
+        .min_by(|(_, a), (_, b)| answered(a).total_cmp(&answered(b)))
+}
+
+/// Of all that fell due in the same time.
+fn unanswered_share(evidence: &Evidence<'_>, unanswered: u64) -> f64 {
+    share(unanswered, late_half(evidence, evidence.rows).1.iter().map(|row| row.due).sum())
 }
 
 /// What the arrivals pile up before.
@@ -92,9 +170,10 @@ enum Narrowest {
 
 /// What waits in the target is in flight. What piles up unsent waits for what has cost the arrivals most time: the
 /// generator, the pool's limit, or connections that were still being opened. Those that never were sent count with the
-/// whole timeout, whether it had passed or the run ended before.
-fn narrowest(case: &Case<'_>, last: &Row, working: f64) -> Narrowest {
-    let (lag, measured) = (case.evidence.totals.counters.lag, case.measured());
+/// whole timeout, whether it had passed or the run ended before. The time that those waited who were sent is known of all
+/// origins together.
+fn narrowest(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -> Narrowest {
+    let (lag, measured) = (case.evidence.totals.counters.lag, subject.measured);
     let whole = |n: u64| u128::from(n) * u128::from(case.evidence.timeout.0);
     let never_sent = measured.timed_out_never_sent;
     let own_unsent = measured.timed_out_never_sent_own.min(never_sent);
@@ -109,7 +188,7 @@ fn narrowest(case: &Case<'_>, last: &Row, working: f64) -> Narrowest {
         () if last.in_flight >= last.backlog => Narrowest::Target,
         () if own > pool + connecting => Narrowest::Generator,
         // A pool that grew to its limit before a target that had enough to do long before.
-        () if has_enough && grows(case) && is_alike(case) => Narrowest::Target,
+        () if has_enough && grows(case) && is_alike(&subject.service) => Narrowest::Target,
         () if pool >= connecting => Narrowest::Pool,
         // More connections would only have more requests waiting in the target.
         () if has_enough => Narrowest::Target,
@@ -123,8 +202,7 @@ const SHORTEST_ALIKE: u64 = 3;
 
 /// How many requests the target works on at once at its best, by Little's law: those that it takes in per second times
 /// the shortest time that one of them took. 0 when it answered none.
-fn working_on(case: &Case<'_>, best_per_s: f64) -> f64 {
-    let service = case.evidence.totals.track(Series::Service);
+fn working_on(service: &Track<u64>, best_per_s: f64) -> f64 {
     match service.count() {
         0 => 0.0,
         _ => (best_per_s * service.histogram.min_nz() as f64 / 1e9).max(1.0),
@@ -132,8 +210,8 @@ fn working_on(case: &Case<'_>, best_per_s: f64) -> f64 {
 }
 
 /// So many connections keep the target busy without queueing in it, where it was given far more of them.
-fn suggested_connections(case: &Case<'_>, last: &Row, working: f64) -> Option<u64> {
-    (grows(case) && has_enough(last, working) && is_alike(case))
+fn suggested_connections(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -> Option<u64> {
+    (grows(case) && has_enough(last, working) && is_alike(&subject.service))
         .then(|| (CONNECTIONS_SUGGESTED * working).ceil() as u64)
 }
 
@@ -148,21 +226,25 @@ fn grows(case: &Case<'_>) -> bool {
 }
 
 /// Where service times differ by themselves, the shortest one is luck and says nothing of how many are worked on.
-fn is_alike(case: &Case<'_>) -> bool {
-    let service = &case.evidence.totals.track(Series::Service).histogram;
+fn is_alike(service: &Track<u64>) -> bool {
+    let service = &service.histogram;
     service.value_at_quantile(0.001) <= SHORTEST_ALIKE.saturating_mul(service.min_nz())
 }
 
 impl Narrowest {
-    fn name(&self, case: &Case<'_>) -> String {
-        let counts = case.evidence.totals.counters.connections();
+    fn name(&self, case: &Case<'_>, subject: &Subject<'_>) -> String {
+        let counts = subject.connections;
+        let target = subject.origin.unwrap_or("The target");
         match self {
-            Narrowest::Target => "The target".to_string(),
+            Narrowest::Target => target.to_string(),
             Narrowest::Accepting => format!(
-                "The target, which accepted {} connections that it was asked for,",
+                "{target}, which accepted {} connections that it was asked for,",
                 text::of(counts.opened, counts.attempted)
             ),
-            Narrowest::Pool => format!("The client's {}", pool::connections(case)),
+            Narrowest::Pool => match subject.origin {
+                Some(origin) => format!("The client's {} to {origin}", pool::connections(case)),
+                None => format!("The client's {}", pool::connections(case)),
+            },
             Narrowest::Generator => "The generator".to_string(),
         }
     }
@@ -206,7 +288,7 @@ impl Narrowest {
 /// saturated target, or one that takes its time.
 pub(super) fn too_short(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
-    let is_judged = late_half(evidence).1.len() >= STRETCHES_MIN;
+    let is_judged = late_half(evidence, evidence.rows).1.len() >= STRETCHES_MIN;
     if evidence.model == Model::Closed || !evidence.is_hold || evidence.is_part || is_judged {
         return None;
     }
@@ -226,18 +308,17 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// The rows of the last half of the load, and the place of the first of them.
-fn late_half(evidence: &Evidence<'_>) -> (usize, Vec<Row>) {
+/// Those of `rows` that are of the last half of the load, and the place of the first of them.
+fn late_half(evidence: &Evidence<'_>, rows: &[Row]) -> (usize, Vec<Row>) {
     let middle = evidence.load_from + Nanos(evidence.load_length().0 / 2);
     let is_late = |row: &&Row| row.start + Nanos(row.length.0 / 2) >= middle && row.end() <= evidence.load_to;
-    let first = evidence.rows.iter().position(|row| is_late(&row)).unwrap_or(evidence.rows.len());
-    (first, evidence.rows[first..].iter().filter(is_late).copied().collect())
+    let first = rows.iter().position(|row| is_late(&row)).unwrap_or(rows.len());
+    (first, rows[first..].iter().filter(is_late).copied().collect())
 }
 
-/// The most that the target answered per second in any row while the load lasted.
-fn best_per_second(case: &Case<'_>) -> f64 {
-    let evidence = case.evidence;
+/// The most that was answered per second in any of these rows while the load lasted.
+fn best_per_second(evidence: &Evidence<'_>, rows: &[Row]) -> f64 {
     let in_load = |row: &&Row| row.start >= evidence.load_from && row.end() <= evidence.load_to;
     let per_second = |row: &Row| row.answered as f64 / row.length.as_secs_f64().max(1e-9);
-    evidence.rows.iter().filter(in_load).map(per_second).fold(0.0, f64::max)
+    rows.iter().filter(in_load).map(per_second).fold(0.0, f64::max)
 }

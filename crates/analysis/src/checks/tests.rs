@@ -69,6 +69,7 @@ impl World {
                 sent_in_load: N,
                 totals: empty_bank(),
                 rows: &[],
+                rows_by_origin: &[],
                 load_from: Nanos::ZERO,
                 load_to: Nanos::from_secs(SECONDS),
                 timeout: Nanos::from_secs(5),
@@ -246,6 +247,13 @@ fn nothing_measured_says_only_that() {
     let (status, findings) = world.findings();
     assert_eq!((status, findings.len()), (Status::Invalid, 1));
     assert_eq!(findings[0].code, Code::NothingMeasured);
+    // Users who wait since the warm-up have no rate that could be raised.
+    let stuck = World::with(|w| {
+        w.bank = Bank::new(1);
+        (w.evidence.scheduled, w.evidence.model) = (0, Model::Closed);
+    });
+    let remedy = stuck.finding(Code::NothingMeasured).expect("found").remedy;
+    assert!(!remedy.contains("rate") && remedy.contains("answers at all"), "{remedy}");
     let lost = World::with(|w| w.evidence.scheduled = 0);
     assert_eq!(lost.severity(Code::Accounting), INVALIDATES);
 }

@@ -196,6 +196,7 @@ impl Gather {
             load_to: to,
             timeout: self.timeout,
             origins: &[],
+            rows_by_origin: &[],
             addresses: &[],
             pool: self.pool,
             busy_share: if own.total.0 == 0 { 0.0 } else { own.busy.0 as f64 / own.total.0 as f64 },

@@ -4,7 +4,7 @@ use super::{AbortRule, Figure, Objective, Windows};
 use crate::moves::is_full;
 use crate::quantile::nearest_rank;
 use std::collections::VecDeque;
-use unblink_core::record::{Interval, Series, Track};
+use unblink_core::record::{Apart, Interval, Series, Track};
 use unblink_core::time::Nanos;
 
 /// What an objective needs to know of one stretch of time.
@@ -57,20 +57,19 @@ enum Held {
 }
 
 impl Part {
-    /// An interval against `objective`, which is of what is good: all of it, or the arrivals of one operation.
-    pub fn of_interval(objective: &Objective, interval: &Interval, operation: Option<usize>) -> Part {
+    /// An interval against `objective`, which is of what is good: all of it, or what is recorded apart in one place.
+    pub fn of_interval(objective: &Objective, interval: &Interval, of: Option<(Apart, usize)>) -> Part {
         let bank = &interval.bank;
-        let own = Part::own(objective, interval, operation.is_none());
-        let operations = &bank.operations;
-        if let Some((place, apart)) = operation.and_then(|place| Some((place, operations.get(place)?))) {
+        let own = Part::own(objective, interval, of.is_none());
+        if let Some((by, place)) = of
+            && let Some(apart) = bank.apart(by).get(place)
+        {
+            let records = bank.apart(by);
             let [completed, censored] = [Series::Response, Series::ResponseCensored];
             // How long these took is not known any more.
             let spilled = apart.sums(completed).spilled + apart.sums(censored).spilled;
-            let times = Part::of_times(
-                objective,
-                &operations.track(place, completed),
-                &operations.track(place, censored),
-            );
+            let times =
+                Part::of_times(objective, &records.track(place, completed), &records.track(place, censored));
             let of = &apart.outcomes;
             return Part {
                 ok: of.ok,

@@ -1,11 +1,12 @@
 //! Where requests went: connections are shared within an origin.
 
-use super::Connections;
+use super::{Connections, Distribution, OperationArrivals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where requests went, and what came of the connections to it.
+/// Where requests went, and what came of them and of the connections to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// Its name.
@@ -13,9 +14,40 @@ pub struct Origin {
     pub name: OriginName,
     /// Connections over the whole run.
     pub connections: Connections,
+    /// Where every measured arrival for it ended. Absent where the run has one origin: then all arrivals are for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<OperationArrivals>,
+    /// Failed arrivals by kind; empty where `arrivals` is absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
+    /// Answers by code, as its protocol has them, also those that came after the timeout; empty where `arrivals` is absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub codes: BTreeMap<String, u64>,
+    /// Intended start to last byte; absent where `arrivals` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_time: Option<Distribution>,
+    /// Send to last byte; absent where `arrivals` is, and of a run without an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_time: Option<Distribution>,
     /// Why the request before the run failed, if it did: then nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preflight: Option<String>,
+}
+
+impl Origin {
+    /// The only one of a run: what came of all arrivals came of those for it.
+    pub fn of_all(name: OriginName, connections: Connections, preflight: Option<String>) -> Origin {
+        Origin {
+            name,
+            connections,
+            preflight,
+            arrivals: None,
+            failures: BTreeMap::new(),
+            codes: BTreeMap::new(),
+            response_time: None,
+            service_time: None,
+        }
+    }
 }
 
 /// Scheme, host and port, as in a URL; all three absent for a server that is simulated.

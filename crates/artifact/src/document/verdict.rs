@@ -69,7 +69,7 @@ pub struct SloResult {
     pub reason: VerdictReason,
     /// The same in a sentence with its numbers.
     pub message: String,
-    /// The request that it speaks of; `null`: all.
+    /// The request that it speaks of, or `load NAME`, or `origin URL`; `null`: all arrivals.
     pub name: Option<String>,
     /// `p99`, `mean`, `max`, `errors` or `achieved`.
     pub figure: String,

@@ -14,7 +14,7 @@ use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Gauges, Interval, LagCauses, LoopCounts, Outcomes, SlowArrival, Slowest};
+use unblink_core::record::{Apart, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SlowArrival, Slowest};
 use unblink_core::time::{Instant, Nanos};
 
 /// The first line.
@@ -71,6 +71,9 @@ pub(super) struct IntervalLine {
     /// Their steps, one journey after the other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     steps: BTreeMap<usize, StepLine>,
+    /// The same of origins.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    by_origin: BTreeMap<usize, OperationLine>,
     /// Failed arrivals by operation, in folders of earlier versions: these had no `operations`.
     #[serde(default, skip_serializing)]
     operations_failed: Vec<u64>,
@@ -125,6 +128,8 @@ struct GaugesLine {
 struct SlowLine {
     index: u64,
     operation: u32,
+    #[serde(default, skip_serializing_if = "is_first")]
+    origin: u8,
     intended_ns: u64,
     sent_ns: Option<u64>,
     ended_ns: u64,
@@ -176,6 +181,7 @@ impl IntervalLine {
             loads: OperationLine::all(&bank.loads, header),
             journeys: OperationLine::all(&bank.journeys, header),
             steps: StepLine::all(&bank.steps),
+            by_origin: OperationLine::all(&bank.origins, header),
             operations_failed: Vec::new(),
             gauges: GaugesLine {
                 in_flight: gauges.in_flight,
@@ -235,13 +241,16 @@ impl IntervalLine {
             run_slices: self.own.run_slices,
             handover_max: Nanos(self.own.handover_max_ns),
         };
-        for (&place, line) in &self.operations {
-            let operation = interval.bank.operations.get_mut(place);
-            line.fill(operation.ok_or_else(|| format!("there is no operation {place}"))?, &kinds)?;
-        }
-        for (&place, line) in &self.loads {
-            let load = interval.bank.loads.get_mut(place);
-            line.fill(load.ok_or_else(|| format!("there is no load {place}"))?, &kinds)?;
+        let apart = [
+            ("operation", &self.operations, Apart::Operation),
+            ("load", &self.loads, Apart::Load),
+            ("origin", &self.by_origin, Apart::Origin),
+        ];
+        for (name, lines, by) in apart {
+            for (&place, line) in lines {
+                let record = interval.bank.apart_mut(by).get_mut(place);
+                line.fill(record.ok_or_else(|| format!("there is no {name} {place}"))?, &kinds)?;
+            }
         }
         for (&place, line) in &self.journeys {
             let journey = interval.bank.journeys.get_mut(place);
@@ -267,6 +276,11 @@ impl IntervalLine {
     }
 }
 
+/// Most runs have no other origin.
+fn is_first(origin: &u8) -> bool {
+    *origin == 0
+}
+
 /// Most runs have none: what is not there is not written.
 fn is_zero(n: &u64) -> bool {
     *n == 0
@@ -277,6 +291,7 @@ impl SlowLine {
         SlowLine {
             index: slow.index,
             operation: slow.operation,
+            origin: slow.origin,
             intended_ns: slow.intended.0,
             sent_ns: slow.sent.map(|sent| sent.0),
             ended_ns: slow.ended.0,
@@ -296,6 +311,7 @@ impl SlowLine {
         Ok(SlowArrival {
             index: self.index,
             operation: self.operation,
+            origin: self.origin,
             intended: Instant(self.intended_ns),
             sent: self.sent_ns.map(Instant),
             ended: Instant(self.ended_ns),

@@ -1,4 +1,4 @@
-//! One operation, or one load, in the line of an interval.
+//! One operation, load or origin in the line of an interval.
 
 use super::outcomes::{Kinds, OutcomesLine};
 use crate::header::RunHeader;

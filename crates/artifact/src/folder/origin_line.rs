@@ -1,7 +1,7 @@
 //! What a line of `intervals.jsonl` says of the connections to one origin.
 
 use serde::{Deserialize, Serialize};
-use unblink_core::record::{ConnectionCounts, ConnectionLevels, Counters, Gauges};
+use unblink_core::record::{ConnectionCounts, ConnectionLevels, Counters, Gauges, LaneLevels};
 
 /// Counts of the interval, and levels at its end.
 #[derive(Default, Serialize, Deserialize)]
@@ -20,16 +20,22 @@ pub(super) struct OriginLine {
     /// Usable ones.
     connections: u64,
     connections_peak: u64,
+    /// Arrivals without an end. Of the only origin these are those of the interval.
+    #[serde(skip_serializing_if = "is_zero")]
+    in_flight: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    backlog: u64,
 }
 
 impl OriginLine {
     /// Of each of the first `origins`.
     pub(super) fn all(counters: &Counters, gauges: &Gauges, origins: usize) -> Vec<OriginLine> {
-        let lines = counters.origins.iter().zip(&gauges.origins).take(origins);
-        lines.map(|(counts, levels)| OriginLine::of(counts, levels)).collect()
+        let several = |lane: &LaneLevels| if origins > 1 { *lane } else { LaneLevels::default() };
+        let lines = counters.origins.iter().zip(&gauges.origins).zip(&gauges.lanes).take(origins);
+        lines.map(|((counts, levels), lane)| OriginLine::of(counts, levels, several(lane))).collect()
     }
 
-    fn of(counts: &ConnectionCounts, levels: &ConnectionLevels) -> OriginLine {
+    fn of(counts: &ConnectionCounts, levels: &ConnectionLevels, lane: LaneLevels) -> OriginLine {
         OriginLine {
             attempted: counts.attempted,
             opened: counts.opened,
@@ -43,10 +49,12 @@ impl OriginLine {
             resent: counts.resent,
             connections: levels.connections,
             connections_peak: levels.connections_peak,
+            in_flight: lane.in_flight,
+            backlog: lane.backlog,
         }
     }
 
-    pub(super) fn fill(&self, counts: &mut ConnectionCounts, levels: &mut ConnectionLevels) {
+    fn fill(&self, counts: &mut ConnectionCounts, levels: &mut ConnectionLevels) {
         *counts = ConnectionCounts {
             attempted: self.attempted,
             opened: self.opened,
@@ -61,6 +69,11 @@ impl OriginLine {
         };
         *levels = ConnectionLevels { connections: self.connections, connections_peak: self.connections_peak };
     }
+}
+
+/// What is not there is not written.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Levels of the only origin, as earlier versions had them.
@@ -90,6 +103,12 @@ pub(super) fn fill(
     }
     for (line, (counts, levels)) in lines.iter().zip(counters.origins.iter_mut().zip(&mut gauges.origins)) {
         line.fill(counts, levels);
+    }
+    for (line, lane) in lines.iter().zip(&mut gauges.lanes) {
+        *lane = LaneLevels { in_flight: line.in_flight, backlog: line.backlog };
+    }
+    if lines.len() < 2 {
+        gauges.lanes[0] = LaneLevels { in_flight: gauges.in_flight, backlog: gauges.backlog };
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) type TrackLines = BTreeMap<String, TrackLine>;
 enum Place {
     All(Series),
     One(Apart, usize, Series),
-    /// Of all operations, loads or journeys together.
+    /// Of all operations, loads, journeys or origins together.
     Spilled(Apart, Series),
 }
 
@@ -87,6 +87,7 @@ fn prefix(by: Apart) -> &'static str {
         Apart::Operation => "op_",
         Apart::Load => "load_",
         Apart::Journey => "journey_",
+        Apart::Origin => "origin_",
     }
 }
 
@@ -95,6 +96,7 @@ fn spilled(by: Apart) -> &'static str {
         Apart::Operation => "spilled",
         Apart::Load => "loads_spilled",
         Apart::Journey => "journeys_spilled",
+        Apart::Origin => "origins_spilled",
     }
 }
 
@@ -206,14 +208,23 @@ mod tests {
 
     #[test]
     fn tags_lead_back_to_their_places() {
-        let bank = Bank::new(Layout { operations: 3, loads: 2, journeys: 2, steps: 2 });
-        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + 4 * 4 + 3 * 4 + 3 * 4);
+        let bank = Bank::new(Layout { operations: 3, loads: 2, journeys: 2, steps: 2, origins: 2 });
+        assert_eq!(Place::of(&bank).count(), Series::ALL.len() + (4 + 3 + 3 + 3) * 4);
         for place in Place::of(&bank) {
             assert_eq!(Place::from_tag(&place.tag()), Some(place));
         }
-        for unknown in
-            ["op_", "op_x", "op_1_more", "spilled_", "load_", "loads_", "journeys_", "journey_x", "response"]
-        {
+        for unknown in [
+            "op_",
+            "op_x",
+            "op_1_more",
+            "spilled_",
+            "load_",
+            "loads_",
+            "journeys_",
+            "journey_x",
+            "origin_",
+            "response",
+        ] {
             assert_eq!(Place::from_tag(unknown), None, "{unknown}");
         }
     }

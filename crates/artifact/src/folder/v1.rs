@@ -62,7 +62,7 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
         response_time: None,
         service_time: None,
     }];
-    let origins = [Origin { name: common.origin(), connections, preflight }];
+    let origins = [Origin::of_all(common.origin(), connections, preflight)];
     let fields = [
         ("schema", to_value(document::SCHEMA)?),
         ("plan", to_value(load.run())?),

@@ -23,6 +23,9 @@ pub struct Ending {
     pub scheduled_by_load: Vec<u64>,
     /// Measured journeys of each kind, counted from the schedule; empty where that is not known.
     pub scheduled_by_journey: Vec<u64>,
+    /// Measured arrivals for each origin, counted from the schedule; empty where that is not known, or there is one origin
+    /// only.
+    pub scheduled_by_origin: Vec<u64>,
     /// When the load stopped being offered, after t = 0: warm-up plus duration, or the interruption.
     pub ended_after: Nanos,
     /// When the last measured `ok` answer was complete, after t = 0; `None` when not known: the end of
@@ -66,6 +69,7 @@ impl Ending {
             scheduled_by_operation: Vec::new(),
             scheduled_by_load: Vec::new(),
             scheduled_by_journey: Vec::new(),
+            scheduled_by_origin: Vec::new(),
             ended_after: planned.min(recorded_to),
             last_completion: None,
             steal_share: None,
@@ -95,6 +99,10 @@ impl Ending {
             },
             scheduled_by_journey: match left_out.is_none() {
                 true => document.journeys.iter().map(|of| of.account.scheduled).collect(),
+                false => Vec::new(),
+            },
+            scheduled_by_origin: match left_out.is_none() {
+                true => document.origins.iter().filter_map(|of| of.arrivals.as_ref()?.scheduled).collect(),
                 false => Vec::new(),
             },
             ended_after: Nanos(document.series.load_to_ns),

@@ -51,10 +51,13 @@ impl Tally {
     pub(super) fn assess(&self, ending: &Ending, account: &Account, from: Nanos, to: Nanos) -> Assessment {
         let rows = self.rows.evidence();
         let measured = &self.totals.counters.measured;
+        let several = if self.has_origin_accounts() { self.header.origins.len() } else { 0 };
+        let rows_by_origin = self.rows.evidence_by_origin(several);
         let load = &self.header.plan;
         let own = self.totals.counters.own;
         let (mode, limit) = (self.header.connections().mode, self.header.connections().limit);
-        let accounts = self.accounts_apart(ending);
+        let origins: Vec<String> = self.header.origins.iter().map(|origin| origin.name.to_string()).collect();
+        let accounts = self.accounts_apart(ending, &origins);
         let addresses =
             ending.origins.iter().enumerate().flat_map(|(number, origin)| {
                 origin.by_address.iter().map(move |to| address(to, number, origin))
@@ -88,6 +91,7 @@ impl Tally {
                 + measured.after_load.min(measured.sent - measured.sent_in_load),
             totals: &self.totals,
             rows: &rows,
+            rows_by_origin: &rows_by_origin,
             load_from: from,
             load_to: to,
             timeout: Nanos(load.timeout_ns),
@@ -95,7 +99,7 @@ impl Tally {
                 ConnectionMode::Auto => Pool::Auto { max: limit },
                 ConnectionMode::Fixed => Pool::Fixed { n: limit },
             },
-            origins: &self.header.origins.iter().map(|origin| origin.name.to_string()).collect::<Vec<_>>(),
+            origins: &origins,
             addresses: &addresses,
             busy_share: share(own.busy, own.total),
             busy_share_max: self.busy_share_max,

@@ -7,7 +7,6 @@
 
 mod arrivals;
 mod compare;
-mod connections;
 mod distribution;
 mod ending;
 mod event;
@@ -18,6 +17,7 @@ mod judge;
 mod loads;
 mod objectives;
 mod operations;
+mod origins;
 mod precision;
 mod retries;
 mod rows;
@@ -74,6 +74,7 @@ pub struct Tally {
     operation_histories: HistoriesApart,
     load_histories: HistoriesApart,
     journey_histories: HistoriesApart,
+    origin_histories: HistoriesApart,
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
@@ -107,6 +108,7 @@ impl Tally {
             operation_histories: HistoriesApart::default(),
             load_histories: HistoriesApart::default(),
             journey_histories: HistoriesApart::default(),
+            origin_histories: HistoriesApart::default(),
             slowest: Vec::with_capacity(SLOWEST_TOTAL + 1),
             connections_peak: [0; ORIGINS_MAX],
             in_flight: 0,
@@ -150,6 +152,7 @@ impl Tally {
             self.operation_histories.add(interval, Apart::Operation);
             self.load_histories.add(interval, Apart::Load);
             self.journey_histories.add(interval, Apart::Journey);
+            self.origin_histories.add(interval, Apart::Origin);
             self.objectives.add(interval, &self.header);
             if let Some(before) = &mut self.before_growth {
                 before.add(interval);
@@ -215,7 +218,7 @@ impl Tally {
             environment: header.environment.clone(),
             plan: header.plan.clone(),
             loads: self.loads(ending, &account.arrivals, &measured),
-            origins: self.origins(ending),
+            origins: self.origins(ending, &measured),
             targets: header.targets.clone(),
             targets_beyond: header.targets_beyond.clone(),
             simulated: self.simulated(ending),
@@ -375,6 +378,7 @@ impl Tally {
             sent_ns: slow.sent.map(|sent| sent.0),
             response_ns: slow.response().0,
             operation: self.header.target_name(slow.operation as usize),
+            origin: (self.header.origins.len() > 1).then_some(slow.origin),
             connection: slow.sent.map(|_| slow.connection),
             status: (slow.status > 0).then_some(slow.status),
             outcome,

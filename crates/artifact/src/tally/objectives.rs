@@ -5,7 +5,6 @@ use crate::document::{
     FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictReason, VerdictStatus, WindowResult,
 };
 use crate::header::RunHeader;
-use std::collections::BTreeMap;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
@@ -14,7 +13,7 @@ use unblink_analysis::slo::{
     Slo, Unit, Verdict as Judged, WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
-use unblink_core::record::{Bank, Interval, Outcomes, Series, Sums, Track};
+use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, Sums, Track};
 use unblink_core::time::Nanos;
 
 /// Everything that objectives need beside what every run keeps.
@@ -24,22 +23,26 @@ pub(super) struct Objectives {
     whole: Ratios,
     /// Arrivals that ended while the generator's loops were full: it may have touched each of them unseen.
     unseen: u64,
-    operations: BTreeMap<usize, Apart>,
+    /// Those of which an objective speaks.
+    apart: Vec<(Place, OfPart)>,
 }
+
+/// What is recorded apart, and which of it.
+type Place = (Apart, usize);
 
 /// One objective.
 #[derive(Clone, Debug)]
 struct Asked {
     slo: Slo,
-    /// The operation that it speaks of; `None`: all arrivals.
-    operation: Option<usize>,
+    /// The operation, load or origin that it speaks of; `None`: all arrivals.
+    of: Option<Place>,
     windows: Option<WindowWatch>,
     outstanding: Option<Outstanding>,
 }
 
-/// An operation of which an objective speaks.
+/// An operation, a load or an origin of which an objective speaks.
 #[derive(Clone, Debug, Default)]
-struct Apart {
+struct OfPart {
     history: History,
     ratios: Ratios,
 }
@@ -69,8 +72,8 @@ impl Objectives {
     pub(super) fn new(header: &RunHeader, measured_from: Nanos) -> Objectives {
         let asked = header.objectives.slos.iter().filter_map(|text| {
             let slo = Slo::parse(text).ok()?;
-            let operation = match &slo.name {
-                Some(name) => header.operation_called(name)?,
+            let of = match &slo.name {
+                Some(name) => header.part_called(name)?,
                 None => None,
             };
             let failures = match says_how_many_errors(header, slo.name.as_deref()) {
@@ -82,14 +85,18 @@ impl Objectives {
                 .as_ref()
                 .map(|windows| WindowWatch::new(slo.objective, failures, windows, measured_from));
             let is_time = slo.objective.figure.unit() == Unit::Time && slo.objective.figure != Figure::Mean;
-            let outstanding = (windows.is_some() && operation.is_none() && is_time)
+            let outstanding = (windows.is_some() && of.is_none() && is_time)
                 .then(|| Outstanding::longer_than(Nanos(slo.objective.limit.ceil() as u64)));
-            Some(Asked { slo, operation, windows, outstanding })
+            Some(Asked { slo, of, windows, outstanding })
         });
         let asked: Vec<Asked> = asked.collect();
-        let operations =
-            asked.iter().filter_map(|asked| Some((asked.operation?, Apart::default()))).collect();
-        Objectives { asked, operations, ..Objectives::default() }
+        let mut apart: Vec<(Place, OfPart)> = Vec::new();
+        for of in asked.iter().filter_map(|asked| asked.of) {
+            if apart.iter().all(|(known, _)| *known != of) {
+                apart.push((of, OfPart::default()));
+            }
+        }
+        Objectives { asked, apart, ..Objectives::default() }
     }
 
     /// Takes in the next interval of the measured part.
@@ -105,11 +112,12 @@ impl Objectives {
             self.unseen += measured.ended();
         }
         self.whole.add(errors, measured.ended(), [completed, censored].map(sums));
-        for (&number, apart) in &mut self.operations {
-            let Some(record) = bank.operations.get(number) else { continue };
-            let bins = |series| bank.operations.bins(number, series);
+        for ((by, number), apart) in &mut self.apart {
+            let records = bank.apart(*by);
+            let Some(record) = records.get(*number) else { continue };
+            let bins = |series| records.bins(*number, series);
             let (known, cut) = (bins(Series::Response), bins(Series::ResponseCensored));
-            // How many of one operation are under way is not recorded.
+            // How many of them are under way is not recorded.
             apart.history.add_bins(interval.start, interval.length, 0, known, cut);
             let of = &record.outcomes;
             let times = [Series::Response, Series::ResponseCensored].map(|series| record.sums(series));
@@ -122,7 +130,7 @@ impl Objectives {
             let stuck =
                 asked.outstanding.as_mut().map(|o| o.add(interval.start, interval.length, due, level));
             let Some(watch) = &mut asked.windows else { continue };
-            let part = Part::of_interval(&asked.slo.objective, interval, asked.operation);
+            let part = Part::of_interval(&asked.slo.objective, interval, asked.of);
             let stuck = stuck.unwrap_or(0);
             let part = Part { stuck, stuck_sent: stuck.min(interval.gauges.in_flight), ..part };
             watch.add(interval.start, interval.length, load_to, &part);
@@ -161,7 +169,7 @@ impl Tally {
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
         let result = |asked: &Asked| {
-            let times = asked.operation.and_then(|place| Times::of(&self.totals, place));
+            let times = asked.of.and_then(|place| Times::of(&self.totals, place));
             let population = self.population(asked, times.as_ref(), account, unseen_share);
             // What a target loses under a stress that is meant to be too much says nothing of the rest.
             let errors_are_judged =
@@ -189,7 +197,7 @@ impl Tally {
         (!asked.is_empty()).then_some(Verdict { status: VerdictStatus::Fail, on_inconclusive, slos })
     }
 
-    /// `times` are those of the operation that it speaks of, if it speaks of one.
+    /// `times` are those of the part that it speaks of, if it does not speak of all.
     fn population<'a>(
         &'a self,
         asked: &Asked,
@@ -201,7 +209,8 @@ impl Tally {
         let unseen = |n: u64| objectives.unseen.max((unseen_share * n as f64).ceil() as u64).min(n);
         let hindered = self.totals.track(Series::Hindered);
         let measured = &self.totals.counters.measured;
-        let apart = times.zip(asked.operation.and_then(|place| objectives.operations.get(&place)));
+        let of = objectives.apart.iter().find(|(place, _)| Some(*place) == asked.of);
+        let apart = times.zip(of.map(|(_, apart)| apart));
         if let Some((Times { completed, censored, history, unknown, outcomes }, apart)) = apart {
             let counts = Counts {
                 arrivals: outcomes.ended() + account.without_ending,
@@ -212,7 +221,7 @@ impl Tally {
             return Population {
                 completed,
                 censored,
-                // Which operation they belong to is not known.
+                // To which of them they belong is not known.
                 open: account.without_ending + unknown,
                 history: history.as_ref().unwrap_or(&apart.history),
                 counts,
@@ -254,7 +263,7 @@ impl Tally {
     }
 }
 
-/// What an objective on one operation looks at.
+/// What an objective on one operation, load or origin looks at.
 struct Times {
     completed: Track<u64>,
     censored: Track<u64>,
@@ -266,8 +275,9 @@ struct Times {
 }
 
 impl Times {
-    fn of(totals: &Bank<u64>, place: usize) -> Option<Times> {
-        let record = totals.operations.get(place)?;
+    fn of(totals: &Bank<u64>, (by, place): Place) -> Option<Times> {
+        let records = totals.apart(by);
+        let record = records.get(place)?;
         let both = [Series::Response, Series::ResponseCensored];
         let sums = both.map(|series| record.sums(series));
         let outcomes = record.outcomes;
@@ -278,7 +288,7 @@ impl Times {
             let history = Some(History::default());
             return Some(Times { completed: none.clone(), censored: none, history, unknown, outcomes });
         }
-        let [completed, censored] = both.map(|series| totals.operations.track(place, series));
+        let [completed, censored] = both.map(|series| records.track(place, series));
         Some(Times { completed, censored, history: None, unknown: 0, outcomes })
     }
 }

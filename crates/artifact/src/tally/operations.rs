@@ -6,8 +6,8 @@ use unblink_analysis::evidence::PartAccount;
 use unblink_analysis::interval::History;
 use unblink_core::record::{Apart, Interval, OperationRecord, Operations, Outcomes, Series};
 
-/// Response and service times of each operation, load or journey over time, for their 95 % intervals; empty when there is
-/// a single operation or load.
+/// Response and service times of each operation, load, journey or origin over time, for their 95 % intervals; empty when
+/// there is a single operation, load or origin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HistoriesApart {
     each: Vec<OfOne>,
@@ -102,7 +102,7 @@ impl Tally {
         }
     }
 
-    /// Of an operation or a load. `scheduled` is what the schedule says, if it does.
+    /// Of an operation, a load or an origin. `scheduled` is what the schedule says, if it does.
     pub(super) fn arrivals_apart(
         &self,
         of: &Outcomes,
@@ -129,8 +129,12 @@ impl Tally {
         }
     }
 
-    /// Of each operation and load whose arrivals the schedule tells, and of journeys, for the check of the account.
-    pub(super) fn accounts_apart(&self, ending: &Ending) -> Vec<PartAccount<'_>> {
+    /// Of each operation, load and origin whose arrivals the schedule tells, and of journeys, for the check of the account.
+    pub(super) fn accounts_apart<'a>(
+        &'a self,
+        ending: &Ending,
+        origins: &'a [String],
+    ) -> Vec<PartAccount<'a>> {
         if !self.header.operations_are_whole || ending.status == RunStatus::Running {
             return Vec::new();
         }
@@ -140,10 +144,17 @@ impl Tally {
         let mut all: Vec<PartAccount<'_>> = operations.collect();
         all.extend(accounts(&ending.scheduled_by_load, loads, &self.totals.loads));
         all.extend(self.accounts_of_journeys(ending));
+        if self.has_origin_accounts() {
+            all.extend(accounts(
+                &ending.scheduled_by_origin,
+                origins.iter().map(String::as_str),
+                &self.totals.origins,
+            ));
+        }
         all
     }
 
-    /// Durations of one operation, load or journey, of which `open` more have no known age.
+    /// Durations of one operation, load, journey or origin, of which `open` more have no known age.
     pub(super) fn times(
         &self,
         (by, place): (Apart, usize),
@@ -155,6 +166,7 @@ impl Tally {
             Apart::Operation => (&self.totals.operations, &self.operation_histories),
             Apart::Load => (&self.totals.loads, &self.load_histories),
             Apart::Journey => (&self.totals.journeys, &self.journey_histories),
+            Apart::Origin => (&self.totals.origins, &self.origin_histories),
         };
         let sums = |series| operations.get(place).map(|record| record.sums(series)).unwrap_or_default();
         let (known, cut) = (sums(completed), sums(censored));

@@ -8,7 +8,8 @@ use unblink_analysis::evidence::Row as EvidenceRow;
 use unblink_analysis::quantile::Survival;
 use unblink_analysis::shapes;
 use unblink_analysis::steady::IntervalLevel;
-use unblink_core::record::{Interval, Series, Track};
+use unblink_core::origins::ORIGINS_MAX;
+use unblink_core::record::{Interval, LaneLevels, Outcomes, Series, Track};
 use unblink_core::time::Nanos;
 
 /// Rows at the most; a longer run joins neighbours.
@@ -29,6 +30,16 @@ struct Row {
     sums: RowSums,
     busy: Nanos,
     total: Nanos,
+    origins: [OfOrigin; ORIGINS_MAX],
+}
+
+/// Arrivals for one of several origins: counts of the measured ones, and levels at the end.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfOrigin {
+    due: u64,
+    answered: u64,
+    timed_out: u64,
+    level: LaneLevels,
 }
 
 impl Default for Rows {
@@ -74,6 +85,23 @@ impl Rows {
             backlog: r.document.backlog,
         };
         self.rows.iter().map(row).collect()
+    }
+
+    /// The same of each of several origins.
+    pub(super) fn evidence_by_origin(&self, origins: usize) -> Vec<Vec<EvidenceRow>> {
+        let row = |r: &Row, origin: usize| {
+            let OfOrigin { due, answered, timed_out, level } = r.origins[origin];
+            EvidenceRow {
+                start: Nanos(r.document.start_ns),
+                length: Nanos(r.document.length_ns),
+                due,
+                answered,
+                timed_out,
+                in_flight: level.in_flight,
+                backlog: level.backlog,
+            }
+        };
+        (0..origins).map(|origin| self.rows.iter().map(|r| row(r, origin)).collect()).collect()
     }
 
     /// For what came of a named shape.
@@ -159,6 +187,7 @@ impl Row {
             sums: RowSums::of(interval),
             busy: own.busy,
             total: own.total,
+            origins: OfOrigin::all(interval),
         }
     }
 
@@ -185,9 +214,29 @@ impl Row {
         self.shape.join(&next.shape);
         self.intervals += next.intervals;
         self.sums.add(&next.sums);
+        self.origins.iter_mut().zip(&next.origins).for_each(|(origin, next)| origin.join(next));
         self.busy += next.busy;
         self.total += next.total;
         a.busy_share = share(self.busy, self.total);
+    }
+}
+
+impl OfOrigin {
+    fn all(interval: &Interval) -> [OfOrigin; ORIGINS_MAX] {
+        let mut all = [OfOrigin::default(); ORIGINS_MAX];
+        let records = interval.bank.origins.iter().zip(&interval.gauges.lanes);
+        for (of, (record, &level)) in all.iter_mut().zip(records) {
+            let Outcomes { due, ok, timed_out, .. } = record.outcomes;
+            *of = OfOrigin { due, answered: ok + record.outcomes.failed_total(), timed_out, level };
+        }
+        all
+    }
+
+    fn join(&mut self, next: &OfOrigin) {
+        self.due += next.due;
+        self.answered += next.answered;
+        self.timed_out += next.timed_out;
+        self.level = next.level;
     }
 }
 

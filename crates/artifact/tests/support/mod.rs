@@ -207,6 +207,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         bank.slowest.offer(SlowArrival {
             index: random.next(),
             operation: random.below(2) as u32,
+            origin: 0,
             intended,
             sent: (random.below(2) == 0).then_some(intended + Nanos(3)),
             ended: intended + Nanos(random.below(1 << 40)),
@@ -336,6 +337,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         bank.slowest.offer(SlowArrival {
             index: k,
             operation: operation as u32,
+            origin: 0,
             intended: Instant(intended.0),
             sent: Some(Instant(intended.0 + lag)),
             ended: Instant(ended.0),
@@ -361,6 +363,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         scheduled_by_operation: vec![seconds * RATE / 2; 2],
         scheduled_by_load: Vec::new(),
         scheduled_by_journey: Vec::new(),
+        scheduled_by_origin: Vec::new(),
         ended_after: Nanos::from_secs(warmup_s + seconds),
         last_completion: Some(Nanos((warmup_s + seconds) * SECOND_NS + 3 * MILLISECOND_NS)),
         steal_share: Some(0.001_234_567_890_123),

@@ -145,6 +145,10 @@ pub(crate) struct DemoArgs {
     /// Run the full 60 s with the stall at 30 s, as published
     #[arg(long)]
     pub full: bool,
+    /// Length of each of the two runs, in whole seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 12, value_parser = clap::value_parser!(u32).range(4..=600),
+        conflicts_with = "full")]
+    pub seconds: u32,
     /// Folder for the page and both runs [default: unblink-demo/<time>]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

@@ -8,6 +8,7 @@ use super::objectives::SloArgs;
 use super::steady::PrecisionArgs;
 use crate::journey::Journey;
 use crate::request::Request;
+use crate::request::share::OrderArg;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) const HELP: &str = "\
 EXAMPLES
   unblink sim -R 1000 -d 60s --scenario stall
   unblink sim plan.toml --scenario stall --slo 'p99 < 200ms'
+  unblink sim plan.toml --server 'slots=8 service=2ms' --service 'checkout=exp(20ms)'
   unblink sim -R 1000 -d 60s --scenario stall --client wrk
   unblink sim -R 450 -d 30s --server 'slots=1 service=1ms pause=200ms/500'
   unblink sim -R 500 -d 1h --arrivals poisson --server 'slots=1 service=exp(1ms)'
@@ -68,8 +70,8 @@ EXIT STATUS
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct SimArgs {
-    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags; those for a real target are
-    /// ignored
+    /// A plan: a file that ends in .toml, .yaml or .yml. Its fields act like flags. Of its requests, names, addresses
+    /// and shares count, and each origin is a server of its own; what only a real target takes is ignored
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
 
@@ -80,13 +82,21 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "WORDS", default_value = "ideal", help_heading = "World")]
     pub client: String,
 
+    /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
+    #[arg(long, value_name = "NAME=TIME", help_heading = "World")]
+    pub service: Vec<String>,
+
+    /// Which request of the plan comes when [default: shuffled where requests have shares, turn where they have none]
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]
+    pub order: Option<OrderArg>,
+
     #[command(flatten)]
     pub load: LoadArgs,
 
     #[command(flatten)]
     pub under_way: JourneyArgs,
 
-    /// What stands alone beside the journeys of a plan
+    /// What a plan requests; beside its journeys what stands alone
     #[arg(skip)]
     pub requests: Vec<Request>,
 

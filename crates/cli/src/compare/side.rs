@@ -8,6 +8,7 @@ use crate::errors::refuse;
 use crate::request::Request;
 use crate::run::{self, Prepared};
 use crate::signals::Interruptions;
+use crate::sim::mix::Asked;
 use crate::sim::{Described, Simulation};
 use crate::{asked, output};
 use anyhow::{Result, bail};
@@ -77,7 +78,7 @@ impl Source {
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
-                let simulation = world.simulation(&world.load(&load), "ideal")?;
+                let simulation = world.simulation(&world.load(&load), "ideal", &Asked::default())?;
                 let asked = asked::of_world(words, connections, simulation.header.plan.retry.as_ref());
                 Ok(Ready { asked, run: Run::Simulated(Box::new(simulation)) })
             }
@@ -89,7 +90,7 @@ impl Source {
         match self {
             Source::Real(requests) => run::planned(&run_args(args, requests, args.load.clone())),
             Source::World { world, .. } => {
-                world.simulation(&world.load(&args.load), "ideal").map(Simulation::planned)
+                world.simulation(&world.load(&args.load), "ideal", &Asked::default()).map(Simulation::planned)
             }
         }
     }

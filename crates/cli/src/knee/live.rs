@@ -7,7 +7,8 @@ use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::args::value::Shape;
 use crate::observe::{End, Observer};
-use crate::run::{self, Prepared, Watched, execute_watched, objectives, prepare};
+use crate::run::objectives::{self, Known};
+use crate::run::{self, Prepared, Watched, execute_watched, prepare};
 use crate::signals::Interruptions;
 use crate::{asked, output};
 use anyhow::Result;
@@ -17,6 +18,7 @@ use unblink_analysis::evidence;
 use unblink_analysis::experiment::{Criterion, Ended, Gather, Outcome, Step, Trial, TrialRunner};
 use unblink_analysis::slo::Slo;
 use unblink_artifact::document::RunStatus;
+use unblink_artifact::header::PartNames;
 use unblink_artifact::knee::{KneeRefusal, RefusalCode};
 use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
@@ -52,7 +54,9 @@ enum Rest {
 pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
     let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
-    objectives::check(&[slo], &[], &header.targets, &header.operations)?;
+    let (targets, operations, plan) = (&header.targets[..], &header.operations[..], Some(&prepared.job.plan));
+    // Its loads come one after the other.
+    objectives::check(&[slo], &[], &Known { targets, operations, parts: PartNames::default(), plan })?;
     let asked = asked::of_target(&prepared, &args.target, args.connections, &args.requests);
     Ok((prepared.target_line, asked))
 }

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, SETUP};
+use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::values::{LET, Let};
@@ -142,7 +142,11 @@ impl PlanFile {
 
     /// It says whom to ask for what.
     pub(crate) fn has_target(&self) -> bool {
-        self.value(TARGET).is_some() || self.value("targets").is_some() || self.has_lists()
+        // Of paths alone nobody knows where they are.
+        let is_url =
+            |table: &Table| values_of(&table.given, "url").iter().any(|url| !url.raw.starts_with('/'));
+        let has_own = self.requests.iter().any(is_url) || !self.journeys.is_empty();
+        has_own || [TARGET, "targets"].iter().any(|field| self.value(field).is_some())
     }
 
     /// It lists what is asked.
@@ -283,7 +287,12 @@ impl Reader<'_> {
                 self.wrong.push(wrong);
                 continue;
             };
+            let at = node.at.clone();
             let values = self.kept(values(field, node)).unwrap_or_default();
+            if field.name == ONLY && values.is_empty() && self.wrong.iter().all(|wrong| wrong.at != at) {
+                let message = "this load would ask for nothing: name its requests, or leave only out if it asks for all";
+                self.wrong.push(Wrong::new(at, message.to_string()));
+            }
             for value in &values {
                 let checked = self.check(field, value);
                 self.kept(checked);

@@ -25,6 +25,9 @@ const SETUP_MAX: usize = 32;
 /// Fields of a load that no other may stand beside.
 pub(crate) const ALONE: [&str; 4] = ["closed", "think", "ramp-up", "requests"];
 
+/// The field of a load that names its requests.
+pub(crate) const ONLY: &str = "only";
+
 /// A list of tables with the same fields.
 #[derive(Debug)]
 pub(crate) struct List {

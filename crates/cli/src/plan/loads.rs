@@ -51,12 +51,6 @@ pub(super) fn of(plan: &PlanFile, command: For, user: &User) -> Result<Vec<Plann
                 format!("the load in line {other} is called {name:?}, too: give each a name of its own");
             bad.push(wrong(at, message));
         }
-        if command == For::Sim && !load.only.is_empty() {
-            plan.say(format_args!(
-                "a simulated server is asked for one thing only, so only of the load {name:?} is left out"
-            ));
-            load.only.clear();
-        }
         loads.push(load);
     }
     if bad.is_empty() { Ok(loads) } else { Err(errors::several(bad)) }

@@ -251,9 +251,7 @@ fn checked(plan: &PlanFile) -> Result<Checked> {
         match checked_as(plan, command, flags) {
             Ok(one) => {
                 let first: &mut Checked = checked.get_or_insert_with(|| one.clone());
-                // A simulated run has the load of the real one, of which it may not tell the requests apart.
-                let is_same = command == For::Sim && !plan.loads.is_empty();
-                if !is_same && !first.summary.contains(&one.summary) {
+                if !first.summary.contains(&one.summary) {
                     first.summary += &format!("; {}", one.summary);
                 }
             }

@@ -57,6 +57,7 @@ impl Requests {
             }
             For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls, lets)?),
             For::Sim if !plan.journeys.is_empty() => Requests::Of(requests::beside_journeys(plan, lets)?),
+            For::Sim => Requests::Of(requests::simulated(plan, lets)?),
             _ => Requests::None,
         })
     }
@@ -87,7 +88,9 @@ impl<'a> Overlay<'a> {
             let mut values = given.values.clone();
             match (command, field.name.as_str()) {
                 (For::Knee, "slo") => values = vec![search::objective(plan)?.clone()],
-                (For::Sim, "slo") => values.retain(|text| !is_of_one_request(plan, text)),
+                (For::Sim, "slo") if plan.requests.is_empty() => {
+                    values.retain(|text| !is_of_one_request(plan, text));
+                }
                 _ => {}
             }
             heeded.push(Given { field, values });
@@ -151,9 +154,9 @@ impl<'a> Overlay<'a> {
             _ => {}
         }
         match (&mut cli.command, &self.requests) {
-            (Of::Sim(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
+            (Of::Sim(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {
                 (args.baseline, args.candidate) = (None, None);
                 args.planned = Some(planned.clone());
@@ -203,7 +206,7 @@ fn check(plan: &PlanFile, command: For, user: &User) -> Result<()> {
     Ok(())
 }
 
-/// An objective of one request by its name, which a simulation does not have.
+/// An objective of one request by its name, which a simulation of a plan that lists none does not have.
 fn is_of_one_request(plan: &PlanFile, text: &Text) -> bool {
     let raw = &text.raw;
     let is_one = Slo::parse(raw).is_ok_and(|slo| slo.name.is_some());

@@ -1,6 +1,6 @@
 //! What a plan comes to, on a screen: the rate that it offers over time, drawn with characters, and words in lines.
 
-use unblink_core::plan::{LoadSpec, OpenPart, Plan, Stretch, together};
+use unblink_core::plan::{LoadSpec, OpenPart, Plan, highest_per_s};
 use unblink_core::schedule::Schedule;
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -42,11 +42,6 @@ fn bursts(schedules: &[&Schedule]) -> Vec<String> {
         format!("bursts go up to {}", format::plain(&format::rate(top)))
     };
     bursty.map(said).collect()
-}
-
-/// The highest rate of loads together.
-fn highest_per_s(parts: &[OpenPart]) -> f64 {
-    together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max)
 }
 
 /// A row for each load, up to its own highest rate.

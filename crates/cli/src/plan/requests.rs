@@ -22,10 +22,19 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<V
     match urls {
         [] => at_target(plan, written(plan, plan.value(TARGET))?, None, lets),
         [url] => at_target(plan, given(url), Some("the URL on the command line"), lets),
+        _ if plan.has_lists() => Err(anyhow!(
+            "{} lists what is requested, and {} URLs are given: give one URL, at which its requests are asked, or a plan \
+             without [[requests]]",
+            plan.source.name,
+            urls.len()
+        )),
         // Several are what is asked for.
         _ => urls.iter().map(|url| Ok(Request { lets: lets.clone(), ..Request::new(None, url)? })).collect(),
     }
 }
+
+/// Where requests of a simulation go that have no address.
+const NOWHERE: &str = "http://simulated.test";
 
 /// Where the paths of `plan` are, for its journeys: at `urls` if the user gave one, and anywhere at all where nothing is sent.
 pub(super) fn target_of<'a>(
@@ -35,7 +44,7 @@ pub(super) fn target_of<'a>(
 ) -> Result<Option<Address<'a>>> {
     match (urls, plan.value(TARGET)) {
         ([url, ..], _) => Ok(given(url)),
-        ([], None) if is_simulated => Ok(given("http://simulated.test")),
+        ([], None) if is_simulated => Ok(given(NOWHERE)),
         ([], target) => written(plan, target),
     }
 }
@@ -43,6 +52,44 @@ pub(super) fn target_of<'a>(
 /// The requests of `plan` that share a simulated load with its journeys.
 pub(super) fn beside_journeys(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
     at_target(plan, target_of(plan, &[], true)?, None, lets)
+}
+
+/// What `plan` requests, for a simulation: names, addresses and shares. Nothing is sent, so that no variable needs a value
+/// and no file is read. None where it lists no requests.
+pub(crate) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request>> {
+    let own =
+        |table: &Table, field: &str| values_of(&table.given, field).first().map(|text| text.raw.clone());
+    let of_one = |table: &Table| {
+        let text = &values_of(&table.given, "url")[0];
+        let own_target = plan.value(TARGET).map(|target| (value::stood_in(target), target.raw.clone()));
+        let (base, shown) = own_target.unwrap_or_else(|| (NOWHERE.to_string(), NOWHERE.to_string()));
+        let address = match text.raw.starts_with('/') {
+            true => Address {
+                url: at(&base, &value::stood_in(text)),
+                shown: at(&shown, &text.raw),
+                at: Some(text),
+            },
+            false => Address { url: value::stood_in(text), shown: text.raw.clone(), at: Some(text) },
+        };
+        let (percent, weight) = (own(table, "share"), own(table, "weight"));
+        let share = match percent {
+            Some(share) => Share::percent(&share).map(Some),
+            None => weight.map(|weight| Share::weight(&weight)).transpose(),
+        };
+        let method = own(table, "method").or_else(|| plan.value("method").map(|text| text.raw.clone()));
+        Ok(Request {
+            url: address.parsed(plan)?,
+            url_text: address.shown,
+            parts: Parts { method, ..Parts::default() },
+            place: Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start))),
+            name: own(table, "name"),
+            share: share.map_err(|message| plan.error(share_of(table), message))?,
+            inserts: false,
+            lets: lets.clone(),
+        })
+    };
+    let requests = errors::all(plan.requests.iter().map(of_one))?;
+    together(plan, requests)
 }
 
 /// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
@@ -139,6 +186,23 @@ fn at_target(
     let requests = errors::all(
         plan.requests.iter().map(|table| of_one(plan, table, target.as_ref(), instead, lets, &mut files)),
     )?;
+    together(plan, requests)
+}
+
+/// Requests that have names of their own, and shares that make a whole.
+fn together(plan: &PlanFile, requests: Vec<Request>) -> Result<Vec<Request>> {
+    for (i, request) in requests.iter().enumerate() {
+        let is_same = |other: &Request| request.name.is_some() && other.name == request.name;
+        if let Some(other) = requests[..i].iter().position(is_same) {
+            let line = plan.source.line(plan.requests[other].at.start);
+            let text = &values_of(&plan.requests[i].given, "name")[0];
+            let message = format!(
+                "the request in line {line} is called {:?}, too: give each a name of its own, or none",
+                text.raw
+            );
+            return Err(plan.error(text, message));
+        }
+    }
     if !plan.journeys.is_empty() {
         // Their shares are of one whole.
         return Ok(requests);

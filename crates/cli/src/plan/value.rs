@@ -40,11 +40,21 @@ pub(crate) fn filled_in(plan: &PlanFile, text: &Text) -> Result<String> {
             "*** stands in the place of a value that was not to be shown: write the value, or ${NAME}";
         return Err(plan.error(text, message));
     }
-    // An address that is a variable altogether is still to look like one.
-    let stand_in = if text.raw.starts_with("${") { "http://variable.test" } else { "variable" };
+    let stand_in = stand_in(text);
     let value =
         |name: &str| std::env::var(name).ok().or_else(|| plan.to_look_at.then(|| stand_in.to_string()));
     fill(&text.raw, value).map_err(|why| plan.error(text, why))
+}
+
+/// The same with what stands in for each variable, so that it can be looked at without the environment.
+pub(crate) fn stood_in(text: &Text) -> String {
+    let stand_in = stand_in(text);
+    fill(&text.raw, |_| Some(stand_in.to_string())).unwrap_or_else(|_| text.raw.clone())
+}
+
+/// An address that is a variable altogether is still to look like one.
+fn stand_in(text: &Text) -> &'static str {
+    if text.raw.starts_with("${") { "http://variable.test" } else { "variable" }
 }
 
 fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {

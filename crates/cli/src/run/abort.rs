@@ -5,7 +5,7 @@ use unblink_analysis::slo::{AbortRule, AbortWatch, Figure, Outstanding, Part, Un
 use unblink_artifact::document::Aborted;
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Tally;
-use unblink_core::record::Interval;
+use unblink_core::record::{Apart, Interval};
 use unblink_core::time::Nanos;
 
 /// Looks at each interval of a run.
@@ -19,8 +19,8 @@ pub(super) struct Watch {
 struct Rule {
     text: String,
     watch: AbortWatch,
-    /// The request that it speaks of; `None`: all arrivals.
-    operation: Option<usize>,
+    /// The request, load or origin that it speaks of; `None`: all arrivals.
+    of: Option<(Apart, usize)>,
     outstanding: Option<Outstanding>,
 }
 
@@ -29,8 +29,8 @@ impl Watch {
     pub(super) fn new(header: &RunHeader) -> Watch {
         let rules = header.objectives.abort_on.iter().filter_map(|text| {
             let rule = AbortRule::parse(text).ok()?;
-            let operation = match &rule.name {
-                Some(name) => header.operation_called(name)?,
+            let of = match &rule.name {
+                Some(name) => header.part_called(name)?,
                 None => None,
             };
             let condition = &rule.condition;
@@ -39,8 +39,8 @@ impl Watch {
             Some(Rule {
                 text: text.clone(),
                 watch: AbortWatch::new(&rule),
-                operation,
-                outstanding: (is_time && operation.is_none()).then(|| Outstanding::longer_than(limit)),
+                of,
+                outstanding: (is_time && of.is_none()).then(|| Outstanding::longer_than(limit)),
             })
         });
         Watch {
@@ -68,8 +68,7 @@ impl Observer for Watch {
                 continue;
             }
             let stuck_sent = stuck.min(interval.gauges.in_flight);
-            let part =
-                Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.operation) };
+            let part = Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.of) };
             if rule.watch.look(interval.length, &part) {
                 self.has_fired = true;
                 fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0 }));

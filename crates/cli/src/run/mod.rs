@@ -4,7 +4,7 @@ mod abort;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
 mod prepare;
-mod requests;
+pub(crate) mod requests;
 pub(crate) mod setup;
 mod target_file;
 mod watch;
@@ -176,6 +176,7 @@ fn ending(
     let ended_after = stopped.map_or(length, |at| at.min(length));
     let warmup = plan.measured_from();
     let scheduled = plan.scheduled(warmup, ended_after);
+    let apart = plan.scheduled_apart(warmup, ended_after).unwrap_or_default();
     Ending {
         status: if summary.stopped_at.is_some() && !is_complete {
             RunStatus::Interrupted
@@ -184,9 +185,10 @@ fn ending(
         },
         scheduled: scheduled.map(|s| s.measured),
         scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
-        scheduled_by_operation: plan.scheduled_by_operation(warmup, ended_after).unwrap_or_default(),
+        scheduled_by_operation: apart.by_operation,
         scheduled_by_load: plan.scheduled_by_load(warmup, ended_after),
         scheduled_by_journey: plan.scheduled_by_journey(warmup, ended_after).unwrap_or_default(),
+        scheduled_by_origin: apart.by_origin,
         ended_after,
         last_completion: summary.last_ok,
         steal_share,

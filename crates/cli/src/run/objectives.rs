@@ -1,13 +1,13 @@
-//! Objectives of a run that speak of its requests by name, and of what its load can show.
+//! Objectives of a run that speak of its requests, loads and origins by name, and of what its load can show.
 
 use super::requests::Requests;
 use crate::args::objectives::SloArgs;
-use crate::args::run::RunArgs;
 use crate::errors::refused_value;
 use crate::secrets;
 use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Slo};
 use unblink_artifact::document::{OperationPlan, Target};
+use unblink_artifact::header::{PartNames, RunHeader};
 use unblink_artifact::names::few;
 use unblink_core::plan::{LoadSpec, Plan};
 use unblink_report::format;
@@ -18,14 +18,43 @@ pub(crate) struct Asked {
     pub rules: Vec<AbortRule>,
 }
 
-/// What `args` ask. Whoever names a request by its path writes its parameters in clear, and the report masks them.
-pub(crate) fn named(args: &RunArgs, requests: &Requests) -> Asked {
-    let mut asked = Asked { slos: args.objectives.clone(), rules: args.abort_on.clone() };
+/// What objectives may speak of, by name.
+pub(crate) struct Known<'a> {
+    pub targets: &'a [Target],
+    pub operations: &'a [OperationPlan],
+    /// Loads and origins.
+    pub parts: PartNames,
+    /// What is to be done, if it is still to be done.
+    pub plan: Option<&'a Plan>,
+}
+
+/// What `slos` and `rules` ask of a run of `plan`, once it is known that such a run can tell. Whoever names a request by its
+/// path writes its parameters in clear, and the report masks them.
+pub(crate) fn asked(
+    slos: &SloArgs,
+    rules: &[AbortRule],
+    requests: &Requests,
+    plan: &Plan,
+    operations: &[OperationPlan],
+) -> Result<Asked> {
+    let mut asked = Asked { slos: slos.clone(), rules: rules.to_vec() };
+    let parts = plan.spec().load.open_parts();
+    let parts = PartNames {
+        loads: parts.iter().map(|part| part.name.clone().unwrap_or_default()).collect(),
+        origins: requests.origin_names().map(|name| name.to_string()).collect(),
+    };
     let of_slos = asked.slos.slo.iter_mut().map(|slo| &mut slo.name);
     for name in of_slos.chain(asked.rules.iter_mut().map(|rule| &mut rule.name)).flatten() {
-        *name = requests.called(name);
+        let called = requests.called(name);
+        let is_request = requests.targets.iter().any(|target| target.name == called);
+        if is_request || parts.called(name).is_none() {
+            *name = called;
+        }
     }
-    asked
+    let known = Known { targets: &requests.targets, operations, parts, plan: Some(plan) };
+    check(&asked.slos.slo, &asked.rules, &known)?;
+    check_tellable(&asked.slos.slo, &asked.rules, plan)?;
+    Ok(asked)
 }
 
 impl Requests {
@@ -51,43 +80,51 @@ impl Requests {
 }
 
 /// The same of a run that is recorded, of which the parameters are not known any more.
-pub(crate) fn of_recorded(asked: &SloArgs, targets: &[Target]) -> SloArgs {
+pub(crate) fn of_recorded(asked: &SloArgs, header: &RunHeader) -> SloArgs {
     let mut asked = asked.clone();
     for name in asked.slo.iter_mut().filter_map(|slo| slo.name.as_mut()) {
-        if targets.iter().all(|target| target.name != *name) {
+        let is_part = header.part_names().called(name).is_some();
+        if !is_part && header.targets.iter().all(|target| target.name != *name) {
             *name = secrets::mask_name(name);
         }
     }
     asked
 }
 
-/// Refuses names that no request of the run has, or whose requests are not kept apart. `operations` are those that
-/// are, as in the run's header.
-pub(crate) fn check(
-    slos: &[Slo],
-    rules: &[AbortRule],
-    targets: &[Target],
-    operations: &[OperationPlan],
-) -> Result<()> {
+/// Refuses names that nothing in the run has, or whose requests are not kept apart.
+pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Result<()> {
     let of_slos = slos.iter().map(|slo| (slo.name.as_ref(), "slo", slo.to_string())).enumerate();
     let of_rules = rules.iter().map(|rule| (rule.name.as_ref(), "abort-on", rule.to_string())).enumerate();
     for (number, (name, field, text)) in of_slos.chain(of_rules) {
-        let Some(name) = name else { continue };
-        let so_called = targets.iter().filter(|target| target.name == *name).count();
-        let is_kept_apart = operations.iter().any(|operation| operation.name == *name);
-        if so_called == 1 && is_kept_apart {
-            continue;
+        if let Some(why) = name.and_then(|name| why_unknown(name, known)) {
+            return Err(refused_value(field, number, format!("--{field} {text:?}: {why}")));
         }
-        let why = match so_called {
-            0 => format!("no request is called {name:?}"),
-            1 => format!("the requests called {name:?} are not kept apart: only the first of many are"),
-            n => format!("{n} requests are called {name:?}: give each a name of its own in a plan"),
-        };
-        let names: Vec<&str> = operations.iter().map(|operation| operation.name.as_str()).collect();
-        let message = format!("--{field} {text:?}: {why}; there are {}", few(&names));
-        return Err(refused_value(field, number, message));
     }
     Ok(())
+}
+
+fn why_unknown(name: &str, known: &Known<'_>) -> Option<String> {
+    let Known { targets, operations, parts, plan } = known;
+    let so_called: Vec<usize> = (0..targets.len()).filter(|&i| targets[i].name == *name).collect();
+    let is_kept_apart = operations.iter().any(|operation| operation.name == *name);
+    let why = match so_called[..] {
+        [] if parts.called(name).is_some() => return None,
+        [] => format!("no request is called {name:?}"),
+        [only] if is_kept_apart => {
+            let is_asked = plan.is_none_or(|plan| plan.asks_for(only as u32));
+            return (!is_asked).then(|| {
+                format!("no load asks for {name:?}: add it to the only of a load, or leave the objective out")
+            });
+        }
+        [_] => format!("the requests called {name:?} are not kept apart: only the first of many are"),
+        [..] => {
+            let n = so_called.len();
+            format!("{n} requests are called {name:?}: give each a name of its own in a plan")
+        }
+    };
+    let names = operations.iter().map(|operation| operation.name.clone());
+    let names: Vec<String> = names.chain(parts.all()).collect();
+    Some(format!("{why}; there are {}", few(&names)))
 }
 
 /// Refuses what no run of this plan can tell, before anything is sent for it.

@@ -9,6 +9,7 @@ use unblink_artifact::document::{RunDocument, RunStatus, Target};
 use unblink_artifact::folder::ReservedFolder;
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
+use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::preflight;
@@ -22,16 +23,19 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// For so long nothing is said of an answer that does not come.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Asks each target once.
+/// Asks each target once that some load asks for.
 pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
     let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
-    let origins = job.plan.spec().origins.firsts(job.operations.len());
+    let asked = || (0..job.operations.len()).filter(|&number| job.plan.asks_for(number as u32));
+    let origin_of = |number: usize| job.plan.spec().origins.of(number as u32);
+    let mut origins = [false; ORIGINS_MAX];
     // No origin is left out because it comes late in a long list.
-    let beyond = origins.into_iter().filter(|&number| number >= REQUESTS_MAX);
-    for number in (0..REQUESTS_MAX).chain(beyond) {
+    let is_first = |number: &usize| !std::mem::replace(&mut origins[origin_of(*number)], true);
+    let firsts: Vec<usize> = asked().filter(is_first).collect();
+    for (place, number) in asked().enumerate() {
         // A later step of a journey means nothing without those before it.
         let is_later = job.plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
-        if number >= job.operations.len() || is_later {
+        if is_later || (place >= REQUESTS_MAX && !firsts.contains(&number)) {
             continue;
         }
         let request = match targets.get(number) {
@@ -39,11 +43,11 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
             // Only so many are listed.
             None => format!("target {}", number + 1),
         };
-        let asked = || preflight(job, number, patience);
-        told_if_slow(asked, &request, patience).map_err(|source| match source.is_usage() {
+        let answer = || preflight(job, number, patience);
+        told_if_slow(answer, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
             false => {
-                let origin = job.plan.spec().origins.of(number as u32);
+                let origin = origin_of(number);
                 PreflightFailed { origin, request, source, is_setup: false }.into()
             }
         })?;

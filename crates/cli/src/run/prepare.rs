@@ -10,7 +10,6 @@ use crate::args::steady::Warmup;
 use crate::args::value::Connections;
 use crate::errors::{refuse, refused};
 use crate::request::share;
-use crate::request::url::Origin;
 use crate::{config, environment, journey, load, precision, retry, secrets};
 use anyhow::{Result, anyhow};
 use unblink_analysis::steady::INTERVALS_MIN;
@@ -58,9 +57,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let limits = unblink_engine::limits::raise();
     let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
-    let asked = objectives::named(args, &requests);
     let operations = requests.operations_apart(&plan);
     let values = values(&mut requests, &plan, args.load.seed)?;
+    let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let job = Job {
         plan,
         values,
@@ -78,9 +77,6 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
     header.watch = watch::plan(args)?;
-    let (slos, rules) = (&asked.slos.slo, &asked.rules);
-    objectives::check(slos, rules, &header.targets, &header.operations)?;
-    objectives::check_tellable(slos, rules, &job.plan)?;
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
         n => {
@@ -110,9 +106,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
     values(&mut requests, &plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
-    let asked = objectives::named(args, &requests);
-    objectives::check(&asked.slos.slo, &asked.rules, &requests.targets, &operations)?;
-    objectives::check_tellable(&asked.slos.slo, &asked.rules, &plan)?;
+    objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let (described, _) = describe(args, &plan, &requests.targets);
     Ok((plan, described.summary))
 }
@@ -331,15 +325,8 @@ fn header(
     limits: &Limits,
     asked: &Asked,
 ) -> RunHeader {
-    let name = |Origin { tls, host, port }: &Origin| document::OriginName {
-        scheme: Some(if *tls { document::Scheme::Https } else { document::Scheme::Http }),
-        host: Some(host.clone()),
-        port: Some(*port),
-    };
-    let origins = requests.origins.iter().map(|origin| OriginPlan {
-        name: name(origin),
-        connections: ConnectionPlan::of(job.plan.spec().pool),
-    });
+    let connections = ConnectionPlan::of(job.plan.spec().pool);
+    let origins = requests.origin_names().map(|name| OriginPlan { name, connections: connections.clone() });
     let (mut plan, loads) = describe(args, &job.plan, &requests.targets);
     plan.values = job.values.iter().flat_map(value_plans).collect();
     RunHeader {

@@ -12,7 +12,7 @@ use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, Protocol, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Scheme, Target, TargetsBeyond};
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
@@ -91,6 +91,10 @@ struct Gathering {
 }
 
 impl Gathering {
+    fn count(&self) -> usize {
+        self.found.as_ref().map_or(0, |found| found.operations.len())
+    }
+
     fn add(&mut self, mut request: Request) -> Result<()> {
         request.parts.fill(&self.of_all);
         let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
@@ -189,25 +193,47 @@ impl Names {
 /// Every request of the run.
 pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
     let of_all = of_all(&args.target.request)?;
-    let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
-    match &args.targets {
-        Some(file) => target_file::read(file, &mut |request| {
-            gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
-        })?,
-        None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
-    }
-    let plain = gathering.found.as_ref().map_or(0, |found| found.operations.len());
-    let steps = args.journeys.iter().flat_map(|journey| &journey.steps);
-    steps.map(|step| step.request.clone()).try_for_each(|request| gathering.add(request))?;
-    let Gathering { found, unnamed, .. } = gathering;
+    let found = gathered(of_all, |gathering| {
+        match &args.targets {
+            Some(file) => target_file::read(file, &mut |request| {
+                gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
+            })?,
+            None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
+        }
+        let plain = gathering.count();
+        let steps = args.journeys.iter().flat_map(|journey| &journey.steps);
+        steps.map(|step| step.request.clone()).try_for_each(|request| gathering.add(request))?;
+        Ok(plain)
+    })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
-    found.tell_origins(&unnamed);
-    found.plain = plain;
     if args.targets.is_none() {
         let alone = args.requests.iter().map(|request| request.share);
         let journeys = args.journeys.iter().map(|journey| journey.share);
         let shares: Vec<Option<Share>> = alone.chain(journeys).collect();
         found.weights = share::weights(&shares)?;
+    }
+    Ok(found)
+}
+
+/// `requests` alone, with what `of_all` says for each that does not say it itself; `None` where there are none.
+pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Requests>> {
+    let found = gathered(of_all, |gathering| {
+        requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
+        Ok(gathering.count())
+    })?;
+    let shares: Vec<Option<Share>> = requests.iter().map(|request| request.share).collect();
+    let weights = share::weights(&shares)?;
+    Ok(found.map(|found| Requests { weights, ..found }))
+}
+
+/// What `each` gathers, which says how many of it stand alone.
+fn gathered(of_all: Parts, each: impl FnOnce(&mut Gathering) -> Result<usize>) -> Result<Option<Requests>> {
+    let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
+    let plain = each(&mut gathering)?;
+    let Gathering { mut found, unnamed, .. } = gathering;
+    if let Some(found) = &mut found {
+        found.tell_origins(&unnamed);
+        found.plain = plain;
     }
     Ok(found)
 }
@@ -237,6 +263,15 @@ impl Requests {
     pub(crate) fn expects(&self) -> Expects {
         let distinct = self.expects.distinct.iter().map(|conditions| Expect::new(conditions));
         Expects::new(distinct.collect(), self.expects.of.clone())
+    }
+
+    /// Where they go, as the document says it.
+    pub(crate) fn origin_names(&self) -> impl Iterator<Item = OriginName> + '_ {
+        self.origins.iter().map(|Origin { tls, host, port }| OriginName {
+            scheme: Some(if *tls { Scheme::Https } else { Scheme::Http }),
+            host: Some(host.clone()),
+            port: Some(*port),
+        })
     }
 
     /// Where they go.

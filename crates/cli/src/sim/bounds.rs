@@ -123,9 +123,14 @@ fn shortest_s(world: &WorldSpec) -> f64 {
     service + 2.0 * way + world.generator.cpu_per_event.as_secs_f64()
 }
 
-/// The mean, or less.
+/// The mean of the shortest work, or less.
 fn typical(server: &ServerSpec) -> Nanos {
-    match &server.service {
+    let all = server.service_of.values().chain([&server.service]);
+    all.map(mean).min().unwrap_or_default()
+}
+
+fn mean(service: &Service) -> Nanos {
+    match service {
         Service::Constant(time)
         | Service::Exponential { mean: time }
         | Service::LogNormal { median: time, .. } => *time,

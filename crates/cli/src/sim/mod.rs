@@ -2,6 +2,7 @@
 
 mod bounds;
 pub(crate) mod client;
+pub(crate) mod mix;
 pub(crate) mod server;
 mod wanted;
 mod words;
@@ -17,6 +18,7 @@ use crate::scenario::{self, Scenario};
 use crate::{clock, environment, exit, history, load, output, precision, retry, run, secrets};
 use anyhow::Result;
 use client::Client;
+use mix::Asked;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -34,7 +36,6 @@ use unblink_core::sim::{
     ClientSpec, Correct, Pacing, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until,
 };
 use unblink_core::time::{Instant, Nanos};
-use wanted::Wanted;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
 const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
@@ -42,14 +43,6 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 /// Simulates and reports. Gives the exit code.
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let mut simulation = simulation(args)?;
-    if let Some(named) = args.objectives.slo.iter().find(|slo| slo.name.is_some()) {
-        refuse!(
-            ["slo"],
-            "--slo {:?}: a simulated server is asked for one thing only; leave the name out",
-            secrets::mask_objective(&named.to_string())
-        );
-    }
-    simulation.header.objectives = args.objectives.document(&[]);
     simulation.header.fanout = args.exports.fanout;
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
@@ -69,8 +62,8 @@ pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
 fn simulation(args: &SimArgs) -> Result<Simulation> {
     let described = Described::new(&args.world)?;
     let load = precision::lasting(&args.precision, &args.load)?;
-    let load = described.load(&load);
-    let mut simulation = described.simulation_of(&load, &args.client, &Wanted::of(args)?)?;
+    let asked = Asked::of(args)?;
+    let mut simulation = described.simulation(&described.load(&load), &args.client, &asked)?;
     if args.precision.precision.is_some() && simulation.client.is_some() {
         refuse!(
             ["precision", "client"],
@@ -78,7 +71,8 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
         );
     }
     precision::describe(&args.precision, &mut simulation.header.plan);
-    run::objectives::check_tellable(&args.objectives.slo, &[], &simulation.plan)?;
+    simulation.header.objectives =
+        asked.objectives(&args.objectives, &simulation.plan, &simulation.header)?;
     Ok(simulation)
 }
 
@@ -142,12 +136,7 @@ impl Described {
     }
 
     /// Checks everything.
-    pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str) -> Result<Simulation> {
-        self.simulation_of(args, client_text, &Wanted::default())
-    }
-
-    /// The same of a server that is asked for several things.
-    fn simulation_of(&self, args: &LoadArgs, client_text: &str, wanted: &Wanted) -> Result<Simulation> {
+    pub(crate) fn simulation(&self, args: &LoadArgs, client_text: &str, asked: &Asked) -> Result<Simulation> {
         let client_text = one_space(client_text);
         let client = client::parse(&client_text, args.connections)?;
         let pool = match args.connections {
@@ -159,7 +148,7 @@ impl Described {
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let plan = load::plan(PlanSpec {
-            load: load::spec(args, &[])?,
+            load: load::spec(&with_names(args, asked), asked.names())?,
             warmup: args.warmup.planned(),
             limit: args.requests,
             timeout: args.timeout,
@@ -167,9 +156,9 @@ impl Described {
             pool,
             threads: 1,
             retry: retry::spec(&args.retry, args.seed)?,
-            idempotent: vec![true; wanted.names.len().max(1)],
-            mix: wanted.mix(args.seed),
-            origins: Default::default(),
+            idempotent: asked.idempotent(),
+            mix: asked.mix(args.seed),
+            origins: asked.origins(),
             // The user's config file caps what is sent, and nothing is.
             rate_cap: args.max_rate,
         })?;
@@ -192,18 +181,21 @@ impl Described {
             );
         }
         let client = self.fitted(client, args, &plan)?;
-        wanted.check(args, client.is_some())?;
-        let world = WorldSpec { seed: args.seed, ..self.world.clone() };
+        asked.wanted.check(args, client.is_some())?;
+        let mut world = WorldSpec { seed: args.seed, ..self.world.clone() };
+        // Each origin has a server of its own, and all are alike.
+        world.server.service_of.clone_from(&asked.services);
         bounds::check(&plan, &world, client.as_ref())?;
         let discard = match &client {
             Some(ClientSpec::Tool(tool)) => tool.discard,
             _ => Nanos::ZERO,
         };
         let scheduled = plan.scheduled(plan.measured_from() + discard, plan.load_length());
-        let mut header = self.header(args, &plan, client.as_ref());
-        wanted.describe(&mut header);
+        let mut header = self.header(args, &plan, client.as_ref(), asked);
+        asked.wanted.describe(&mut header);
         header.simulated = Some(SimulatedWorld {
             server: self.server.clone(),
+            services: asked.in_words.clone(),
             network: self.network.clone(),
             generator: self.generator.clone(),
             client: if client_text.is_empty() { "ideal".into() } else { client_text },
@@ -223,6 +215,14 @@ impl Described {
                 ["client"],
                 "--client imitates a tool with one load: leave it out, or put one load into [load] in the place of \
                  [[loads]]"
+            );
+        }
+        if plan.spec().origins.count() > 1 {
+            refuse!(
+                ["client"],
+                "--client imitates a tool with connections to one server, and the plan's requests have {} origins: leave \
+                 it out, or give them one origin",
+                plan.spec().origins.count()
             );
         }
         if args.closed.is_some() {
@@ -257,8 +257,8 @@ impl Described {
         Ok(Some(spec))
     }
 
-    fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>) -> RunHeader {
-        let (mut run_plan, mut loads) = load::describe(args, plan, &[]);
+    fn header(&self, args: &LoadArgs, plan: &Plan, client: Option<&ClientSpec>, asked: &Asked) -> RunHeader {
+        let (mut run_plan, mut loads) = load::describe(args, plan, asked.names());
         let mut pool = plan.spec().pool;
         if let Some(ClientSpec::Tool(tool)) = client {
             describe_tool(tool, &mut run_plan, &mut loads);
@@ -267,6 +267,7 @@ impl Described {
                 Some(n) => Pool::Fixed { n },
             };
         }
+        let origin = |name| OriginPlan { name, connections: ConnectionPlan::of(pool) };
         RunHeader {
             tool: environment::tool(),
             started_at: clock::now(),
@@ -274,20 +275,11 @@ impl Described {
             environment: environment::describe(&unblink_engine::limits::raise()),
             plan: run_plan,
             loads,
-            origins: vec![OriginPlan { name: Default::default(), connections: ConnectionPlan::of(pool) }],
-            targets_beyond: None,
-            targets: vec![document::Target {
-                name: "simulated server".into(),
-                method: "simulated server:".into(),
-                url: self.server.clone(),
-            }],
+            origins: asked.origin_names().into_iter().map(origin).collect(),
+            targets_beyond: asked.requests.as_ref().and_then(|requests| requests.beyond.clone()),
+            targets: asked.targets(&self.server),
             protocol_failures: Vec::new(),
-            operations: vec![document::OperationPlan {
-                name: "simulated server".into(),
-                protocol: document::Protocol::Simulated,
-                origin: None,
-                share: None,
-            }],
+            operations: asked.operations(plan),
             journeys: Vec::new(),
             operations_are_whole: true,
             objectives: Default::default(),
@@ -379,13 +371,19 @@ impl Simulation {
         // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
         let warmup = self.plan.measured_from();
         let scheduled = self.plan.scheduled(warmup, offered).filter(|_| self.client.is_none());
+        let apart = self.plan.scheduled_apart(warmup, offered).filter(|_| self.client.is_none());
+        let apart = apart.unwrap_or_default();
         let ending = Ending {
             status: RunStatus::Complete,
             scheduled: scheduled.map(|s| s.measured),
             scheduled_warmup: scheduled.filter(|_| warmup > Nanos::ZERO).map(|s| s.warmup),
-            scheduled_by_operation: Vec::new(),
-            scheduled_by_load: Vec::new(),
+            scheduled_by_operation: apart.by_operation,
+            scheduled_by_load: match self.client {
+                None => self.plan.scheduled_by_load(warmup, offered),
+                Some(_) => Vec::new(),
+            },
             scheduled_by_journey: self.plan.scheduled_by_journey(warmup, offered).unwrap_or_default(),
+            scheduled_by_origin: apart.by_origin,
             ended_after,
             last_completion: summary.last_ok,
             steal_share: None,
@@ -398,6 +396,13 @@ impl Simulation {
         let ending = ending.with_followed(tally.totals());
         (tally, ending)
     }
+}
+
+/// Loads name their requests as objectives do.
+fn with_names(args: &LoadArgs, asked: &Asked) -> LoadArgs {
+    let mut args = args.clone();
+    args.loads.iter_mut().flat_map(|load| &mut load.only).for_each(|name| *name = asked.called(name));
+    args
 }
 
 fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {

@@ -2,6 +2,7 @@
 
 use super::words::{Word, split, wrong};
 use crate::args::value;
+use crate::errors::refused_value;
 use anyhow::{Result, bail};
 use unblink_core::sim::{
     Crowding, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,
@@ -53,6 +54,21 @@ pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
         ));
     }
     Ok(server)
+}
+
+/// The service time of one request, `NAME=TIME`, which is the value of this number of `--service`: the name, and the time,
+/// also in words.
+pub(super) fn service_of(number: usize, text: &str) -> Result<(String, Service, String)> {
+    let refused = |why: String| refused_value("service", number, format!("--service {text:?}: {why}"));
+    let named = text.rsplit_once('=').map(|(name, time)| (name.trim(), time.trim()));
+    let Some((name, time)) = named.filter(|(name, time)| !name.is_empty() && !time.is_empty()) else {
+        bail!(refused("expected NAME=TIME, such as 'cart=exp(2ms)'".into()));
+    };
+    let time = time.split_whitespace().collect::<String>();
+    let word = format!("service={time}");
+    let word = split("service", &word).next().expect("a word");
+    let service = service(&word).map_err(|error| refused(crate::explain_error(&error)))?;
+    Ok((name.to_string(), service, time))
 }
 
 /// `50/s`, or `50/s+20`: after a quiet time twenty more at once.

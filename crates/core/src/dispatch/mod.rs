@@ -34,7 +34,7 @@ pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
 
 use crate::arrival::Arrival;
 use crate::load::Load;
-use crate::record::{Flight, Gauges, Recorder};
+use crate::record::{ConnectionLevels, Flight, Gauges, LaneLevels, Recorder};
 use crate::time::{Instant, Nanos};
 use again::{Again, Retrying};
 use arena::Arena;
@@ -125,16 +125,18 @@ impl<L: Load> Dispatch<L> {
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
         let ahead = self.retrying.as_ref().map_or(0, |retrying| retrying.ahead());
-        let waiting: u64 = (0..self.lanes.len()).map(|origin| self.waiting(origin)).sum();
-        let in_flight = self.lanes.iter().flat_map(|lane| lane.in_flight());
-        let mut gauges = Gauges {
-            in_flight: in_flight.map(|list| u64::from(list.len)).sum(),
-            backlog: self.load.as_ref().map_or(0, Load::held_back) + waiting + ahead,
-            ..Gauges::default()
-        };
-        for (levels, lane) in gauges.origins.iter_mut().zip(&self.lanes) {
-            levels.connections = u64::from(lane.connections.open);
-            levels.connections_peak = u64::from(lane.connections.open_peak);
+        let mut gauges =
+            Gauges { backlog: self.load.as_ref().map_or(0, Load::held_back) + ahead, ..Gauges::default() };
+        for (origin, lane) in self.lanes.iter().enumerate() {
+            let in_flight = lane.in_flight().iter().map(|list| u64::from(list.len)).sum();
+            let levels = LaneLevels { in_flight, backlog: self.waiting(origin) };
+            gauges.in_flight += levels.in_flight;
+            gauges.backlog += levels.backlog;
+            gauges.lanes[origin] = levels;
+            gauges.origins[origin] = ConnectionLevels {
+                connections: u64::from(lane.connections.open),
+                connections_peak: u64::from(lane.connections.open_peak),
+            };
         }
         gauges
     }

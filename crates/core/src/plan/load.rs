@@ -98,6 +98,11 @@ impl Stretch {
     }
 }
 
+/// The highest rate of open loads together, per second; 0 of none.
+pub fn highest_per_s(parts: &[OpenPart]) -> f64 {
+    together(parts).iter().map(Stretch::highest_per_s).fold(0.0, f64::max)
+}
+
 /// What open loads ask for together, from the start of the measured part to the end of the last of them.
 pub fn together(parts: &[OpenPart]) -> Vec<Stretch> {
     let mut edges = vec![Nanos::ZERO];

@@ -5,7 +5,7 @@ mod error;
 mod load;
 
 pub use error::PlanError;
-pub use load::{LoadSpec, OpenPart, Stretch, highest_together, together};
+pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
@@ -31,6 +31,9 @@ pub const LIMIT_POISSON_MAX: u64 = 100_000_000;
 
 /// Users of a closed population at the most.
 pub const USERS_MAX: u32 = 1_000_000;
+
+/// Arrivals of all loads together that are drawn one by one at the most to count them by operation, in a second or two.
+const DRAWN_MAX: u64 = 1 << 28;
 
 /// Open loads of a run at the most.
 pub const LOADS_MAX: usize = 16;
@@ -77,6 +80,15 @@ pub struct Scheduled {
     pub warmup: u64,
     /// In it.
     pub measured: u64,
+}
+
+/// Measured arrivals, counted from the schedule alone, as they are recorded apart.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ScheduledApart {
+    /// Those beyond the last place that is recorded apart are counted there.
+    pub by_operation: Vec<u64>,
+    /// Empty where there is one origin.
+    pub by_origin: Vec<u64>,
 }
 
 /// A checked plan.
@@ -158,7 +170,8 @@ impl Plan {
     /// What is kept apart in its banks.
     pub fn layout(&self) -> Layout {
         let (journeys, steps) = self.journeys.as_ref().map_or((0, 0), |paths| (paths.len(), paths.steps()));
-        Layout { operations: self.operations_apart(), loads: self.open.len().max(1), journeys, steps }
+        let (loads, origins) = (self.open.len().max(1), self.spec.origins.count());
+        Layout { operations: self.operations_apart(), loads, journeys, steps, origins }
     }
 
     /// What is left out at the beginning: the ramp-up of closed users, and the warm-up.
@@ -215,22 +228,33 @@ impl Plan {
         }
     }
 
-    /// The measured ones of these by operation, as they are recorded apart, of journeys by that of their first step; `None` where there is one operation, or no
-    /// schedule, or where they are too many to be drawn one by one, as those in random order must be.
-    pub fn scheduled_by_operation(&self, from: Nanos, to: Nanos) -> Option<Vec<u64>> {
-        let places = self.operations_apart();
-        if places == 1 || self.open.is_empty() {
+    /// The measured ones of these by operation, of journeys by that of their first step, and by origin; `None` where there is
+    /// one operation, or no schedule, or where they are too many to be drawn one by one, as those in random order must be.
+    pub fn scheduled_apart(&self, from: Nanos, to: Nanos) -> Option<ScheduledApart> {
+        let operations = self.spec.idempotent.len();
+        if operations == 1 || self.open.is_empty() {
             return None;
         }
-        let Some(paths) = &self.journeys else { return self.scheduled_by_entry(from, to, places) };
+        let (places, origins) = (self.operations_apart(), self.spec.origins.count());
+        let mut apart = ScheduledApart { by_operation: vec![0; places], by_origin: Vec::new() };
+        let Some(paths) = &self.journeys else {
+            apart.by_origin.resize(if origins > 1 { origins } else { 0 }, 0);
+            for (operation, n) in self.scheduled_by_entry(from, to, operations)?.into_iter().enumerate() {
+                apart.by_operation[operation.min(places - 1)] += n;
+                if let Some(of_origin) = apart.by_origin.get_mut(self.spec.origins.of(operation as u32)) {
+                    *of_origin += n;
+                }
+            }
+            return Some(apart);
+        };
+        // Where the steps of a journey go beyond the first is not known beforehand.
         let by_entry = self.scheduled_by_entry(from, to, paths.entries())?;
         let (plain, journeys) = by_entry.split_at(paths.plain());
-        let mut all = plain.to_vec();
-        all.resize(places, 0);
+        apart.by_operation[..plain.len()].copy_from_slice(plain);
         for (journey, &scheduled) in journeys.iter().enumerate() {
-            all[paths.operations_of(journey).start] = scheduled;
+            apart.by_operation[paths.operations_of(journey).start] = scheduled;
         }
-        Some(all)
+        Some(apart)
     }
 
     /// The measured arrivals of each journey; `None` where there is none, or where they can't be counted beforehand.
@@ -241,11 +265,30 @@ impl Plan {
     }
 
     fn scheduled_by_entry(&self, from: Nanos, to: Nanos, entries: usize) -> Option<Vec<u64>> {
+        let to_draw = |load: &PlacedLoad| load.schedule.to_draw(to, &load.asked);
+        if self.open.iter().map(to_draw).fold(0, u64::saturating_add) > DRAWN_MAX {
+            return None;
+        }
         let mut all = vec![0; entries];
         for PlacedLoad { schedule, asked } in &self.open {
-            schedule.count_by_operation(from.min(to), to, asked, &mut all)?;
+            schedule.count_by_operation(from.min(to), to, asked, &mut all);
         }
         Some(all)
+    }
+
+    /// Some load asks for this operation.
+    pub fn asks_for(&self, operation: u32) -> bool {
+        // A load names a journey, not its steps.
+        let journeys = self.journeys.as_deref();
+        let entry = match journeys.filter(|paths| operation as usize >= paths.plain()) {
+            Some(paths) => {
+                let is_of = |journey: &usize| paths.operations_of(*journey).contains(&(operation as usize));
+                paths.plain() + (0..paths.len()).find(is_of).unwrap_or_default()
+            }
+            None => operation as usize,
+        };
+        let asks = |part: &OpenPart| part.only.as_ref().is_none_or(|only| only.contains(&(entry as u32)));
+        !self.is_open() || self.spec.load.open_parts().iter().any(asks)
     }
 
     /// The journeys that some of its arrivals are.

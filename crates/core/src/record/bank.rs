@@ -34,6 +34,8 @@ pub struct Bank<C: Counter> {
     pub steps: Vec<StepCounts>,
     /// The operation of the first of these.
     pub(super) first_step: u32,
+    /// The same by origin.
+    pub origins: Operations<C>,
     /// Counts.
     pub counters: Counters,
     /// Response times by intended time.
@@ -49,7 +51,7 @@ pub struct Bank<C: Counter> {
 impl<C: Counter> Bank<C> {
     /// An empty bank.
     pub fn new(layout: impl Into<Layout>) -> Bank<C> {
-        let Layout { operations, loads, journeys, steps } = layout.into();
+        let Layout { operations, loads, journeys, steps, origins } = layout.into();
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
             shared: Shared::default(),
@@ -58,6 +60,7 @@ impl<C: Counter> Bank<C> {
             journeys: Operations::each_of(journeys),
             steps: vec![StepCounts::default(); steps],
             first_step: operations.saturating_sub(steps) as u32,
+            origins: Operations::new(origins),
             counters: Counters::default(),
             heat: HeatGrid::default(),
             slowest: Slowest::default(),
@@ -82,6 +85,7 @@ impl<C: Counter> Bank<C> {
             Apart::Operation => &self.operations,
             Apart::Load => &self.loads,
             Apart::Journey => &self.journeys,
+            Apart::Origin => &self.origins,
         }
     }
 
@@ -91,6 +95,7 @@ impl<C: Counter> Bank<C> {
             Apart::Operation => &mut self.operations,
             Apart::Load => &mut self.loads,
             Apart::Journey => &mut self.journeys,
+            Apart::Origin => &mut self.origins,
         }
     }
 
@@ -100,9 +105,7 @@ impl<C: Counter> Bank<C> {
         self.shared.response.clear();
         self.shared.at_once.clear();
         self.shared.unwaited.clear();
-        self.operations.clear();
-        self.loads.clear();
-        self.journeys.clear();
+        Apart::ALL.into_iter().for_each(|by| self.apart_mut(by).clear());
         self.steps.fill_with(StepCounts::default);
         self.counters = Counters::default();
         self.heat.clear();
@@ -135,9 +138,7 @@ impl Bank<u64> {
     pub fn add<D: Counter>(&mut self, other: &Bank<D>) {
         self.tracks.iter_mut().zip(&other.tracks).for_each(|(a, b)| a.add(b));
         self.add_shared(&other.shared);
-        self.operations.add(&other.operations);
-        self.loads.add(&other.loads);
-        self.journeys.add(&other.journeys);
+        Apart::ALL.into_iter().for_each(|by| self.apart_mut(by).add(other.apart(by)));
         self.steps.iter_mut().zip(&other.steps).for_each(|(a, b)| a.add(b));
         self.counters.add(&other.counters);
         self.heat.merge(&other.heat);

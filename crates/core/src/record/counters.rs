@@ -251,6 +251,15 @@ pub struct ConnectionLevels {
     pub connections_peak: u64,
 }
 
+/// Arrivals for one origin that have no end yet, at the end of an interval, summed over workers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct LaneLevels {
+    /// Sent and not yet ended.
+    pub in_flight: u64,
+    /// Due and not yet sent.
+    pub backlog: u64,
+}
+
 /// Levels at the end of an interval, summed over workers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Gauges {
@@ -258,8 +267,10 @@ pub struct Gauges {
     pub in_flight: u64,
     /// Due and not yet sent.
     pub backlog: u64,
-    /// By origin.
+    /// Connections by origin.
     pub origins: [ConnectionLevels; ORIGINS_MAX],
+    /// The first two by origin.
+    pub lanes: [LaneLevels; ORIGINS_MAX],
 }
 
 impl Gauges {
@@ -267,6 +278,7 @@ impl Gauges {
     pub fn of_one_origin(in_flight: u64, backlog: u64, levels: ConnectionLevels) -> Gauges {
         let mut gauges = Gauges { in_flight, backlog, ..Gauges::default() };
         gauges.origins[0] = levels;
+        gauges.lanes[0] = LaneLevels { in_flight, backlog };
         gauges
     }
 
@@ -282,6 +294,10 @@ impl Gauges {
         for (levels, other) in self.origins.iter_mut().zip(&o.origins) {
             levels.connections += other.connections;
             levels.connections_peak += other.connections_peak;
+        }
+        for (lane, other) in self.lanes.iter_mut().zip(&o.lanes) {
+            lane.in_flight += other.in_flight;
+            lane.backlog += other.backlog;
         }
     }
 }

@@ -9,14 +9,17 @@ pub enum Apart {
     Load,
     /// Which journey they begin. What is recorded are journeys, not requests.
     Journey,
+    /// Where they go.
+    Origin,
 }
 
 impl Apart {
-    /// All of them.
-    pub const ALL: [Apart; 3] = [Apart::Operation, Apart::Load, Apart::Journey];
+    /// Each of these.
+    pub const ALL: [Apart; 4] = [Apart::Operation, Apart::Load, Apart::Journey, Apart::Origin];
 }
 
-/// How many operations, loads and journeys a run has. Of a single operation or load nothing is kept apart: what is known of all is known of it.
+/// How many operations, loads, journeys and origins a run has. Of a single operation, load or origin nothing is kept apart:
+/// what is known of all is known of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Operations; those beyond the last are recorded in its place.
@@ -27,11 +30,13 @@ pub struct Layout {
     pub journeys: usize,
     /// Steps of all journeys: the last of the operations.
     pub steps: usize,
+    /// Origins.
+    pub origins: usize,
 }
 
-/// So many operations, one load, and no journeys.
+/// So many operations, one load and one origin, and no journeys.
 impl From<usize> for Layout {
     fn from(operations: usize) -> Layout {
-        Layout { operations, loads: 1, journeys: 0, steps: 0 }
+        Layout { operations, loads: 1, journeys: 0, steps: 0, origins: 1 }
     }
 }

@@ -18,6 +18,7 @@ mod layout;
 mod merge;
 mod operations;
 mod pages;
+mod places;
 mod recorder;
 mod retries;
 mod retry_counts;
@@ -31,8 +32,8 @@ pub use ages::Ages;
 pub use answer::Answer;
 pub use bank::Bank;
 pub use counters::{
-    ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LoopCounts, Outcomes, PAUSE_FROM,
-    STATUS_COUNT, STATUS_FIRST,
+    ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LaneLevels, LoopCounts, Outcomes,
+    PAUSE_FROM, STATUS_COUNT, STATUS_FIRST,
 };
 pub use flight::Flight;
 pub use interval::Interval;

@@ -1,13 +1,15 @@
 //! What happens to each arrival, written into a bank.
 
 use super::absence::Absences;
+use super::places::Places;
 use super::{
-    Answer, Apart, Bank, ConnectionCounts, Counters, Flight, OperationRecord, Outcomes, PAUSE_FROM,
-    STATUS_FIRST, SampleBlocks, Series, SlowArrival,
+    Answer, Apart, Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST,
+    SampleBlocks, Series, SlowArrival,
 };
 use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW};
+use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::time::{Instant, Nanos};
 
@@ -18,13 +20,6 @@ const OWN_PART_MIN: u64 = 10;
 /// A user who begins by so much later than measuring does is no later than an ordinary machine makes it.
 pub const BEGUN_GRACE: Nanos = Nanos::from_millis(10);
 
-/// Where an arrival is recorded apart, if it is.
-#[derive(Clone, Copy, Default)]
-struct Places {
-    operation: Option<usize>,
-    load: Option<usize>,
-}
-
 /// Writes one worker's bank.
 #[derive(Debug)]
 pub struct Recorder {
@@ -34,8 +29,9 @@ pub struct Recorder {
     pub(super) load_end: Instant,
     pub(super) timeout: Nanos,
     last_ok: Option<Instant>,
-    /// There are several operations, or several loads.
+    /// There are several operations, loads or origins.
     keeps_apart: bool,
+    origins: Origins,
     /// By load.
     blocks: Vec<SampleBlocks>,
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
@@ -50,6 +46,7 @@ impl Recorder {
         Recorder {
             bank,
             keeps_apart,
+            origins: Origins::default(),
             start: Instant(u64::MAX),
             measured_from: Instant(u64::MAX),
             load_end: Instant(u64::MAX),
@@ -59,6 +56,13 @@ impl Recorder {
             unsent_blocks: Vec::new(),
             absences: Absences::default(),
         }
+    }
+
+    /// Operations go to these origins; to one where this is not said.
+    pub fn with_origins(mut self, origins: Origins) -> Recorder {
+        debug_assert!(self.bank.origins.is_empty() || self.bank.origins.len() == origins.count());
+        self.origins = origins;
+        self
     }
 
     /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up, and the
@@ -120,32 +124,18 @@ impl Recorder {
         arrival.intended >= self.measured_from
     }
 
-    /// Where the arrival's operation and its load are counted, if it is measured and there are several.
+    /// Where the arrival's operation, its load and its origin are counted, if it is measured and there are several.
     #[inline]
     fn places(&self, arrival: &Arrival) -> Option<Places> {
-        if !self.keeps_apart || !self.is_measured(arrival) {
-            return None;
-        }
-        let Bank { operations, loads, .. } = &*self.bank;
-        Some(Places { operation: operations.place(arrival.operation), load: loads.place(arrival.key.load) })
-    }
-
-    /// What is recorded apart of these.
-    fn each_of(&mut self, places: Places) -> impl Iterator<Item = &mut OperationRecord> {
-        let Bank { operations, loads, .. } = &mut *self.bank;
-        let operation = places.operation.and_then(|place| operations.get_mut(place));
-        operation.into_iter().chain(places.load.and_then(|place| loads.get_mut(place)))
+        let is_apart = self.keeps_apart && self.is_measured(arrival);
+        is_apart.then(|| Places::of(arrival, &self.origins, &self.bank))
     }
 
     /// Records a duration of these.
     #[inline]
     fn record_of(&mut self, places: Option<Places>, series: Series, value: Nanos) {
-        let Some(places) = places else { return };
-        if let Some(place) = places.operation {
-            self.bank.operations.record(place, series, value);
-        }
-        if let Some(place) = places.load {
-            self.bank.loads.record(place, series, value);
+        if let Some(places) = places {
+            places.record(&mut self.bank, series, value);
         }
     }
 
@@ -161,11 +151,11 @@ impl Recorder {
         let counters = &mut self.bank.counters;
         count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
         if let Some(places) = places {
-            self.each_of(places).for_each(|record| count(&mut record.outcomes));
+            places.each(&mut self.bank).for_each(|record| count(&mut record.outcomes));
         }
     }
 
-    /// Records a duration of all, and of the flight's operation and load.
+    /// Records a duration of all, and of the flight's operation, load and origin.
     pub(super) fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
         self.record_of(self.places(&flight.arrival), series, value);
@@ -234,7 +224,7 @@ impl Recorder {
             let status = usize::from(answer.status) - STATUS_FIRST;
             self.bank.counters.statuses[status] += 1;
             if let Some(places) = places {
-                self.each_of(places).for_each(|record| record.statuses[status] += 1);
+                places.each(&mut self.bank).for_each(|record| record.statuses[status] += 1);
             }
         }
         let response = now.since(flight.arrival.intended);
@@ -438,6 +428,7 @@ impl Recorder {
         self.bank.slowest.offer(SlowArrival {
             index,
             operation,
+            origin: self.origins.of(operation) as u8,
             intended: since_start(intended),
             sent: flight.sent.map(since_start),
             ended: since_start(now),

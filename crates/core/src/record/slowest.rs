@@ -14,6 +14,8 @@ pub struct SlowArrival {
     pub index: u64,
     /// Which operation it was.
     pub operation: u32,
+    /// Where it went.
+    pub origin: u8,
     /// When it should have started.
     pub intended: Instant,
     /// When it was sent, unless it never was.

@@ -6,9 +6,6 @@ use crate::mix::{Asked, Place};
 use crate::share::Share;
 use crate::time::Nanos;
 
-/// Arrivals that are looked at one by one at the most, in a second or two.
-const WALKED_MAX: u64 = 1 << 28;
-
 impl Schedule {
     /// Where arrival `index` stands in its load.
     #[inline]
@@ -19,20 +16,16 @@ impl Schedule {
         }
     }
 
+    /// How many arrivals until just before `to` must be drawn one by one to count them by operation, about; 0 where
+    /// counting is a matter of divisions.
+    pub fn to_draw(&self, to: Nanos, asked: &Asked) -> u64 {
+        if asked.has_blocks() { 0 } else { self.expected_before(to) }
+    }
+
     /// Adds to `counts` the arrivals from `from` until just before `to` of each operation; those beyond the last of
-    /// `counts` are counted there. `None`, and nothing added, where so many arrivals would have to be drawn one by one that
-    /// nobody would wait for it.
-    pub fn count_by_operation(
-        &self,
-        from: Nanos,
-        to: Nanos,
-        asked: &Asked,
-        counts: &mut [u64],
-    ) -> Option<()> {
+    /// `counts` are counted there. [`Schedule::to_draw`] says how long that may take.
+    pub fn count_by_operation(&self, from: Nanos, to: Nanos, asked: &Asked, counts: &mut [u64]) {
         let ends = [from.min(to), to].map(|end| self.units_before(end).min(self.end_units));
-        if !asked.has_blocks() && self.expected_before(to) > WALKED_MAX {
-            return None;
-        }
         match self.process.seed() {
             None => {
                 let [first, end] = ends.map(|units| units.div_ceil(self.units_per_request) as u64);
@@ -49,7 +42,6 @@ impl Schedule {
                 }
             }
         }
-        Some(())
     }
 }
 
@@ -86,7 +78,7 @@ mod tests {
                         expected[operation.min(places - 1)] += u64::from((from..to).contains(&due));
                     }
                     let mut counts = vec![0; *places];
-                    schedule.count_by_operation(from, to, asked, &mut counts).unwrap();
+                    schedule.count_by_operation(from, to, asked, &mut counts);
                     assert_eq!(counts, expected, "{asked:?}");
                 }
             }
@@ -94,19 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_not_counted() {
+    fn shuffled_arrivals_are_counted_without_drawing_any() {
         let hold = [Phase::hold(Rate::per_second(1_000_000), Nanos::from_secs(300))];
         let schedule = Schedule::new(&hold, Process::Even, u64::MAX);
         let asked = |order| {
             Asked::new(&Mix { weights: Some(vec![3, 1]), order, ..Mix::default() }, 2, None, 0).unwrap()
         };
-        let count = |order| {
-            let mut counts = [0; 2];
-            let counted =
-                schedule.count_by_operation(Nanos::ZERO, schedule.end(), &asked(order), &mut counts);
-            counted.map(|()| counts)
-        };
-        assert_eq!(count(Order::Shuffled { seed: 1 }), Some([225_000_000, 75_000_000]));
-        assert_eq!(count(Order::Random { seed: 1 }), None);
+        let mut counts = [0; 2];
+        let shuffled = asked(Order::Shuffled { seed: 1 });
+        schedule.count_by_operation(Nanos::ZERO, schedule.end(), &shuffled, &mut counts);
+        assert_eq!(counts, [225_000_000, 75_000_000]);
+        assert_eq!(schedule.to_draw(schedule.end(), &shuffled), 0);
+        assert_eq!(schedule.to_draw(schedule.end(), &asked(Order::Random { seed: 1 })), 300_000_000);
     }
 }

@@ -25,7 +25,8 @@ pub(super) struct Intervals<F> {
 impl<F: FnMut(&Interval)> Intervals<F> {
     pub(super) fn new(plan: &Plan, zero: Instant, each: F) -> Intervals<F> {
         let layout = plan.layout();
-        let mut recorder = Recorder::new(Box::new(Bank::new(layout)), plan.spec().timeout);
+        let recorder = Recorder::new(Box::new(Bank::new(layout)), plan.spec().timeout);
+        let mut recorder = recorder.with_origins(plan.spec().origins.clone());
         recorder.begin(zero, plan.measured_from(), plan.load_length());
         recorder.sample_arrivals(plan.sample_blocks());
         Intervals {

@@ -1,15 +1,15 @@
-//! Tables of what a run keeps apart: its operations, and its loads.
+//! Tables of what a run keeps apart: its loads, its origins, and its operations.
 
 use super::run::more;
 use super::{Align, Block, Paint, Room, Section, Span, Table, dim, journeys, plain};
 use crate::{facts, format};
-use unblink_artifact::document::{Distribution, Load, Operation, OperationArrivals, RunDocument};
+use unblink_artifact::document::{Distribution, Load, Operation, OperationArrivals, Origin, RunDocument};
 
-/// Every table of loads, of journeys and of operations that has something to say.
+/// Every table of loads, of origins, of journeys and of operations that has something to say.
 pub(crate) fn all(doc: &RunDocument, room: Room) -> Vec<Section> {
     let mut sections: Vec<Section> = planned(doc).into_iter().collect();
     let of_rows = |rows: Rows<'_>| [rows.accounts(), rows.times(room)];
-    sections.extend(loads(doc).into_iter().flat_map(of_rows));
+    sections.extend([loads(doc), origins(doc)].into_iter().flatten().flat_map(of_rows));
     sections.extend(journeys::all(doc, room));
     sections.extend(operations(doc, room).into_iter().flat_map(of_rows));
     sections
@@ -30,7 +30,7 @@ struct Rows<'a> {
     left_out: usize,
 }
 
-/// An operation, or a load.
+/// An operation, a load or an origin.
 struct Part<'a> {
     name: String,
     scheduled: u64,
@@ -79,8 +79,22 @@ fn loads(doc: &RunDocument) -> Option<Rows<'_>> {
         class: "loads wide-block",
         accounts: "Outcomes by load",
         times: "Times by load",
-        columns: &OF_LOADS,
+        columns: &OF_FEW,
         parts: doc.loads.iter().map(Part::of_load).collect(),
+        shares_of: None,
+        has_journeys: false,
+        left_out: 0,
+    })
+}
+
+fn origins(doc: &RunDocument) -> Option<Rows<'_>> {
+    let parts: Option<Vec<Part<'_>>> = doc.origins.iter().map(Part::of_origin).collect();
+    parts.filter(|_| doc.origins.len() > 1).map(|parts| Rows {
+        class: "origins wide-block",
+        accounts: "Outcomes by origin",
+        times: "Times by origin",
+        columns: &OF_FEW,
+        parts,
         shares_of: None,
         has_journeys: false,
         left_out: 0,
@@ -134,7 +148,8 @@ const OF_OPERATIONS: [Column; 6] = [
     ("service p99", Time::Service(0.99), Room::Narrow),
 ];
 
-const OF_LOADS: [Column; 8] = [
+/// Of loads and of origins.
+const OF_FEW: [Column; 8] = [
     ("p50", Time::Response(0.5), Room::Narrow),
     ("95\u{a0}%", Time::Interval(0.5), Room::Page),
     ("p99", Time::Response(0.99), Room::Narrow),
@@ -207,15 +222,23 @@ impl Rows<'_> {
 
 impl Part<'_> {
     fn of_load(load: &Load) -> Part<'_> {
-        let arrivals = &load.arrivals;
-        Part {
-            name: load.plan.name.clone().unwrap_or_default(),
-            scheduled: arrivals.scheduled.unwrap_or(arrivals.ok.saturating_add(arrivals.failed)),
-            share: None,
-            arrivals,
-            response: load.response_time.as_ref(),
-            service: load.service_time.as_ref(),
-        }
+        let times = (load.response_time.as_ref(), load.service_time.as_ref());
+        Part::of_few(load.plan.name.clone().unwrap_or_default(), &load.arrivals, times)
+    }
+
+    /// `None` where nothing is known of its arrivals.
+    fn of_origin(origin: &Origin) -> Option<Part<'_>> {
+        let times = (origin.response_time.as_ref(), origin.service_time.as_ref());
+        Some(Part::of_few(origin.name.to_string(), origin.arrivals.as_ref()?, times))
+    }
+
+    fn of_few<'a>(
+        name: String,
+        arrivals: &'a OperationArrivals,
+        (response, service): (Option<&'a Distribution>, Option<&'a Distribution>),
+    ) -> Part<'a> {
+        let scheduled = arrivals.scheduled.unwrap_or(arrivals.ok.saturating_add(arrivals.failed));
+        Part { name, scheduled, share: None, arrivals, response, service }
     }
 
     fn time(&self, time: Time) -> Span {
@@ -319,5 +342,18 @@ mod tests {
             assert_eq!(row[place("p50") + 1].1, facts::interval(p50));
             assert_eq!(row[place("p99")].1, facts::marked(p99, false));
         }
+    }
+
+    #[test]
+    fn several_origins_have_a_row_each_where_their_arrivals_are_known() {
+        assert!(origins(&fixture::loads()).is_none());
+        let mut doc = fixture::origins();
+        let rows = origins(&doc).expect("several origins");
+        let account = numbers(&rows.accounts());
+        assert_eq!(account.iter().map(|row| row[0]).sum::<u64>(), doc.arrivals.scheduled);
+        let Block::Table(times) = &rows.times(Room::Terminal).blocks[0] else { panic!("a table") };
+        assert_eq!(times.rows[1][0].1, doc.origins[1].name.to_string());
+        doc.origins[1].arrivals = None;
+        assert!(origins(&doc).is_none());
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn sentences(demo: &Demo) -> Vec<String> {
             "The requests that would have waited were never sent and never measured: the report says {} where \
              1 in 100 users waited {} or longer.",
             format::duration(closed),
-            format::duration(open)
+            format::least(open)
         )),
         Some(_) => sentences.push("In this run the two agree at p99; look further into the tail.".into()),
         None => sentences.push("There is not enough data to compare the two.".into()),

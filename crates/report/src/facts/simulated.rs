@@ -1,7 +1,7 @@
 //! What must be said of a run that was not real, and of pages that need several requests.
 
 use crate::event;
-use crate::format::{self, duration, least};
+use crate::format::{self, least};
 use unblink_artifact::document::{IntervalKind, RunDocument};
 
 /// That the run was simulated, and with what: a sentence for the top, then details.
@@ -14,6 +14,7 @@ pub(crate) fn simulated(doc: &RunDocument) -> Option<(String, Vec<String>)> {
         "no request was sent. These are the figures that this client would report, not what users feel."
     };
     let mut details = vec![format!("server: {}", world.server)];
+    details.extend(world.services.iter().map(|(name, time)| format!("service time of {name}: {time}")));
     if !world.network.is_empty() {
         details.push(format!("network: {}", world.network));
     }
@@ -77,7 +78,7 @@ pub(crate) fn fanout(doc: &RunDocument) -> Vec<String> {
     let Some(fanout) = &doc.fanout else { return Vec::new() };
     let need = format!("need {}", format::plural(u64::from(fanout.requests), "request", "requests"));
     let time = |ns, censored| {
-        if censored { format!("more than {}", least(ns)) } else { format!("{} or longer", duration(ns)) }
+        if censored { format!("more than {}", least(ns)) } else { format!("{} or longer", least(ns)) }
     };
     let few = if fanout.p99_few_samples { " (few samples)" } else { "" };
     let half = format!("Half of the pages that {need} take {}", time(fanout.p50_ns, fanout.p50_censored));

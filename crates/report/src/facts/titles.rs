@@ -49,13 +49,13 @@ pub(crate) fn spectrum(doc: &RunDocument) -> Title {
             {
                 format!(
                     "1 in 100 users waited {} or longer; the service time shows {}",
-                    duration(p99.value),
+                    least(p99.value),
                     duration(s.value)
                 )
             }
             // The median of several rates is that of none of them.
             _ if doc.validity.findings.iter().any(|f| f.code == "rate_changed") => {
-                format!("Over all rates, 1 in 100 users waited {} or longer", duration(p99.value))
+                format!("Over all rates, 1 in 100 users waited {} or longer", least(p99.value))
             }
             _ => open_finding(p50.value, p99.value, response(0.999)),
         }
@@ -79,13 +79,13 @@ fn no_times(doc: &RunDocument) -> String {
 fn open_finding(p50: u64, p99: u64, p999: Option<&Quantile>) -> String {
     let times = p99 as f64 / p50.max(1) as f64;
     let further = p999.filter(|q| !q.few_samples && !q.censored && q.value / TAIL_RATIO >= p99);
-    let p99 = duration(p99);
+    let (p99, p99_least) = (duration(p99), least(p99));
     match further {
         _ if times >= TAIL_RATIO as f64 => {
-            format!("1 in 100 users waited {p99} or longer, {times:.0} times the median")
+            format!("1 in 100 users waited {p99_least} or longer, {times:.0} times the median")
         }
         Some(far) => {
-            format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", duration(far.value))
+            format!("p99 is {p99}, but 1 in 1\u{202f}000 users waited {} or longer", least(far.value))
         }
         None if times >= 1.25 => format!("p99 is {p99}, {times:.1} times the median"),
         None => format!("p99 is {p99}, close to the median of {}", duration(p50)),
@@ -216,7 +216,7 @@ mod tests {
     fn the_spectrum_says_what_users_felt() {
         for (doc, expected) in [
             (fixture::stall(), "1 in 100 users waited 410 ms or longer, 41 times the median"),
-            (fixture::pool(), "1 in 100 users waited 527 ms or longer; the service time shows 10.1 ms"),
+            (fixture::pool(), "1 in 100 users waited 526 ms or longer; the service time shows 10.1 ms"),
             (
                 fixture::stall_closed(),
                 "p99 is 10.2 ms for users who wait for each answer, and for nobody else",

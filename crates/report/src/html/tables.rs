@@ -178,8 +178,10 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
     if doc.slowest.is_empty() {
         return;
     }
-    let columns =
+    let shared =
         ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
+    let has_origins = doc.slowest.iter().any(|slow| slow.origin.is_some());
+    let columns: Vec<&str> = shared.into_iter().chain(has_origins.then_some("<origin")).collect();
     let mut table = Rows::new("slowest wide-block", SLOWEST, &columns, level);
     for slow in doc.slowest.iter().take(20) {
         let waited = slow
@@ -194,7 +196,7 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
             censored if slow.is_censored() => censored.replace('_', " "),
             kind => format!("<span class=\"failure-text\">{}</span>", escape(kind)),
         };
-        table.row(&[
+        let mut row = vec![
             ("", format::count(slow.index)),
             ("n", format::moment(slow.intended_ns)),
             ("n", waited),
@@ -203,7 +205,12 @@ fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
             ("n", slow.status.map_or("–".into(), |status| status.to_string())),
             ("n", slow.connection.map_or("–".into(), |connection| connection.to_string())),
             ("name", escape(&slow.operation)),
-        ]);
+        ];
+        if has_origins {
+            let origin = slow.origin.and_then(|place| doc.origins.get(usize::from(place)));
+            row.push(("name", origin.map_or("–".into(), |origin| escape(&origin.name.to_string()))));
+        }
+        table.row(&row);
     }
     table.finish(out, SLOWEST_NOTE);
 }

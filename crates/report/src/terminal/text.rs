@@ -183,8 +183,9 @@ impl Screen {
         }
         for row in rows {
             let (mut spans, mut length) = (Vec::new(), 0);
-            for ((paint, text), (&width, align)) in row.iter().zip(widths.iter().zip(align)) {
-                let text = cut(&clean(text), width);
+            for (i, ((paint, text), (&width, align))) in row.iter().zip(widths.iter().zip(align)).enumerate()
+            {
+                let text = if i == 0 { cut_name(&clean(text), width) } else { cut(&clean(text), width) };
                 if length > 0 && length + 2 + width > self.width {
                     self.row(&mut spans);
                     spans.push((Paint::Plain, "  ".to_string()));
@@ -265,6 +266,20 @@ fn cut(text: &str, width: usize) -> String {
     cut
 }
 
+/// Addresses and paths in the middle: those that begin alike often differ in how they end.
+fn cut_name(text: &str, width: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= width || width < NAME_MIN || !text.contains('/') {
+        return cut(text, width);
+    }
+    let room = width - 1;
+    let head = whole_figures(text, room - room / 2);
+    // No figure begins within the name but where it does.
+    let is_inside = |i: usize| i < all.len() && all[i].is_ascii_digit() && all[i - 1].is_ascii_digit();
+    let from = (all.len() - room / 2..).find(|&i| !is_inside(i)).unwrap_or(all.len());
+    all[..head].iter().chain(&['…']).chain(&all[from..]).collect()
+}
+
 /// Breaks at ordinary spaces; a word that is too long for a line is broken anywhere.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -334,5 +349,18 @@ mod tests {
         let line = screen.finish();
         assert_eq!(line.trim_end().chars().count(), 60);
         assert!(line.ends_with("…  12\n"));
+    }
+
+    #[test]
+    fn names_that_differ_in_their_ends_are_told_apart() {
+        let names = ["https://shop.example.internal:8443", "https://shop.example.internal:9443"];
+        assert_eq!(
+            names.map(|name| cut_name(name, 22)),
+            ["https://sho…ernal:8443", "https://sho…ernal:9443"]
+        );
+        assert_eq!(cut_name("https://shop.example.internal:12345", 13), "https:…:12345");
+        assert_eq!(cut_name("https://shop.example.internal/1234567", 13), "https:…");
+        assert_eq!(cut_name("short", 13), "short");
+        assert_eq!(cut_name("p50 by interval", 13), "p50 by inter…");
     }
 }

@@ -77,6 +77,44 @@ fn a_late_generator_is_the_narrowest() {
     blames(&unsent, "The generator", 1.0);
 }
 
+/// Two origins, of which the second gets `due` arrivals a second and answers one in ten of them.
+fn one_of_two(due: u64) -> Option<Finding> {
+    static NAMES: std::sync::LazyLock<[String; 2]> =
+        std::sync::LazyLock::new(|| ["http://a.test:80", "http://b.test:80"].map(String::from));
+    let mut world = World::healthy();
+    world.bank.origins = unblink_core::record::Operations::new(2);
+    let calm: Vec<Row> = world.rows.iter().map(|row| Row { due: RATE - due, ..*row }).collect();
+    let calm = calm.into_iter().map(|row| Row { answered: row.due, ..row }).collect();
+    let (mut level, mut hung) = (0, Vec::new());
+    for row in &mut world.rows {
+        level += due - due / 10;
+        (row.answered, row.in_flight) = (RATE - due + due / 10, 10 + level);
+        hung.push(Row { due, answered: due / 10, in_flight: level, ..*row });
+    }
+    let rows_by_origin = [calm, hung];
+    let evidence = Evidence {
+        totals: &world.bank,
+        rows: &world.rows,
+        rows_by_origin: &rows_by_origin,
+        origins: &*NAMES,
+        ..world.evidence
+    };
+    assess(&evidence).findings.into_iter().find(|f| f.code == Code::Saturated)
+}
+
+#[test]
+fn an_origin_that_hangs_is_named_though_all_together_carry_the_load() {
+    // 0.9 % and 1.8 % of all are left unanswered: 98 % are answered.
+    let (few, some, many) = (one_of_two(10), one_of_two(20), one_of_two(500));
+    assert_eq!(few.as_ref().map(|f| f.severity), DEGRADES);
+    assert_eq!(some.as_ref().map(|f| f.severity), INVALIDATES);
+    for finding in [few, some, many].into_iter().flatten() {
+        blames(&finding, "http://b.test:80 can't carry this load", 0.0);
+        assert!(finding.message.contains("arrivals for http://b.test:80"), "{}", finding.message);
+        assert_eq!(number(&finding, "origin"), Some(1.0));
+    }
+}
+
 #[test]
 fn a_flooded_target_is_named_with_a_number_of_connections() {
     // At its best it works on 5 at once; from 20 on more than enough are in flight.

@@ -1,0 +1,89 @@
+//! What came of each origin: its connections, and its arrivals where there are several.
+
+use super::intervals::Measured;
+use super::{Ending, OriginEnding, Tally, codes};
+use crate::document::{Connections, Origin};
+use crate::header::{ConnectionPlan, OriginPlan};
+use unblink_core::record::{Apart, ConnectionCounts, OperationRecord, Series};
+
+impl Tally {
+    /// Every origin.
+    pub(super) fn origins(&self, ending: &Ending, measured: &Measured<'_>) -> Vec<Origin> {
+        let counts = self.totals.counters.origins.iter().zip(self.connections_peak);
+        let origins = self.header.origins.iter().enumerate().zip(counts);
+        let of = |((number, plan), (counts, peak)): ((usize, &OriginPlan), _)| {
+            let of_end = ending.origins.get(number).cloned().unwrap_or_default();
+            let preflight = of_end.preflight.clone();
+            let connections = connections(&plan.connections, counts, peak, of_end);
+            let origin = Origin::of_all(plan.name.clone(), connections, preflight);
+            match self.totals.origins.get(number).filter(|_| self.has_origin_accounts()) {
+                Some(record) => self.origin_with_account(origin, (number, record), ending, measured),
+                None => origin,
+            }
+        };
+        origins.map(of).collect()
+    }
+
+    /// Records of several origins once said nothing of their arrivals.
+    pub(super) fn has_origin_accounts(&self) -> bool {
+        let due: u64 = self.totals.origins.iter().map(|origin| origin.outcomes.due).sum();
+        let ended: u64 = self.totals.origins.iter().map(|origin| origin.outcomes.ended()).sum();
+        let all = &self.totals.counters.measured;
+        !self.totals.origins.is_empty() && (due, ended) == (all.due, all.ended())
+    }
+
+    fn origin_with_account(
+        &self,
+        origin: Origin,
+        (place, record): (usize, &OperationRecord),
+        ending: &Ending,
+        measured: &Measured<'_>,
+    ) -> Origin {
+        let outcomes = &record.outcomes;
+        let times = |series, open| self.times((Apart::Origin, place), series, measured, open);
+        // Without an end some have no ending. How many of those were sent is known of all together only.
+        let open = if measured.open > 0 { outcomes.due.saturating_sub(outcomes.ended()) } else { 0 };
+        Origin {
+            arrivals: Some(self.arrivals_apart(
+                outcomes,
+                ending.scheduled_by_origin.get(place).copied(),
+                ending,
+            )),
+            failures: self.failures(outcomes),
+            codes: codes(&record.statuses),
+            response_time: Some(times([Series::Response, Series::ResponseCensored], open)),
+            service_time: (measured.open == 0).then(|| times([Series::Service, Series::ServiceCensored], 0)),
+            ..origin
+        }
+    }
+}
+
+fn connections(
+    plan: &ConnectionPlan,
+    counts: &ConnectionCounts,
+    peak: u64,
+    ending: OriginEnding,
+) -> Connections {
+    Connections {
+        mode: plan.mode,
+        limit: plan.limit,
+        limited_by: plan.limited_by,
+        peak,
+        attempted: counts.attempted,
+        opened: counts.opened,
+        failed: counts.failed,
+        refused: counts.refused,
+        reconnects: counts.opened.saturating_sub(peak),
+        closed_by_target: counts.closed_by_target,
+        closed_on_timeout: counts.closed_on_timeout,
+        closed_unneeded: counts.closed_unneeded,
+        closed_by_age: counts.closed_by_age,
+        age_ns: plan.age_ns,
+        resolve_every_ns: plan.resolve_every_ns,
+        resolving_failed: ending.resolving_failed,
+        resent: counts.resent,
+        local_limit: counts.local_limit,
+        by_address: ending.by_address,
+        failed_by_address: ending.failed_by_address,
+    }
+}

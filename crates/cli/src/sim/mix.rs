@@ -1,0 +1,142 @@
+//! What a simulated load asks for: the journeys of a plan, or its requests, each with its share, its origin and, if it was given one, a
+//! service time of its own.
+
+use super::server;
+use super::wanted::Wanted;
+use crate::args::objectives::SloArgs;
+use crate::args::sim::SimArgs;
+use crate::errors::{refuse, refused_value};
+use crate::request::share::{self, OrderArg};
+use crate::run::objectives;
+use crate::run::requests::{Requests, listed};
+use crate::secrets;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use unblink_artifact::document::{Objectives, OperationPlan, OriginName, Protocol, Target};
+use unblink_artifact::header::RunHeader;
+use unblink_artifact::names::few;
+use unblink_core::mix::Mix;
+use unblink_core::origins::Origins;
+use unblink_core::plan::Plan;
+use unblink_core::sim::Service;
+
+/// The requests of a simulation; one kind of them where a plan lists none.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(super) requests: Option<Requests>,
+    /// Of a plan with journeys, which has no other requests.
+    pub(super) wanted: Wanted,
+    order: Option<OrderArg>,
+    /// By number of the request.
+    pub(super) services: BTreeMap<u32, Service>,
+    /// The same in words, by name.
+    pub(super) in_words: BTreeMap<String, String>,
+}
+
+impl Asked {
+    pub(super) fn of(args: &SimArgs) -> Result<Asked> {
+        let requests = match args.journeys.is_empty() {
+            true => listed(Default::default(), &args.requests)?,
+            false => None,
+        };
+        let wanted = Wanted::of(args)?;
+        let mut asked = Asked { requests, wanted, order: args.order, ..Asked::default() };
+        for (number, text) in args.service.iter().enumerate() {
+            let (given, service, words) = server::service_of(number, text)?;
+            let requests = asked.requests.as_ref();
+            let name = requests.map_or_else(|| given.clone(), |requests| requests.called(&given));
+            let targets = requests.map(|requests| &requests.targets[..]).unwrap_or_default();
+            let so_called = (0..).zip(targets).filter(|(_, target)| target.name == name);
+            let numbers: Vec<u32> = so_called.map(|(number, _)| number).collect();
+            if numbers.is_empty() {
+                let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+                let message = match names.is_empty() {
+                    true => {
+                        "it takes the name of a request, and there is no plan that lists [[requests]]".into()
+                    }
+                    false => format!("no request is called {name:?}; there are {}", few(&names)),
+                };
+                return Err(refused_value("service", number, format!("--service {text:?}: {message}")));
+            }
+            asked.services.extend(numbers.into_iter().map(|number| (number, service.clone())));
+            asked.in_words.insert(name, words);
+        }
+        Ok(asked)
+    }
+
+    /// May each be sent twice?
+    pub(super) fn idempotent(&self) -> Vec<bool> {
+        let alike = || vec![true; self.wanted.names.len().max(1)];
+        self.requests.as_ref().map_or_else(alike, |requests| requests.idempotent.clone())
+    }
+
+    pub(super) fn mix(&self, seed: u64) -> Mix {
+        match &self.requests {
+            Some(requests) => share::mix(requests.weights.as_deref(), self.order, seed),
+            None => self.wanted.mix(seed),
+        }
+    }
+
+    pub(super) fn origins(&self) -> Origins {
+        let of = self.requests.as_ref().map(|requests| requests.origin_of.as_slice()).unwrap_or_default();
+        Origins::new(of).expect("no more origins than a run may have")
+    }
+
+    /// One has no name: nothing is connected to.
+    pub(super) fn origin_names(&self) -> Vec<OriginName> {
+        match &self.requests {
+            Some(requests) if requests.origins.len() > 1 => requests.origin_names().collect(),
+            _ => vec![OriginName::default()],
+        }
+    }
+
+    /// Names that a load may be restricted to.
+    pub(super) fn names(&self) -> &[Target] {
+        self.requests.as_ref().map(|requests| &requests.targets[..]).unwrap_or_default()
+    }
+
+    /// As a load means it: by method and path, too.
+    pub(super) fn called(&self, name: &str) -> String {
+        self.requests.as_ref().map_or_else(|| name.to_string(), |requests| requests.called(name))
+    }
+
+    /// What is asked for, as the document says it. `server` is what answers, in words.
+    pub(super) fn targets(&self, server: &str) -> Vec<Target> {
+        match &self.requests {
+            Some(requests) => requests.targets.clone(),
+            None => vec![Target {
+                name: "simulated server".into(),
+                method: "simulated server:".into(),
+                url: server.to_string(),
+            }],
+        }
+    }
+
+    pub(super) fn operations(&self, plan: &Plan) -> Vec<OperationPlan> {
+        let Some(requests) = &self.requests else {
+            let name = "simulated server".to_string();
+            return vec![OperationPlan { name, protocol: Protocol::Simulated, origin: None, share: None }];
+        };
+        let operations = requests.operations_apart(plan).into_iter();
+        operations.map(|operation| OperationPlan { protocol: Protocol::Simulated, ..operation }).collect()
+    }
+
+    /// What is asked of the simulated run, once it is known that it can tell.
+    pub(super) fn objectives(&self, slos: &SloArgs, plan: &Plan, header: &RunHeader) -> Result<Objectives> {
+        if let Some(requests) = &self.requests {
+            let asked = objectives::asked(slos, &[], requests, plan, &header.operations)?;
+            return Ok(asked.slos.document(&[]));
+        }
+        let is_unknown = |name: &String| header.part_called(name).is_none();
+        if let Some(named) = slos.slo.iter().find(|slo| slo.name.as_ref().is_some_and(is_unknown)) {
+            refuse!(
+                ["slo"],
+                "--slo {:?}: without a plan that lists [[requests]] a simulated server is asked for one thing only; leave \
+                 the name out",
+                secrets::mask_objective(&named.to_string())
+            );
+        }
+        objectives::check_tellable(&slos.slo, &[], plan)?;
+        Ok(slos.document(&[]))
+    }
+}
