@@ -4,6 +4,7 @@
 //! its unit in its name, and `null` stands for "not known", never for 0.
 
 pub mod bounded;
+mod causes;
 pub mod compare;
 pub mod document;
 pub mod fingerprint;

@@ -3,10 +3,10 @@
 
 use crate::args::sim::WorldArgs;
 use crate::args::target::TargetArgs;
-use crate::args::value::Connections;
 use crate::request::Request;
 use crate::run::Prepared;
 use crate::secrets::mask_header;
+use crate::value::Connections;
 use serde_json::{Value, json};
 use unblink_artifact::document::RetryPlan;
 use unblink_artifact::fingerprint::fingerprint;

@@ -1,6 +1,6 @@
 //! The user's own config file: limits that no command line may exceed.
 
-use crate::args::value;
+use crate::value;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::PathBuf;
 use unblink_core::schedule::Rate;

@@ -1,9 +1,9 @@
 //! Journeys as a plan lists them: steps that follow each other, each a request.
 
-use crate::args::value;
 use crate::request::Request;
 use crate::request::fields::RequestArgs;
 use crate::request::share::Share;
+use crate::value;
 use clap::Args;
 use unblink_artifact::document::{JourneyPlan, StepPlan};
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, REPEAT_MAX, StepSpec, Think};

@@ -3,8 +3,8 @@
 use crate::args::arrivals::Arrivals;
 use crate::args::load::{LoadArgs, PlannedLoad, ShapeName};
 use crate::args::steady::Warmup;
-use crate::args::value::Shape;
 use crate::errors::{self, refuse, refused, refused_value};
+use crate::value::Shape;
 use crate::{retry, shape as named, trace};
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};

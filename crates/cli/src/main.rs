@@ -14,6 +14,7 @@ mod demo;
 mod environment;
 mod errors;
 mod exit;
+mod expect;
 mod explain;
 mod folder;
 mod history;
@@ -38,6 +39,7 @@ mod shape;
 mod signals;
 mod sim;
 mod trace;
+mod value;
 
 use args::{Cli, Command, SchemaOf};
 use clap::FromArgMatches;

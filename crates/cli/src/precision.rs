@@ -2,9 +2,9 @@
 
 use crate::args::load::LoadArgs;
 use crate::args::steady::{PrecisionArgs, Warmup};
-use crate::args::value::Shape;
 use crate::errors::refuse;
 use crate::observe::{End, Observer};
+use crate::value::Shape;
 use anyhow::Result;
 use unblink_analysis::precision::{CONFIRMED_AFTER, MINIMUM, Stopping};
 use unblink_artifact::document::{PrecisionGoal, RunPlan};

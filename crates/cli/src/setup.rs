@@ -1,8 +1,8 @@
 //! Requests beside the load: what a plan asks before it, and again every so often, for a token and the like.
 
-use crate::args::value;
 use crate::request::Request;
 use crate::request::fields::RequestArgs;
+use crate::value;
 use clap::Args;
 use unblink_core::time::Nanos;
 use unblink_workload::answer::Capture;

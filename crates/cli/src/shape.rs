@@ -1,8 +1,8 @@
 //! Named shapes: what rate is offered when, from a lowest and a highest rate and a few times.
 
 use crate::args::load::{LoadArgs, ShapeName};
-use crate::args::value::Shape;
 use crate::errors::{refuse, refused};
+use crate::value::Shape;
 use anyhow::Result;
 use unblink_artifact::document::LoadShape;
 use unblink_core::plan::{PHASES_MAX, PlanError};

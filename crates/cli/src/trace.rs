@@ -1,8 +1,8 @@
 //! A rate over time from a file: CSV with a header line, a row for each step of time.
 
 use crate::args::load::TraceArgs;
-use crate::args::value::{self, Shape};
 use crate::errors::{refuse, refused};
+use crate::value::{self, Shape};
 use anyhow::{Context, Error, Result};
 use std::fs::File;
 use std::io::Read;

@@ -1,11 +1,13 @@
 //! Requests beside the load: asked before it, and again every so often, for what they bring, such as a token.
 
+use crate::clock::Clock;
 use crate::job::Job;
 use crate::preflight::{PreflightError, Tried, once};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 use unblink_wire::words::{Words, first_line};
 use unblink_workload::Globals;
@@ -106,13 +108,14 @@ impl Refreshing {
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("setup".into()).spawn(move || {
             let mut refreshed = vec![Refreshed::default(); setup.every.len()];
-            let now = Instant::now();
+            let clock = Clock::start();
+            let now = clock.now();
             let mut due: Vec<Option<Instant>> =
-                setup.every.iter().map(|every| Some(now + (*every)?)).collect();
+                setup.every.iter().map(|every| Some(now + nanos((*every)?))).collect();
             loop {
                 let next = due.iter().enumerate().filter_map(|(number, at)| Some(((*at)?, number))).min();
                 let Some((at, number)) = next else { return refreshed };
-                let wait = at.saturating_duration_since(Instant::now());
+                let wait = Duration::from_nanos(at.since(clock.now()).0);
                 if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
                     return refreshed;
                 }
@@ -122,7 +125,7 @@ impl Refreshing {
                     of_one.failed += 1;
                     of_one.last_error = Some(error.to_string());
                 }
-                due[number] = setup.every[number].map(|every| (at + every).max(Instant::now()));
+                due[number] = setup.every[number].map(|every| (at + nanos(every)).max(clock.now()));
             }
         })?;
         Ok(Some(Refreshing { stop, thread }))
@@ -133,4 +136,8 @@ impl Refreshing {
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_default()
     }
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }

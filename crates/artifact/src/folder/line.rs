@@ -2,10 +2,11 @@
 
 use super::LINES_SCHEMA;
 use super::heat::HeatLine;
+use super::kinds::Kinds;
 use super::moments::MomentsLine;
 use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
 use super::origin_line::{self, EarlierLevels, OriginLine};
-use super::outcomes::{Kinds, OutcomesLine};
+use super::outcomes::OutcomesLine;
 use super::retry_line;
 use super::sample_line::SampleLine;
 use super::step_line::StepLine;
@@ -167,7 +168,7 @@ impl IntervalLine {
             },
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
-            retry_causes: retry_line::causes(&counters.retry_causes, header),
+            retry_causes: crate::causes::causes(&counters.retry_causes, header),
             own: OwnLine {
                 busy_ns: own.busy.0,
                 total_ns: own.total.0,

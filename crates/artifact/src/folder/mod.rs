@@ -14,6 +14,7 @@
 mod error;
 mod heat;
 mod hlog;
+mod kinds;
 mod line;
 mod moments;
 mod operation_line;
@@ -33,7 +34,6 @@ mod writer;
 pub use error::FolderError;
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
-pub(crate) use retry_line::causes;
 pub use watch::{WATCH_FILE, WatchWriter};
 pub use writer::{FolderWriter, ReservedFolder, WriterState};
 

@@ -1,6 +1,7 @@
 //! One operation, load or origin in the line of an interval.
 
-use super::outcomes::{Kinds, OutcomesLine};
+use super::kinds::Kinds;
+use super::outcomes::OutcomesLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Where arrivals ended, in the line of an interval.
 
+use super::kinds::Kinds;
 use super::retry_line::RetriesLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
@@ -91,26 +92,6 @@ impl OutcomesLine {
             unsent_own: self.unsent_own,
             retries: self.retries.counts(),
         })
-    }
-}
-
-/// From a failure's name back to its kind. Violations that the codec has no name for share the last one.
-pub(super) struct Kinds {
-    by_code: BTreeMap<String, FailureKind>,
-}
-
-impl Kinds {
-    pub(super) fn new(header: &RunHeader) -> Kinds {
-        let by_code = FailureKind::all().map(|kind| (header.failure_code(kind.index()), kind)).collect();
-        Kinds { by_code }
-    }
-
-    pub(super) fn kind(&self, code: &str) -> Result<FailureKind, String> {
-        self.by_code.get(code).copied().ok_or_else(|| format!("{code:?} is not a kind of failure"))
-    }
-
-    fn index(&self, code: &str) -> Result<usize, String> {
-        self.kind(code).map(FailureKind::index)
     }
 }
 

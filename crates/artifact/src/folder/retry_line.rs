@@ -1,13 +1,10 @@
 //! Attempts after the first, in the line of an interval.
 
-use super::outcomes::Kinds;
-use crate::header::RunHeader;
+use super::kinds::Kinds;
+use crate::causes::TRY_TIMEOUT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::record::{RetryCauses, RetryCounts};
-
-/// The code of the cause that is no failure.
-pub(crate) const TRY_TIMEOUT: &str = "try_timeout";
 
 /// Of the arrivals of one account.
 #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -48,18 +45,6 @@ impl RetriesLine {
     pub(super) fn is_empty(&self) -> bool {
         *self == RetriesLine::default()
     }
-}
-
-/// By code; those that there were.
-pub(crate) fn causes(of: &RetryCauses, header: &RunHeader) -> BTreeMap<String, u64> {
-    let mut causes = BTreeMap::new();
-    for (index, &n) in of.failed.iter().enumerate().filter(|(_, n)| **n > 0) {
-        *causes.entry(header.failure_code(index)).or_insert(0) += n;
-    }
-    if of.try_timeout > 0 {
-        causes.insert(TRY_TIMEOUT.to_string(), of.try_timeout);
-    }
-    causes
 }
 
 pub(super) fn fill_causes(

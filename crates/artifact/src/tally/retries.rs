@@ -1,8 +1,8 @@
 //! What came of retries.
 
 use super::Tally;
+use crate::causes::causes;
 use crate::document::Retries;
-use crate::folder::causes;
 use unblink_core::record::Outcomes;
 
 impl Tally {

@@ -1,6 +1,6 @@
 //! How arrivals lie around the rate, in a word: `even`, `poisson`, `bursty(peak=5x,on=200ms,off=1s)`.
 
-use super::value;
+use crate::value;
 use unblink_core::schedule::{Bursts, Process};
 use unblink_core::time::Nanos;
 

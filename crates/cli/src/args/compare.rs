@@ -5,8 +5,8 @@ use super::load::LoadArgs;
 use super::sim::WorldArgs;
 use super::steady;
 use super::target::TargetArgs;
-use super::value;
 use crate::request::Request;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The history of runs: its commands and their flags, and those by which a run is kept in it.
 
-use super::value;
+use crate::value;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::civil::Date;

@@ -1,6 +1,6 @@
 //! How many journeys may be under way.
 
-use crate::args::value;
+use crate::value;
 use clap::Args;
 use unblink_core::journey::{UNDER_WAY_DEFAULT, UNDER_WAY_MAX};
 

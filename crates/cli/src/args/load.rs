@@ -3,7 +3,7 @@
 use super::arrivals::{Arrivals, arrivals};
 use super::retry::RetryArgs;
 use super::steady::{self, Warmup};
-use super::value;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::schedule::Rate;

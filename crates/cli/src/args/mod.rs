@@ -2,7 +2,6 @@
 
 pub(crate) mod arrivals;
 pub(crate) mod compare;
-pub(crate) mod expect;
 pub(crate) mod history;
 pub(crate) mod journeys;
 pub(crate) mod knee;
@@ -16,8 +15,8 @@ pub(crate) mod short;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
-pub(crate) mod value;
 
+use crate::value;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 

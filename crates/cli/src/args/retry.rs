@@ -1,6 +1,6 @@
 //! What is tried again: flags that every command with a load has in common.
 
-use super::{expect, value};
+use crate::{expect, value};
 use clap::Args;
 use unblink_core::dispatch::{ATTEMPTS_MAX, RetryOn};
 use unblink_core::failure::FailureKind;

@@ -1,6 +1,6 @@
 //! Which part of a run counts, and how long it goes on: values of `--warmup` and the flags of `--precision`.
 
-use super::value;
+use crate::value;
 use clap::Args;
 use unblink_analysis::quantile::QUANTILES;
 use unblink_core::time::Nanos;

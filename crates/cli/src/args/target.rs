@@ -1,9 +1,9 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
-use super::value;
 use crate::request::fields::RequestArgs;
 use crate::request::share::OrderArg;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;

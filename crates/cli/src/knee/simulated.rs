@@ -3,9 +3,9 @@
 use super::{criterion, rest};
 use crate::args::arrivals::Arrivals;
 use crate::args::knee::KneeArgs;
-use crate::args::value::Connections;
 use crate::errors::refuse;
 use crate::sim::Described;
+use crate::value::Connections;
 use crate::{retry, secrets};
 use anyhow::{Result, bail};
 use unblink_analysis::experiment::{Outcome, SimulatedRunner, SimulatedSetup, Step, Trial, TrialRunner};

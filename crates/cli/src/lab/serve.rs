@@ -218,7 +218,7 @@ mod tests {
             for name in ["stall", "pauses", "early"] {
                 let said = made_for(name, ms).expect("an event");
                 let (_, least) = said.rsplit_once("at least ").expect("a length");
-                let least = crate::args::value::duration(&least.replace(' ', "")).expect("a time");
+                let least = crate::value::duration(&least.replace(' ', "")).expect("a time");
                 assert!(least <= Nanos::from_millis(ms), "{name} for {ms} ms: {said}");
             }
         }

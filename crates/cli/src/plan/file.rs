@@ -5,7 +5,6 @@ use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
 use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
-use super::values::{LET, Let};
 use super::yaml;
 use crate::args::arrivals;
 use crate::errors::{Refused, each, several};
@@ -55,6 +54,16 @@ pub(crate) struct Text {
 pub(crate) struct Given {
     pub field: &'static Field,
     pub values: Vec<Text>,
+}
+
+/// The section that names values.
+pub(crate) const LET: &str = "let";
+
+/// A value that the plan names.
+#[derive(Clone, Debug)]
+pub(crate) struct Let {
+    pub name: Text,
+    pub value: Text,
 }
 
 /// One of several tables with the same fields.

@@ -320,8 +320,8 @@ fn resolved(plan: &PlanFile) -> String {
         };
     }
     let json = write::json(plan, &mut write::shown);
-    if let Some(lets) = json.get(values::LET) {
-        out += &format!("\n{}", write::toml(&serde_json::json!({ values::LET: lets })));
+    if let Some(lets) = json.get(file::LET) {
+        out += &format!("\n{}", write::toml(&serde_json::json!({ file::LET: lets })));
     }
     for list in &lists::LISTS {
         if let Some(tables) = json.get(list.name) {

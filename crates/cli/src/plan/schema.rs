@@ -1,8 +1,8 @@
 //! The JSON Schema of plans, from the flags.
 
 use super::fields::{self, Field, For, Kind, TOP};
+use super::file::LET;
 use super::lists::{LISTS, List};
-use super::values::LET;
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12, as editors read it.

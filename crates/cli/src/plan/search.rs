@@ -2,7 +2,7 @@
 //! cap on the rate.
 
 use super::file::{PlanFile, Text};
-use crate::args::value;
+use crate::value;
 use anyhow::{Result, anyhow, bail};
 use unblink_analysis::slo::{Figure, Slo};
 

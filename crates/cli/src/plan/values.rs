@@ -1,6 +1,6 @@
 //! `[let]`: the values that a plan names.
 
-use super::file::{PlanFile, Text};
+use super::file::{Let, PlanFile};
 use super::setup;
 use super::source::Wrong;
 use crate::errors;
@@ -9,16 +9,6 @@ use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::sync::Arc;
 use unblink_workload::Lets;
-
-/// The section's name.
-pub(crate) const LET: &str = "let";
-
-/// A value that the plan names.
-#[derive(Clone, Debug)]
-pub(crate) struct Let {
-    pub name: Text,
-    pub value: Text,
-}
 
 /// The values of the plan, and those of the command line, which win over those of the same name.
 pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {

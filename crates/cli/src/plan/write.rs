@@ -1,9 +1,9 @@
 //! A plan written down again, in any form that it may have.
 
 use super::fields::{self, Field, Kind, TOP};
+use super::file::LET;
 use super::file::{Given, PlanFile, Table, Text};
 use super::lists::{LISTS, List};
-use super::values::LET;
 use serde_json::{Map, Value};
 use unblink_artifact::harmless;
 

@@ -1,6 +1,6 @@
 //! What a request is made of: flags for every request of a run, and fields of each request that a plan lists.
 
-use crate::args::expect;
+use crate::expect;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_workload::answer::Condition;

@@ -8,7 +8,7 @@ pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
 
-use crate::args::expect;
+use crate::expect;
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
 use body::BodyFiles;

@@ -2,8 +2,8 @@
 
 use super::AUTO_CONNECTIONS_MAX;
 use super::words::{Word, split};
-use crate::args::value;
 use crate::errors::refuse;
+use crate::value;
 use anyhow::{Result, bail};
 use unblink_core::sim::{ClientSpec, ClockFrom, Correct, Late, Pacing, Return, ToolSpec, UsersSpec};
 use unblink_core::time::Nanos;

@@ -1,8 +1,8 @@
 //! `--server`, `--network` and `--generator` in words.
 
 use super::words::{Word, split, wrong};
-use crate::args::value;
 use crate::errors::refused_value;
+use crate::value;
 use anyhow::{Result, bail};
 use unblink_core::sim::{
     Crowding, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,

@@ -1,7 +1,7 @@
 //! Words of the form `name=value`, and errors that point at the one that is wrong.
 
-use crate::args::value;
 use crate::errors::refused;
+use crate::value;
 use anyhow::{Error, Result, bail};
 use unblink_core::sim::Windows;
 use unblink_core::time::Nanos;

@@ -1,7 +1,7 @@
 //! Everything that is recorded in a stretch of time.
 
 use super::counts::Counts;
-use super::journeys::StepCounts;
+use super::steps::StepCounts;
 use super::{Apart, ArrivalSample, Counters, Layout, Operations, Series, Slowest, Timeline, Track};
 use crate::heat::HeatGrid;
 use crate::time::Nanos;

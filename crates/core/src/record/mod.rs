@@ -25,6 +25,7 @@ mod retry_counts;
 mod sample;
 mod series;
 mod slowest;
+mod steps;
 mod timeline;
 mod track;
 
@@ -37,7 +38,6 @@ pub use counters::{
 };
 pub use flight::Flight;
 pub use interval::Interval;
-pub use journeys::StepCounts;
 pub use layout::{Apart, Layout};
 pub use merge::{Handed, Merger};
 pub use operations::{OperationRecord, Operations, Sums};
@@ -46,5 +46,6 @@ pub use retry_counts::{RetryCause, RetryCauses, RetryCounts};
 pub use sample::{ArrivalSample, BLOCK_ARRIVALS, BLOCK_EXPECTED, BLOCKS_MAX, SampleBlocks, SampledArrival};
 pub use series::Series;
 pub use slowest::{SLOWEST_KEPT, SlowArrival, Slowest};
+pub use steps::StepCounts;
 pub use timeline::{CELL_WIDTH, CELLS_MAX, Cell, Timeline};
 pub use track::{RECORDABLE_MAX, SIGNIFICANT_DIGITS, Track, histogram};

@@ -1,7 +1,7 @@
 //! `unblink lab audit`: its flags.
 
 use super::run::DefinitionArgs;
-use crate::args::value;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;

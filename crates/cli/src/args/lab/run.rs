@@ -1,6 +1,6 @@
 //! `unblink lab run` and `unblink lab tools`: their flags.
 
-use crate::args::value;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 use unblink_core::time::Nanos;

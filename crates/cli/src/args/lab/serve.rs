@@ -1,6 +1,6 @@
 //! `unblink lab serve`: its flags.
 
-use crate::args::value;
+use crate::value;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;

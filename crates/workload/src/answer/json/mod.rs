@@ -2,6 +2,7 @@
 
 mod path;
 mod scan;
+mod step;
 mod text;
 
 pub use path::{Path, PathError};

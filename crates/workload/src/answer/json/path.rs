@@ -1,6 +1,7 @@
 //! A path to a value: a part of JSONPath (RFC 9535), `$.a.b[0]['c d'][*]`.
 
 use super::scan::{NotJson, Scan};
+use super::step::Step;
 use super::text::quoted;
 
 /// Where a value stands.
@@ -9,16 +10,6 @@ pub struct Path {
     steps: Vec<Step>,
     /// As it was written.
     text: String,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// `.name` or `['name']`: a member of an object.
-    Member(String),
-    /// `[0]`: an element of an array.
-    Element(usize),
-    /// `[*]` or `.*`: every one of either.
-    Each,
 }
 
 /// Why a text is no path that is understood here.

@@ -1,6 +1,6 @@
 //! One pass over a JSON text (RFC 8259) that checks all of it and finds a value on the way.
 
-use super::path::Step;
+use super::step::Step;
 use super::text::{equals, escaped};
 
 /// Objects and arrays in each other. A text that goes deeper is refused, as by most readers.

@@ -1,8 +1,8 @@
 //! `--expect`: what an answer must be like.
 
-use super::value::bytes;
 use crate::errors::refuse;
 use crate::secrets;
+use crate::value::bytes;
 use anyhow::Result;
 use unblink_workload::answer::{Condition, ConditionError, Needle};
 
