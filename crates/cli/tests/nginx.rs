@@ -167,3 +167,36 @@ fn a_server_that_dies_during_the_run() {
     assert_eq!((run.arrivals("scheduled"), run.at("/status")), (400, &"complete".into()));
     assert!(run.arrivals("ok") > 0 && run.failures("connect_refused") > 0, "{run:?}");
 }
+
+/// The example as a plan and as the command line that stands in its head.
+#[test]
+fn the_worked_example() {
+    let nginx = Nginx::start();
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/worked.toml");
+    let short = ["-d", "2s", "--warmup", "0s"];
+    let planned = Place::new().measure(&[&[plan, &nginx.url()], &short[..]].concat());
+    let url = nginx.url();
+    let requests = [
+        "--let",
+        "key=uniform(10k)",
+        "--request",
+        "80% GET /items/{{key}}",
+        "--request",
+        "20% POST /items/{{key}}",
+        "--expect",
+        "status=200",
+        "--slo",
+        "p99 < 200ms",
+        "--slo",
+        "errors < 0.1%",
+    ];
+    let written = Place::new().measure(&[&[&url, "-R", "500"], &short[..], &requests].concat());
+    for run in [&planned, &written] {
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), 1_000);
+        let shares: Vec<u64> = (0..2).map(|n| run.count(&format!("/operations/{n}/arrivals/ok"))).collect();
+        assert_eq!(shares, [800, 200]);
+        assert_eq!(run.at("/plan/values/0/name"), "key");
+        assert!(run.at("/verdict/objectives").as_array().is_some_and(|all| all.len() == 2), "{run:?}");
+    }
+}
