@@ -126,6 +126,19 @@ fn a_command_line_names_values_too() {
 }
 
 #[test]
+fn identifiers_are_of_one_run_unless_it_has_a_seed() {
+    let ids = |seed: &[&str]| -> BTreeSet<String> {
+        let server = healthy();
+        let url = format!("{}{{{{uuid}}}}", server.url());
+        let run = Place::new().measure(&[&[&url, "-R", "100", "-n", "5", "--no-preflight"], seed].concat());
+        run.assert_all("ok");
+        server.seen().into_iter().map(|one| one.target).collect()
+    };
+    assert!(ids(&[]).is_disjoint(&ids(&[])));
+    assert_eq!(ids(&["--seed", "4"]), ids(&["--seed=4"]));
+}
+
+#[test]
 fn rows_that_are_had_once_run_out() {
     let (server, place) = (healthy(), Place::new());
     place.file("users.csv", "id\n1\n2\n3\n");

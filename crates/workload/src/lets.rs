@@ -11,12 +11,24 @@ pub struct Lets {
     lets: Vec<(String, Source)>,
     /// Names of values that are taken from answers.
     captured: Vec<String>,
+    /// Mixed into what must be unique among all runs; 0 makes it the same for the same seed.
+    run_id: u64,
 }
 
 /// Words of templates that mean something already.
 const TAKEN: [&str; 6] = ["index", "uuid", "int", "now", "bytes", "number"];
 
 impl Lets {
+    /// The same for one run of many: what must be unique among all runs differs from that of others, unless the number is 0.
+    pub fn of_run(self, run_id: u64) -> Lets {
+        Lets { run_id, ..self }
+    }
+
+    /// What is mixed into what must be unique among all runs.
+    pub fn run_id(&self) -> u64 {
+        self.run_id
+    }
+
     /// Adds a value.
     ///
     /// # Errors

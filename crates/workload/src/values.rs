@@ -81,8 +81,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// For the operations of `plan`, some of which have places, and some of which insert a key (`inserts`). `run_id` is mixed into what must be unique among all runs;
-    /// 0 makes it the same for the same seed.
+    /// For the operations of `plan`, some of which have places, and some of which insert a key (`inserts`).
     ///
     /// # Errors
     /// [`ValuesError`] for values that this plan can't draw.
@@ -92,7 +91,6 @@ impl Values {
         inserts: &[u32],
         plan: &Plan,
         seed: u64,
-        run_id: u64,
     ) -> Result<Values, ValuesError> {
         let captured = lets.captured_count();
         let loads = plan.schedules().count().max(1) as u32;
@@ -121,6 +119,7 @@ impl Values {
         let mut draws = Draws::new(Draws::seed_of(seed, "letters"), Key::default());
         let letters =
             (0..LETTERS).map(|_| b"abcdefghijklmnopqrstuvwxyz0123456789"[draws.below(36) as usize]).collect();
+        let uuid_seed = Draws::seed_of(seed ^ lets.run_id(), "uuid");
         Ok(Values {
             lets,
             seeds,
@@ -128,7 +127,7 @@ impl Values {
             compositions: compositions.into(),
             inserting,
             places_seed: Draws::seed_of(seed, "places"),
-            uuid_seed: Draws::seed_of(seed ^ run_id, "uuid"),
+            uuid_seed,
             letters,
             globals: Arc::new(Globals::new(captured)),
         })

@@ -82,7 +82,7 @@ const PLACES: [&str; 2] = [
 
 fn values(plan: &Plan, lets: Lets) -> Result<Values, ValuesError> {
     let compositions = PLACES.map(|text| composition(&lets, text, Context::Target)).to_vec();
-    Values::new(lets, compositions, &[1], plan, 7, 0)
+    Values::new(lets, compositions, &[1], plan, 7)
 }
 
 fn shop() -> Lets {

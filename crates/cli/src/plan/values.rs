@@ -4,7 +4,7 @@ use super::file::{Let, PlanFile};
 use super::setup;
 use super::source::Wrong;
 use crate::errors;
-use crate::request::lets::{Named, of_flags, read};
+use crate::request::lets::{Named, of_flags, read, run_id};
 use anyhow::{Result, anyhow};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,5 +40,5 @@ pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {
         table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
     }
     setup::add_captured(plan, &mut table)?;
-    Ok(Arc::new(table))
+    Ok(Arc::new(table.of_run(run_id(plan.value("seed").is_some()))))
 }

@@ -1,7 +1,9 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
 use anyhow::{Context, Result, anyhow};
+use std::collections::hash_map::RandomState;
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,5 +53,11 @@ pub(crate) fn table(lets: &[String]) -> Result<Arc<Lets>> {
         let source = read(&text, Path::new("")).map_err(|error| anyhow!("--let {name}: {error}"))?;
         table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
     }
-    Ok(Arc::new(table))
+    Ok(Arc::new(table.of_run(run_id(false))))
+}
+
+/// What makes a run's identifiers its own: 0, so that they can be had again, where its seed is given.
+pub(crate) fn run_id(has_seed: bool) -> u64 {
+    let is_given = has_seed || std::env::args().any(|arg| arg == "--seed" || arg.starts_with("--seed="));
+    if is_given { 0 } else { RandomState::new().build_hasher().finish() | 1 }
 }

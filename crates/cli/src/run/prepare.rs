@@ -118,7 +118,7 @@ fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Valu
         return Ok(None);
     }
     let lets = (*requests.lets).clone();
-    let values = Values::new(lets, compositions, &requests.inserts, plan, seed, 0);
+    let values = Values::new(lets, compositions, &requests.inserts, plan, seed);
     values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
 }
 

@@ -55,7 +55,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     };
     let captures = args.setup.iter().map(|one| one.captures.iter().map(numbered).collect()).collect();
     let compositions = std::mem::take(&mut requests.compositions);
-    let values = Values::new(lets.clone(), compositions, &[], &plan, args.load.seed, 0)?;
+    let values = Values::new(lets.clone(), compositions, &[], &plan, args.load.seed)?;
     let names = requests.targets.iter().map(|target| target.name.clone()).collect();
     let job = Job {
         plan,
