@@ -71,7 +71,7 @@ pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<
         pacing: Pacing::Frugal,
     };
     let timeout = Nanos(timeout.as_nanos() as u64);
-    let mut composer = job.values.as_ref().map(Composer::new);
+    let mut composer = job.values.as_ref().map(|values| Composer::new(values, &job.plan));
     let mut refused = None;
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {

@@ -151,7 +151,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 hearing: Hearing::with_capacity(flights, &job.expects),
                 of_protocol: P::shared(job.operations.len()),
             },
-            composer: job.values.as_ref().map(Composer::new),
+            composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
             ways: ways.collect(),
             start: Instant(0),

@@ -9,7 +9,7 @@ use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
 use crate::lets::Lets;
 use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
-use unblink_core::mix::Among;
+use unblink_core::mix::{Among, Counted};
 use unblink_core::plan::Plan;
 use unblink_core::schedule::Schedule;
 use unblink_core::time::{Instant, Nanos};
@@ -160,15 +160,22 @@ impl Values {
     }
 
     /// What a named value is drawn for.
-    fn drawing(&self, of: u32, arrival: &Arrival, elapsed: Nanos, plan: &Plan) -> Drawing {
-        let operation = arrival.operation;
+    fn drawing(
+        &self,
+        of: u32,
+        arrival: &Arrival,
+        elapsed: Nanos,
+        plan: &Plan,
+        counted: &mut [Box<[Counted]>],
+    ) -> Drawing {
         // The requests of a journey have it in common.
         let step = if arrival.journey.is_some() { 0 } else { arrival.key.step };
         let key = Key { step, ..arrival.key };
         let ordinal = self.among[of as usize].as_ref().and_then(|by_load| {
             let among = by_load.get(key.load as usize)?.as_ref()?;
             let place = plan.place_of(key);
-            let ordinal = plan.asked_by(key.load).ordinal(among, plan.entry_of(operation), place)?;
+            let counted = counted.get_mut(key.load as usize)?.get_mut(place.sequence as usize)?;
+            let ordinal = plan.asked_by(key.load).ordinal(among, counted, place);
             let of_load = ordinal.checked_mul(place.sequences)?.checked_add(place.sequence)?;
             of_load.checked_mul(by_load.len() as u64)?.checked_add(u64::from(key.load))
         });
@@ -200,11 +207,21 @@ pub struct Composer {
     operation: u32,
     scratch: Vec<u8>,
     globals: Seen,
+    /// By named value that numbers its arrivals, load and sequence.
+    counted: Box<[Vec<Box<[Counted]>>]>,
 }
 
 impl Composer {
     /// For the values of a run.
-    pub fn new(values: &Values) -> Composer {
+    pub fn new(values: &Values, plan: &Plan) -> Composer {
+        let of_load = |load| {
+            let sequences = plan.place_of(Key { load, ..Key::default() }).sequences;
+            vec![Counted::default(); sequences as usize].into()
+        };
+        let of_value = |among: &Option<Vec<_>>| {
+            let loads = among.as_ref().map_or(0, Vec::len) as u32;
+            (0..loads).map(of_load).collect()
+        };
         Composer {
             drawn: vec![0; values.lets.iter().len()].into(),
             key: Key::default(),
@@ -213,6 +230,7 @@ impl Composer {
             operation: 0,
             scratch: Vec::new(),
             globals: Seen::default(),
+            counted: values.among.iter().map(of_value).collect(),
         }
     }
 
@@ -226,7 +244,7 @@ impl Composer {
         self.operation = arrival.operation;
         self.elapsed = arrival.intended.since(start);
         composition.uses.iter().all(|&of| {
-            let drawing = values.drawing(of, arrival, self.elapsed, plan);
+            let drawing = values.drawing(of, arrival, self.elapsed, plan, &mut self.counted[of as usize]);
             let drawn = values.lets.source(of).draw(values.seeds[of as usize], &drawing);
             self.drawn[of as usize] = drawn.unwrap_or_default();
             drawn.is_some()

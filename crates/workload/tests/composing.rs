@@ -58,7 +58,7 @@ fn written(plan: &Plan, values: &Values) -> BTreeMap<u64, (u32, Option<Vec<Strin
         let mut load = plan.open_load(START, shard).unwrap();
         let mut arrivals: Vec<Arrival> = Vec::new();
         load.advance(START + plan.load_length(), |arrival| arrivals.push(arrival));
-        let mut composer = Composer::new(values);
+        let mut composer = Composer::new(values, plan);
         for arrival in arrivals {
             let said = composer.draw(values, plan, &arrival, START).then(|| {
                 (0..8)

@@ -125,8 +125,12 @@ impl<L: Load> Dispatch<L> {
     /// Levels right now, `connections_peak` being that of this worker.
     pub fn gauges(&self) -> Gauges {
         let ahead = self.retrying.as_ref().map_or(0, |retrying| retrying.ahead());
-        let mut gauges =
-            Gauges { backlog: self.load.as_ref().map_or(0, Load::held_back) + ahead, ..Gauges::default() };
+        // An arrival that waits before its next attempt was sent, and nothing of the client's keeps it.
+        let mut gauges = Gauges {
+            in_flight: ahead,
+            backlog: self.load.as_ref().map_or(0, Load::held_back),
+            ..Gauges::default()
+        };
         for (origin, lane) in self.lanes.iter().enumerate() {
             let in_flight = lane.in_flight().iter().map(|list| u64::from(list.len)).sum();
             let levels = LaneLevels { in_flight, backlog: self.waiting(origin) };

@@ -6,7 +6,7 @@
 mod among;
 mod count;
 
-pub use among::Among;
+pub use among::{Among, Counted};
 
 use crate::journey::Journeys;
 use crate::random::{below, mixed};
@@ -162,20 +162,15 @@ impl Asked {
         let one = match &self.pick {
             // Were all sequences to begin with the same operation, a long list would be walked in step.
             Pick::Turn => (sequence * self.count / sequences + ordinal) % self.count,
-            Pick::Shuffled { shares, .. } => shares.at(self.place_in_block(place)),
+            Pick::Shuffled { key, shuffle, shares } => {
+                let (block, rank) = (ordinal / shares.total, ordinal % shares.total);
+                shares.at(shuffle.at(mixed(mixed(key ^ sequence) ^ block), rank))
+            }
             Pick::Random { key, shares } => {
                 shares.at(below(mixed(mixed(key ^ sequence) ^ ordinal), shares.total))
             }
         };
         self.number(one)
-    }
-
-    /// Which place of its block an arrival of a shuffled load has.
-    #[inline]
-    fn place_in_block(&self, Place { sequence, ordinal, .. }: Place) -> u64 {
-        let Pick::Shuffled { key, shuffle, shares } = &self.pick else { return 0 };
-        let (block, rank) = (ordinal / shares.total, ordinal % shares.total);
-        shuffle.at(mixed(mixed(key ^ sequence) ^ block), rank)
     }
 
     /// The number in the run of one of those that are asked for.
@@ -210,15 +205,10 @@ impl Shares {
         self.ends.as_ref().map_or(place, |ends| ends.partition_point(|&end| end <= place) as u64)
     }
 
-    /// The first of its places.
-    fn start_of(&self, one: usize) -> u64 {
-        let Some(ends) = &self.ends else { return one as u64 };
-        one.checked_sub(1).map_or(0, |before| ends[before])
-    }
-
     /// How many places it has.
     fn places_of(&self, one: usize) -> u64 {
-        self.ends.as_ref().map_or(1, |ends| ends[one] - self.start_of(one))
+        let Some(ends) = &self.ends else { return 1 };
+        ends[one] - one.checked_sub(1).map_or(0, |before| ends[before])
     }
 }
 
