@@ -49,6 +49,7 @@ struct Beginners {
 
 impl Beginners {
     /// User u of n begins at u/n of the ramp-up.
+    #[inline]
     fn next_start(&self) -> Option<Instant> {
         (self.next < self.users).then(|| {
             let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
@@ -120,6 +121,7 @@ impl Closed {
 
 impl Closed {
     /// What a user asks for next.
+    #[inline]
     fn operation(&self, user: u64, step: u32) -> u32 {
         let sequences = self.beginners.users.max(1);
         self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })

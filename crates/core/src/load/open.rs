@@ -58,6 +58,7 @@ impl LoadNumber {
     pub const ONLY: LoadNumber = LoadNumber { load: 0, of: 1 };
 
     /// The number in the run of the load's arrival with the number `index`.
+    #[inline]
     pub(crate) fn in_run(self, index: u64) -> u64 {
         index * u64::from(self.of) + u64::from(self.load)
     }

@@ -214,11 +214,13 @@ impl Timeline {
     /// The cell of a moment after t = 0; what lies before the start belongs to the first.
     fn cell_at(&mut self, at: Nanos) -> &mut Cell {
         let offset = at.0.saturating_sub(self.start.0);
-        while (offset >> self.doublings) / CELL_WIDTH.0 >= CELLS_MAX as u64 {
-            self.fold();
-        }
         // Shifted first, so that the division is by a constant.
-        let place = ((offset >> self.doublings) / CELL_WIDTH.0) as usize;
+        let mut place = (offset >> self.doublings) / CELL_WIDTH.0;
+        while place >= CELLS_MAX as u64 {
+            self.fold();
+            place = (offset >> self.doublings) / CELL_WIDTH.0;
+        }
+        let place = place as usize;
         self.used = self.used.max(place + 1);
         &mut self.cells[place]
     }
