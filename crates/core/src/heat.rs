@@ -100,6 +100,7 @@ impl HeatGrid {
     }
 
     /// Adds `count` to the cell that holds the intended time `offset_ns`.
+    #[inline]
     pub fn add(&mut self, offset_ns: u64, row: usize, count: u32) {
         let mut column = self.column_of(offset_ns);
         while column >= COLUMNS_MAX as u64 {

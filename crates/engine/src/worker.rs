@@ -366,9 +366,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     #[inline]
     fn tell(&mut self, id: ConnId, now: Instant) {
         let mut i = 0;
-        while let Some(&news) = self.common.hearing.news.get(i) {
+        while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
-            let event = match news {
+            let event = match *news {
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),

@@ -139,6 +139,7 @@ impl Load for OpenLoad {
         }
     }
 
+    #[inline]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.queues[origin].head()
     }
@@ -148,6 +149,7 @@ impl Load for OpenLoad {
         self.queues[origin].pop(|cursor| self.drawing.next(cursor), is_mine);
     }
 
+    #[inline]
     fn waiting(&self, origin: usize) -> u64 {
         self.queues[origin].len()
     }
@@ -159,10 +161,12 @@ impl Load for OpenLoad {
         }
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Instant> {
         self.due.map(|a| a.intended).filter(|&d| d < self.stop)
     }
 
+    #[inline]
     fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant, _rec: &mut Recorder) {}
 
     fn stop(&mut self, at: Instant) {
@@ -173,6 +177,7 @@ impl Load for OpenLoad {
         self.stop
     }
 
+    #[inline]
     fn is_exhausted(&self, _now: Instant) -> bool {
         self.next_due().is_none()
     }

@@ -95,6 +95,7 @@ impl Recorder {
     }
 
     /// Counts about the loop and the connections, which belong to no arrival.
+    #[inline]
     pub fn counters(&mut self) -> &mut Counters {
         &mut self.bank.counters
     }
@@ -120,6 +121,7 @@ impl Recorder {
         self.bank
     }
 
+    #[inline]
     pub(super) fn is_measured(&self, arrival: &Arrival) -> bool {
         arrival.intended >= self.measured_from
     }

@@ -134,10 +134,12 @@ impl Heard {
 }
 
 /// The tag of a flight's request.
+#[inline]
 pub(super) fn tag_of(flight: FlightId) -> Tag {
     Tag(u64::from(flight.generation) << 32 | u64::from(flight.slot))
 }
 
+#[inline]
 fn flight_of(Tag(tag): Tag) -> FlightId {
     FlightId { slot: tag as u32, generation: (tag >> 32) as u32 }
 }
