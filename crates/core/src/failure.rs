@@ -77,6 +77,7 @@ impl FailureKind {
     }
 
     /// The kind's place in a counter array.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -93,6 +94,7 @@ impl FailureKind {
     }
 
     /// The failure that `status` alone means, if it means one (RFC 9110 §15; 429: RFC 6585).
+    #[inline]
     pub fn of_status(status: u16) -> Option<FailureKind> {
         match status {
             100..=399 => None,

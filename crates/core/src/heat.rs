@@ -55,6 +55,7 @@ const OCTILES: usize = 64 * 8;
 
 /// The eighth of the power of two in which `ns` lies. An octile is at most 9/8 wide and a bin 1.21, so that no more
 /// than one bin begins inside one.
+#[inline]
 fn octile(ns: u64) -> usize {
     let ns = ns.max(8);
     let exponent = ns.ilog2();
@@ -81,6 +82,7 @@ impl HeatGrid {
     }
 
     /// The latency bin that holds `latency`.
+    #[inline]
     pub fn bin_of(&self, latency: Nanos) -> usize {
         let bin = usize::from(self.lowest_bin[octile(latency.0)]);
         (bin + usize::from(self.edges_ns[bin + 1] <= latency.0)).min(BINS - 1)
@@ -92,22 +94,27 @@ impl HeatGrid {
     }
 
     /// Counts one arrival whose intended time lies `offset` after the start.
+    #[inline]
     pub fn record(&mut self, offset: Nanos, row: usize) {
         self.add(offset.0, row, 1);
     }
 
     /// Adds `count` to the cell that holds the intended time `offset_ns`.
+    #[inline]
     pub fn add(&mut self, offset_ns: u64, row: usize, count: u32) {
-        while self.column_of(offset_ns) >= COLUMNS_MAX as u64 {
+        let mut column = self.column_of(offset_ns);
+        while column >= COLUMNS_MAX as u64 {
             self.fold();
+            column = self.column_of(offset_ns);
         }
-        let column = self.column_of(offset_ns) as usize;
+        let column = column as usize;
         self.columns_used = self.columns_used.max(column + 1);
         let cell = &mut self.cells[column * ROWS + row];
         *cell = cell.saturating_add(count);
     }
 
     /// Shifts first, so that the division is by a constant.
+    #[inline]
     fn column_of(&self, offset_ns: u64) -> u64 {
         (offset_ns >> self.doublings) / FIRST_WIDTH_NS
     }

@@ -28,6 +28,7 @@ impl Origins {
     }
 
     /// How many there are; at least one.
+    #[inline]
     pub fn count(&self) -> usize {
         self.count
     }

@@ -45,6 +45,7 @@ impl Nanos {
 
 impl Instant {
     /// Time from `earlier` to `self`; zero when `earlier` is the later one.
+    #[inline]
     pub fn since(self, earlier: Instant) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
@@ -52,6 +53,7 @@ impl Instant {
 
 impl Add<Nanos> for Instant {
     type Output = Instant;
+    #[inline]
     fn add(self, d: Nanos) -> Instant {
         Instant(self.0.saturating_add(d.0))
     }
@@ -59,6 +61,7 @@ impl Add<Nanos> for Instant {
 
 impl Sub<Nanos> for Instant {
     type Output = Instant;
+    #[inline]
     fn sub(self, d: Nanos) -> Instant {
         Instant(self.0.saturating_sub(d.0))
     }
@@ -66,12 +69,14 @@ impl Sub<Nanos> for Instant {
 
 impl Add for Nanos {
     type Output = Nanos;
+    #[inline]
     fn add(self, d: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(d.0))
     }
 }
 
 impl AddAssign for Nanos {
+    #[inline]
     fn add_assign(&mut self, d: Nanos) {
         *self = *self + d;
     }
@@ -79,6 +84,7 @@ impl AddAssign for Nanos {
 
 impl Sub for Nanos {
     type Output = Nanos;
+    #[inline]
     fn sub(self, d: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(d.0))
     }

@@ -44,6 +44,7 @@ impl Controls {
         self.wake();
     }
 
+    #[inline]
     pub(crate) fn stop_at(&self) -> Option<Instant> {
         match self.stop_at.load(Ordering::Relaxed) {
             u64::MAX => None,
@@ -51,6 +52,7 @@ impl Controls {
         }
     }
 
+    #[inline]
     pub(crate) fn is_aborted(&self) -> bool {
         self.aborted.load(Ordering::Acquire)
     }

@@ -89,11 +89,13 @@ impl Pacer {
     }
 
     /// What the last wait reported: (token, flags). The timer's own event may be among it.
+    #[inline]
     pub(crate) fn event(&self, i: usize) -> Option<(u64, epoll::EventFlags)> {
         self.events.get(i).map(|e| (e.data.u64(), e.flags))
     }
 
     /// The worker's clock.
+    #[inline]
     pub(crate) fn watch(&mut self) -> &mut Watch {
         &mut self.watch
     }

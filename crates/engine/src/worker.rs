@@ -242,6 +242,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// Between two sockets: what fell due a while before the last look at the clock goes out now. After a stall a
     /// turn has hundreds of sockets to work on, for milliseconds. Returns what is due next.
+    #[inline]
     fn keep_up(&mut self, due: Instant) -> Instant {
         let now = self.pacer.watch().last();
         // An interval's end comes first, and belongs to the next turn.
@@ -253,6 +254,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.dispatch.next_wake().filter(|wake| *wake > now).unwrap_or(Instant(u64::MAX))
     }
 
+    #[inline]
     fn has_started(&self) -> bool {
         self.start != Instant(0)
     }
@@ -260,6 +262,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// Lets nothing fall due any more once the user has stopped the run. Asked between reading `now` and
     /// looking at the schedule: a stop always lies ahead of the moment in which it is wished for, so that
     /// nothing falls due at it or later, however late this worker hears of it.
+    #[inline]
     fn heed_stop(&mut self) {
         if self.stopped || !self.has_started() {
             return;
@@ -285,6 +288,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
+    #[inline]
     fn with_recorder(&mut self, f: impl FnOnce(&mut Dispatch<L>, &mut Actions, &mut Recorder)) {
         if let Some(recorder) = &mut self.recorder {
             if let Some(absence) = self.pacer.watch().take_absence() {
@@ -294,6 +298,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
+    #[inline]
     fn handle(&mut self, now: Instant, event: Event) {
         self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
@@ -361,9 +366,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     #[inline]
     fn tell(&mut self, id: ConnId, now: Instant) {
         let mut i = 0;
-        while let Some(&news) = self.common.hearing.news.get(i) {
+        while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
-            let event = match news {
+            let event = match *news {
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),

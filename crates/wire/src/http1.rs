@@ -79,6 +79,7 @@ impl Http1 {
         self.filled.extend_from_slice(&shared.body);
     }
 
+    #[inline]
     fn done(&mut self, response: &Response, all_taken: bool, sink: &mut impl Sink) {
         let Some(tag) = self.tag.take() else { return };
         // Had it been written only in part, the rest would be read as the next request.

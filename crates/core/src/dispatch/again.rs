@@ -124,6 +124,7 @@ impl Retrying {
         Some(again.flight)
     }
 
+    #[inline]
     pub(super) fn ready_of(&self, origin: usize) -> u64 {
         self.ready[origin].len() as u64
     }
@@ -205,6 +206,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// The attempt of the flight at `slot` has been sent: it may be given up later, unless it is the last one.
+    #[inline]
     pub(super) fn time_attempt(&mut self, slot: u32) {
         let Some(retrying) = &mut self.retrying else { return };
         let Bound { flight, is_timed, .. } = &mut self.flights[slot];
@@ -222,6 +224,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// The attempt of the flight at `slot` is no longer looked at.
+    #[inline]
     pub(super) fn forget_attempt(&mut self, slot: u32) {
         if let Some(retrying) = &mut self.retrying
             && std::mem::take(&mut self.flights[slot].is_timed)

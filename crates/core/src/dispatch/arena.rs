@@ -39,6 +39,7 @@ pub(super) struct List<const LINKS: usize> {
 impl<const LINKS: usize> List<LINKS> {
     pub(super) const EMPTY: List<LINKS> = List { head: NONE, tail: NONE, len: 0 };
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -51,6 +52,7 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
     }
 
     /// The place of a new entry: the one that became free last, or else the lowest that was never taken.
+    #[inline]
     pub(super) fn take(&mut self, value: T) -> u32 {
         let Some(entry) = self.entries.get_mut(self.free as usize) else {
             let links = [Links { prev: NONE, next: NONE }; LISTS];
@@ -63,6 +65,7 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
     }
 
     /// The entry must be on no list.
+    #[inline]
     pub(super) fn release(&mut self, slot: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.generation = entry.generation.wrapping_add(1);
@@ -80,15 +83,18 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
         self.entries[slot as usize].is_taken
     }
 
+    #[inline]
     pub(super) fn generation(&self, slot: u32) -> u32 {
         self.entries[slot as usize].generation
     }
 
     /// Whether this tenant is still there.
+    #[inline]
     pub(super) fn holds(&self, slot: u32, generation: u32) -> bool {
         self.entries.get(slot as usize).is_some_and(|entry| entry.is_taken && entry.generation == generation)
     }
 
+    #[inline]
     pub(super) fn prev<const L: usize>(&self, _: &List<L>, slot: u32) -> u32 {
         self.entries[slot as usize].links[L].prev
     }
@@ -162,12 +168,14 @@ impl<T, const LISTS: usize> Arena<T, LISTS> {
 impl<T, const LISTS: usize> Index<u32> for Arena<T, LISTS> {
     type Output = T;
 
+    #[inline]
     fn index(&self, slot: u32) -> &T {
         &self.entries[slot as usize].value
     }
 }
 
 impl<T, const LISTS: usize> IndexMut<u32> for Arena<T, LISTS> {
+    #[inline]
     fn index_mut(&mut self, slot: u32) -> &mut T {
         &mut self.entries[slot as usize].value
     }

@@ -47,6 +47,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    #[inline]
     fn has_room(&self) -> bool {
         self.flights.len < self.room
     }
@@ -135,14 +136,17 @@ impl Connections {
         }
     }
 
+    #[inline]
     pub(super) fn at(&self, slot: u32) -> &Connection {
         &self.conns[slot]
     }
 
+    #[inline]
     pub(super) fn at_mut(&mut self, slot: u32) -> &mut Connection {
         &mut self.conns[slot]
     }
 
+    #[inline]
     pub(super) fn id(&self, slot: u32) -> ConnId {
         ConnId { origin: self.origin, slot, generation: self.conns.generation(slot) }
     }
@@ -158,15 +162,18 @@ impl Connections {
     }
 
     /// All there are, open or about to be.
+    #[inline]
     pub(super) fn total(&self) -> u32 {
         self.open + self.opening.len
     }
 
+    #[inline]
     pub(super) fn have_room(&self) -> bool {
         self.roomy > 0
     }
 
     /// The least loaded of those with room; among equals the one that came last.
+    #[inline]
     pub(super) fn least_loaded(&mut self) -> Option<u32> {
         if self.roomy == 0 {
             return None;
@@ -362,11 +369,13 @@ impl Connections {
         }
     }
 
+    #[inline]
     pub(super) fn can_open(&self) -> bool {
         self.total() < self.max && self.opening.len < self.opening_max && self.blocked_until.is_none()
     }
 
     /// Whether connections should be opened for so many arrivals that wait.
+    #[inline]
     pub(super) fn want_more(&self, waiting: u64, now: Instant) -> bool {
         let is_wanted = self.places_ahead() < waiting || (self.owed > 0 && now >= self.owed_from);
         is_wanted && self.can_open()
@@ -378,6 +387,7 @@ impl Connections {
     }
 
     /// Requests that the connections being opened will take.
+    #[inline]
     fn places_ahead(&self) -> u64 {
         u64::from(self.opening.len) * u64::from(self.places)
     }
@@ -401,6 +411,7 @@ impl Connections {
         (slot != NONE).then(|| (slot, self.conns[slot].since))
     }
 
+    #[inline]
     pub(super) fn note_fullness(&mut self, now: Instant, waiting: u64) {
         // Where most are still being opened, it is the target that has not accepted them: a larger pool would only have
         // more of them waiting.
@@ -421,10 +432,12 @@ impl Connections {
         }
     }
 
+    #[inline]
     pub(super) fn was_settled_at(&self, at: Instant) -> bool {
         self.settled_since.is_some_and(|since| since <= at)
     }
 
+    #[inline]
     pub(super) fn was_full_at(&self, at: Instant) -> bool {
         self.full_since.is_some_and(|since| since <= at) && self.full_until.is_none_or(|until| at < until)
     }

@@ -10,6 +10,7 @@ use crate::record::{Flight, Recorder};
 use crate::time::Instant;
 
 impl<L: Load> Dispatch<L> {
+    #[inline]
     pub(super) fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
         now.since(arrival.intended) > self.policy.timeout
     }
@@ -87,13 +88,14 @@ impl<L: Load> Dispatch<L> {
                 _ => return,
             };
             let Some(flight) = flight else { return };
-            self.give_up_waiting(flight, now, rec);
+            self.give_up_waiting(&flight, now, rec);
         }
         self.more_to_do = true;
     }
 
     /// A waiting arrival has timed out.
-    pub(super) fn give_up_waiting(&mut self, flight: Flight, now: Instant, rec: &mut Recorder) {
+    #[cold]
+    pub(super) fn give_up_waiting(&mut self, flight: &Flight, now: Instant, rec: &mut Recorder) {
         let flight = self.with_cause(flight, now);
         let outcome = rec.timed_out(&flight, 0, 0, now);
         self.ended(&flight, outcome, now, rec);
@@ -102,11 +104,11 @@ impl<L: Load> Dispatch<L> {
     /// With what kept a waiting arrival from being sent, as far as that is not the generator: it had nothing left to do,
     /// or no connection was accepted for half of the timeout. A generator that is merely slow always has something left,
     /// and sees attempts succeed all the time.
-    pub(super) fn with_cause(&self, flight: Flight, now: Instant) -> Flight {
+    pub(super) fn with_cause(&self, flight: &Flight, now: Instant) -> Flight {
         let lane = &self.lanes[self.policy.origins.of(flight.arrival.operation)];
         let is_silent =
             lane.connections.unaccepted_since.is_some_and(|at| now.since(at).0 > self.policy.timeout.0 / 2);
         let is_behind = lane.behind_since.is_some_and(|at| at < now);
-        Flight { unaccepted: is_silent || !is_behind, ..flight }
+        Flight { unaccepted: is_silent || !is_behind, ..*flight }
     }
 }

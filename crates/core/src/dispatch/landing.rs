@@ -62,6 +62,7 @@ impl<L: Load> Dispatch<L> {
         FlightId { slot, generation: self.flights.generation(slot) }
     }
 
+    #[inline]
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         let Bound { origin, flight, .. } = &mut self.flights[slot];
@@ -78,6 +79,7 @@ impl<L: Load> Dispatch<L> {
         self.time_attempt(slot);
     }
 
+    #[inline]
     pub(super) fn answered(
         &mut self,
         id: FlightId,
@@ -261,6 +263,7 @@ impl<L: Load> Dispatch<L> {
         answer.failure.is_some_and(tried_again)
     }
 
+    #[inline]
     fn resolve(&self, id: FlightId) -> Option<u32> {
         self.flights.holds(id.slot, id.generation).then_some(id.slot)
     }

@@ -153,31 +153,33 @@ impl<L: Load> Dispatch<L> {
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
-        // Carrying an action out says nothing about what is left to do.
-        self.more_to_do &= matches!(event, Event::Sent(_));
-        match event {
+        if let Event::Sent(id) = event {
+            // Carrying an action out says nothing about what is left to do.
+            return self.sent(id, now, rec);
+        }
+        self.more_to_do = false;
+        match &event {
             Event::Tick => self.tick(now, out, rec),
-            Event::Connected(id, times) => self.connected(id, times, now, rec),
-            Event::ConnectFailed(id, kind) => self.connect_failed(id, kind, now, rec),
-            Event::Sent(id) => self.sent(id, now, rec),
-            Event::Answered(id, answer) => self.answered(id, &answer, now, out, rec),
-            Event::Lost(id, loss) => self.lost(id, loss, now, out, rec),
-            Event::Room(id, places) => self.room(id, places, now, out, rec),
-            Event::Retired(id) => self.retired(id, now, out, rec),
-            Event::Closed(id, closing) => self.closed(id, closing, now, rec),
+            Event::Connected(id, times) => self.connected(*id, *times, now, rec),
+            Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
+            Event::Sent(_) => {}
+            Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
+            Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
+            Event::Room(id, places) => self.room(*id, *places, now, out, rec),
+            Event::Retired(id) => self.retired(*id, now, out, rec),
+            Event::Closed(id, closing) => self.closed(*id, *closing, now, rec),
         }
-        if !matches!(event, Event::Sent(_)) {
-            self.pump(now, out, rec);
-            if matches!(event, Event::Tick) {
-                self.open_connections(now, out, rec);
-            }
-            for origin in 0..self.lanes.len() {
-                let due = self.load.as_ref().map_or(0, |load| load.waiting(origin));
-                let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
-                self.more_to_do |= self.lanes[origin].look_at(due, again, now);
-            }
-            rec.look_at_absences(now);
+        self.pump(now, out, rec);
+        if matches!(event, Event::Tick) {
+            self.open_connections(now, out, rec);
         }
+        let Dispatch { load, lanes, retrying, more_to_do, .. } = self;
+        for (origin, lane) in lanes.iter_mut().enumerate() {
+            let due = load.as_ref().map_or(0, |load| load.waiting(origin));
+            let again = retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
+            *more_to_do |= lane.look_at(due, again, now);
+        }
+        rec.look_at_absences(now);
     }
 
     /// When a [`Event::Tick`] is due at the latest. A time that has passed means: at once.
@@ -235,7 +237,7 @@ impl<L: Load> Dispatch<L> {
         }
         for origin in 0..self.lanes.len() {
             while let Some(flight) = self.take_waiting(origin) {
-                let flight = self.with_cause(flight, now);
+                let flight = self.with_cause(&flight, now);
                 self.end_unanswered(&flight, 0, None, now, rec);
             }
         }
@@ -316,7 +318,9 @@ impl<L: Load> Dispatch<L> {
             if *sends == SENDS_PER_CALL_MAX {
                 return false;
             }
-            let Some(flight) = self.take_waiting(origin) else { break };
+            let next = self.take_waiting(origin);
+            // Where it lies: a flight is large.
+            let Some(flight) = &next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
                 continue;
@@ -327,26 +331,30 @@ impl<L: Load> Dispatch<L> {
         true
     }
 
+    #[inline]
     fn lane_after(&self, origin: usize) -> usize {
         if origin + 1 < self.lanes.len() { origin + 1 } else { 0 }
     }
 
-    fn bind(&mut self, mut flight: Flight, origin: usize, conn: u32, out: &mut Actions) {
+    #[inline]
+    fn bind(&mut self, flight: &Flight, origin: usize, conn: u32, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
         // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
         // the first also the time before it.
         let ready = connections.at(conn).since.min(connections.room_from);
         let ready = if flight.repeats > 0 { ready.max(flight.ready) } else { ready };
         // What the plan held back was not waiting for a connection alone.
-        flight.ready = flight.held_until.map_or(ready, |until| ready.max(until));
+        let ready = flight.held_until.map_or(ready, |until| ready.max(until));
         // It has waited for room, and the pool neither grew nor could.
-        flight.pool_full |= flight.ready > flight.noticed && connections.was_settled_at(flight.noticed);
+        let is_full = ready > flight.noticed && connections.was_settled_at(flight.noticed);
+        let pool_full = flight.pool_full || is_full;
         let id = connections.id(conn);
         let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(flight, origin, conn);
+        let flight = self.take_off(Flight { ready, pool_full, ..*flight }, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
+    #[inline]
     fn waiting(&self, origin: usize) -> u64 {
         let again = self.retrying.as_ref().map_or(0, |retrying| retrying.ready_of(origin));
         let resend = self.lanes[origin].resend.len() as u64;
@@ -354,17 +362,25 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
+    #[inline]
     fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
+        if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
+            && let Some(flight) = self.take_before_head(origin)
+        {
+            return Some(flight);
+        }
+        self.take_head(origin)
+    }
+
+    /// A second send or a further attempt that comes before the first arrival that waits.
+    #[inline(never)]
+    fn take_before_head(&mut self, origin: usize) -> Option<Flight> {
         if let Some(flight) = self.lanes[origin].resend.pop_front() {
             return Some(flight);
         }
-        if let Some(again) = self.first_ready(origin) {
-            let head = self.load.as_ref().and_then(|load| load.head(origin));
-            if head.is_none_or(|arrival| again.at <= arrival.intended) {
-                return self.take_again(origin);
-            }
-        }
-        self.take_head(origin)
+        let again = self.first_ready(origin)?;
+        let head = self.load.as_ref().and_then(|load| load.head(origin));
+        if head.is_none_or(|arrival| again.at <= arrival.intended) { self.take_again(origin) } else { None }
     }
 
     /// Of attempts after the first that may be sent to `origin`, the one that has waited for longest.
@@ -376,6 +392,7 @@ impl<L: Load> Dispatch<L> {
         self.retrying.as_mut()?.pop_ready(origin)
     }
 
+    #[inline]
     fn take_head(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
         let arrival = load.head(origin)?;
@@ -394,6 +411,7 @@ impl<L: Load> Dispatch<L> {
         Some(self.flight_of(arrival, origin))
     }
 
+    #[inline]
     fn flight_of(&mut self, arrival: Arrival, origin: usize) -> Flight {
         let held_until = self.load.as_ref().and_then(|load| load.held_until(&arrival));
         let lane = &mut self.lanes[origin];

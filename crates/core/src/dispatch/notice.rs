@@ -15,6 +15,7 @@ impl<L: Load> Dispatch<L> {
         self.take_note_of_due(end - Nanos(1), now, rec);
     }
 
+    #[inline]
     pub(super) fn take_note_of_due(&mut self, until: Instant, now: Instant, rec: &mut Recorder) {
         let Dispatch { load: Some(load), lanes, policy, .. } = self else { return };
         load.advance(until, |arrival| {
@@ -44,6 +45,7 @@ impl Lane {
     }
 
     /// When an arrival was first seen. Asked for in order.
+    #[inline]
     pub(super) fn noticed(&mut self, arrival: &Arrival) -> Instant {
         while let Some(stretch) = self.overslept.front() {
             if arrival.intended < stretch.first {

@@ -49,6 +49,7 @@ struct Beginners {
 
 impl Beginners {
     /// User u of n begins at u/n of the ramp-up.
+    #[inline]
     fn next_start(&self) -> Option<Instant> {
         (self.next < self.users).then(|| {
             let share = u128::from(self.ramp_up.0) * u128::from(self.next) / u128::from(self.users);
@@ -120,6 +121,7 @@ impl Closed {
 
 impl Closed {
     /// What a user asks for next.
+    #[inline]
     fn operation(&self, user: u64, step: u32) -> u32 {
         let sequences = self.beginners.users.max(1);
         self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })
@@ -150,15 +152,18 @@ impl Load for Closed {
         }
     }
 
+    #[inline]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.ready[origin].front().copied()
     }
 
+    #[inline]
     fn pop(&mut self, origin: usize) {
         self.ready[origin].pop_front();
         self.in_flight += 1;
     }
 
+    #[inline]
     fn waiting(&self, origin: usize) -> u64 {
         self.ready[origin].len() as u64
     }
@@ -169,6 +174,7 @@ impl Load for Closed {
         }
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Instant> {
         let next = match (self.thinking.front(), self.beginners.next_start()) {
             (Some(user), Some(start)) => Some(user.until.min(start)),
@@ -178,6 +184,7 @@ impl Load for Closed {
         next.filter(|&t| self.left > 0 && t < self.stop)
     }
 
+    #[inline]
     fn ended(&mut self, arrival: &Arrival, _outcome: Outcome, now: Instant, _rec: &mut Recorder) {
         self.in_flight -= 1;
         let Key { unit, step, .. } = arrival.key;
@@ -197,6 +204,7 @@ impl Load for Closed {
         self.stop
     }
 
+    #[inline]
     fn is_exhausted(&self, now: Instant) -> bool {
         // A user in flight comes again when its answer is there, unless the run is over by then.
         let is_anyone_here = self.in_flight > 0 || self.ready.iter().any(|ready| !ready.is_empty());

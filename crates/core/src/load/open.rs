@@ -58,6 +58,7 @@ impl LoadNumber {
     pub const ONLY: LoadNumber = LoadNumber { load: 0, of: 1 };
 
     /// The number in the run of the load's arrival with the number `index`.
+    #[inline]
     pub(crate) fn in_run(self, index: u64) -> u64 {
         index * u64::from(self.of) + u64::from(self.load)
     }
@@ -138,6 +139,7 @@ impl Load for OpenLoad {
         }
     }
 
+    #[inline]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.queues[origin].head()
     }
@@ -147,6 +149,7 @@ impl Load for OpenLoad {
         self.queues[origin].pop(|cursor| self.drawing.next(cursor), is_mine);
     }
 
+    #[inline]
     fn waiting(&self, origin: usize) -> u64 {
         self.queues[origin].len()
     }
@@ -158,10 +161,12 @@ impl Load for OpenLoad {
         }
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Instant> {
         self.due.map(|a| a.intended).filter(|&d| d < self.stop)
     }
 
+    #[inline]
     fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant, _rec: &mut Recorder) {}
 
     fn stop(&mut self, at: Instant) {
@@ -172,6 +177,7 @@ impl Load for OpenLoad {
         self.stop
     }
 
+    #[inline]
     fn is_exhausted(&self, _now: Instant) -> bool {
         self.next_due().is_none()
     }

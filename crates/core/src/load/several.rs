@@ -43,6 +43,7 @@ impl Load for Open {
         }
     }
 
+    #[inline]
     fn head(&self, origin: usize) -> Option<Arrival> {
         self.loads[self.first(origin)].head(origin)
     }
@@ -52,6 +53,7 @@ impl Load for Open {
         self.loads[first].pop(origin);
     }
 
+    #[inline]
     fn waiting(&self, origin: usize) -> u64 {
         self.loads.iter().map(|load| load.waiting(origin)).sum()
     }
@@ -60,10 +62,12 @@ impl Load for Open {
         self.loads.iter().for_each(|load| load.add_ages(now, ages));
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Instant> {
         self.loads.iter().filter_map(Load::next_due).min()
     }
 
+    #[inline]
     fn ended(&mut self, _arrival: &Arrival, _outcome: Outcome, _now: Instant, _rec: &mut Recorder) {}
 
     fn stop(&mut self, at: Instant) {
@@ -74,6 +78,7 @@ impl Load for Open {
         self.loads.iter().map(Load::end).max().unwrap_or(Instant(0))
     }
 
+    #[inline]
     fn is_exhausted(&self, now: Instant) -> bool {
         self.loads.iter().all(|load| load.is_exhausted(now))
     }

@@ -75,6 +75,7 @@ impl<C: Counter> Bank<C> {
     }
 
     /// One distribution, to write.
+    #[inline]
     pub fn track_mut(&mut self, series: Series) -> &mut Track<C> {
         &mut self.tracks[series as usize]
     }

@@ -10,6 +10,7 @@ const HALF_BITS: u32 = 10;
 pub(super) const BINS: usize = bin_of(RECORDABLE_MAX.0) + 1;
 
 /// The bin of a duration in ns.
+#[inline]
 pub(super) const fn bin_of(ns: u64) -> usize {
     let shift = (ns | (2 * HALF - 1)).ilog2() - HALF_BITS;
     ((shift as u64 * HALF) + (ns >> shift)) as usize

@@ -36,6 +36,7 @@ pub struct Flight {
 impl Flight {
     /// Of its time until it was sent at `sent`, what passed before the arrival was noticed or while a connection was
     /// usable: the generator's own lateness.
+    #[inline]
     pub(super) fn late(&self, sent: Instant) -> Nanos {
         let intended = self.arrival.intended;
         // A pool that was busy all the time does not need to be looked at.

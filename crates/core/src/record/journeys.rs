@@ -9,16 +9,19 @@ use crate::time::Instant;
 
 /// What happens to journeys. Like arrivals they are measured or not by their intended time, whenever their requests are.
 impl Recorder {
-    /// A journey falls due with its first request.
-    #[inline]
+    /// A request of a journey falls due, and the journey with its first one.
     pub(super) fn journey_due(&mut self, arrival: &Arrival) {
+        let (follows, is_after_load) = (arrival.follows(), self.is_after_load(arrival));
+        self.count(arrival, |outcomes| {
+            outcomes.followed += u64::from(follows);
+            outcomes.after_load += u64::from(is_after_load);
+        });
         if let Some(journey) = self.measured_start(arrival) {
             self.bank.journeys.get_mut(journey).into_iter().for_each(|of| of.outcomes.due += 1);
         }
     }
 
-    /// A journey begins.
-    #[inline]
+    /// A request of a journey is sent, and with its first one the journey begins.
     pub(super) fn journey_sent(&mut self, arrival: &Arrival) {
         if let Some(journey) = self.measured_start(arrival) {
             self.bank.journeys.get_mut(journey).into_iter().for_each(|of| of.outcomes.sent += 1);

@@ -6,7 +6,6 @@ use crate::origins::Origins;
 use crate::time::Nanos;
 
 /// Its place by each of [`Apart::ALL`], where there are several.
-#[derive(Clone, Copy, Default)]
 pub(super) struct Places([Option<usize>; Apart::ALL.len()]);
 
 impl Places {
@@ -21,17 +20,18 @@ impl Places {
         }))
     }
 
-    /// What is recorded apart of these.
-    pub(super) fn each(self, bank: &mut Bank<u32>) -> impl Iterator<Item = &mut OperationRecord> {
+    /// Calls `change` for what is recorded apart of these. Never inlined, since many runs have nothing apart.
+    #[inline(never)]
+    pub(super) fn each(&self, bank: &mut Bank<u32>, change: impl Fn(&mut OperationRecord)) {
         let Bank { operations, loads, journeys, origins, .. } = bank;
         // In the order of `Apart::ALL`.
         let all = [operations, loads, journeys, origins].into_iter().zip(self.0);
-        all.filter_map(|(records, place)| records.get_mut(place?))
+        all.filter_map(|(records, place)| records.get_mut(place?)).for_each(change);
     }
 
     /// Records a duration of these.
-    #[inline]
-    pub(super) fn record(self, bank: &mut Bank<u32>, series: Series, value: Nanos) {
+    #[inline(never)]
+    pub(super) fn record(&self, bank: &mut Bank<u32>, series: Series, value: Nanos) {
         for (by, place) in Apart::ALL.into_iter().zip(self.0) {
             if let Some(place) = place {
                 bank.apart_mut(by).record(place, series, value);

@@ -95,6 +95,7 @@ impl Recorder {
     }
 
     /// Counts about the loop and the connections, which belong to no arrival.
+    #[inline]
     pub fn counters(&mut self) -> &mut Counters {
         &mut self.bank.counters
     }
@@ -120,6 +121,7 @@ impl Recorder {
         self.bank
     }
 
+    #[inline]
     pub(super) fn is_measured(&self, arrival: &Arrival) -> bool {
         arrival.intended >= self.measured_from
     }
@@ -133,7 +135,7 @@ impl Recorder {
 
     /// Records a duration of these.
     #[inline]
-    fn record_of(&mut self, places: Option<Places>, series: Series, value: Nanos) {
+    fn record_of(&mut self, places: Option<&Places>, series: Series, value: Nanos) {
         if let Some(places) = places {
             places.record(&mut self.bank, series, value);
         }
@@ -142,34 +144,31 @@ impl Recorder {
     /// Counts what an arrival has come to wherever it belongs.
     #[inline]
     pub(super) fn count(&mut self, arrival: &Arrival, count: impl Fn(&mut Outcomes)) {
-        self.count_at(arrival, self.places(arrival), count);
+        self.count_at(arrival, self.places(arrival).as_ref(), count);
     }
 
     #[inline]
-    fn count_at(&mut self, arrival: &Arrival, places: Option<Places>, count: impl Fn(&mut Outcomes)) {
+    fn count_at(&mut self, arrival: &Arrival, places: Option<&Places>, count: impl Fn(&mut Outcomes)) {
         let is_measured = self.is_measured(arrival);
         let counters = &mut self.bank.counters;
         count(if is_measured { &mut counters.measured } else { &mut counters.warmup });
         if let Some(places) = places {
-            places.each(&mut self.bank).for_each(|record| count(&mut record.outcomes));
+            places.each(&mut self.bank, |record| count(&mut record.outcomes));
         }
     }
 
     /// Records a duration of all, and of the flight's operation, load and origin.
     pub(super) fn record(&mut self, flight: &Flight, series: Series, value: Nanos) {
         self.bank.track_mut(series).record(value);
-        self.record_of(self.places(&flight.arrival), series, value);
+        self.record_of(self.places(&flight.arrival).as_ref(), series, value);
     }
 
     /// An arrival fell due.
     pub fn due(&mut self, arrival: &Arrival) {
-        let (follows, is_after_load) = (arrival.follows(), self.is_after_load(arrival));
-        self.count(arrival, |outcomes| {
-            outcomes.due += 1;
-            outcomes.followed += u64::from(follows);
-            outcomes.after_load += u64::from(is_after_load);
-        });
-        self.journey_due(arrival);
+        self.count(arrival, |outcomes| outcomes.due += 1);
+        if arrival.journey.is_some() {
+            self.journey_due(arrival);
+        }
         if self.absences.is_catching_up() {
             self.absences.due(arrival.intended);
         }
@@ -186,7 +185,9 @@ impl Recorder {
         if flight.arrival.begins {
             self.user_begins(flight.sent);
         }
-        self.journey_sent(&flight.arrival);
+        if flight.arrival.journey.is_some() {
+            self.journey_sent(&flight.arrival);
+        }
         let Some(sent) = flight.sent else { return };
         self.bank.timeline.sent(sent.since(self.start));
         if !self.is_measured(&flight.arrival) {
@@ -220,11 +221,12 @@ impl Recorder {
     pub fn answered(&mut self, flight: &Flight, connection: u32, answer: &Answer, now: Instant) -> Outcome {
         let measured = self.is_measured(&flight.arrival);
         let places = self.places(&flight.arrival);
+        let places = places.as_ref();
         if measured && (100..600).contains(&answer.status) {
             let status = usize::from(answer.status) - STATUS_FIRST;
             self.bank.counters.statuses[status] += 1;
             if let Some(places) = places {
-                places.each(&mut self.bank).for_each(|record| record.statuses[status] += 1);
+                places.each(&mut self.bank, |record| record.statuses[status] += 1);
             }
         }
         let response = now.since(flight.arrival.intended);

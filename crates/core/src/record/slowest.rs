@@ -32,6 +32,7 @@ pub struct SlowArrival {
 
 impl SlowArrival {
     /// From the intended start to the end.
+    #[inline]
     pub fn response(&self) -> Nanos {
         self.ended.since(self.intended)
     }
@@ -56,6 +57,7 @@ impl Slowest {
     }
 
     /// True when `response` would be kept: a cheap test before a [`SlowArrival`] is put together.
+    #[inline]
     pub fn would_keep(&self, response: Nanos) -> bool {
         self.len < SLOWEST_KEPT || response >= self.kept[SLOWEST_KEPT - 1].response()
     }

@@ -120,6 +120,7 @@ impl Timeline {
     }
 
     /// An arrival fell due. Those of a turn are counted one after the other, each at its own time.
+    #[inline]
     pub(super) fn due(&mut self, at: Nanos) {
         self.levels.backlog += 1;
         let level = self.levels.backlog;
@@ -129,6 +130,7 @@ impl Timeline {
     }
 
     /// One that was due was sent.
+    #[inline]
     pub(super) fn sent(&mut self, at: Nanos) {
         self.levels.backlog = self.levels.backlog.saturating_sub(1);
         self.levels.in_flight += 1;
@@ -139,6 +141,7 @@ impl Timeline {
     }
 
     /// One has ended, and was sent before or wasn't.
+    #[inline]
     pub(super) fn ended(&mut self, at: Nanos, was_sent: bool, outcome: Outcome) {
         let level = if was_sent { &mut self.levels.in_flight } else { &mut self.levels.backlog };
         *level = level.saturating_sub(1);
@@ -212,13 +215,16 @@ impl Timeline {
     }
 
     /// The cell of a moment after t = 0; what lies before the start belongs to the first.
+    #[inline]
     fn cell_at(&mut self, at: Nanos) -> &mut Cell {
         let offset = at.0.saturating_sub(self.start.0);
-        while (offset >> self.doublings) / CELL_WIDTH.0 >= CELLS_MAX as u64 {
-            self.fold();
-        }
         // Shifted first, so that the division is by a constant.
-        let place = ((offset >> self.doublings) / CELL_WIDTH.0) as usize;
+        let mut place = (offset >> self.doublings) / CELL_WIDTH.0;
+        while place >= CELLS_MAX as u64 {
+            self.fold();
+            place = (offset >> self.doublings) / CELL_WIDTH.0;
+        }
+        let place = place as usize;
         self.used = self.used.max(place + 1);
         &mut self.cells[place]
     }

@@ -70,9 +70,12 @@ impl Hearing {
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
         }
+        let heard = &mut self.flights[slot];
         // Of an answer that broke off, a part may have been kept.
-        self.collecting.forget(self.flights[slot].body);
-        self.flights[slot] = Heard { operation, ..Heard::default() };
+        if heard.body.is_some() {
+            self.collecting.forget(heard.body);
+        }
+        *heard = Heard { operation, ..Heard::default() };
     }
 
     /// Why a whole answer counts as failed.
@@ -131,10 +134,12 @@ impl Heard {
 }
 
 /// The tag of a flight's request.
+#[inline]
 pub(super) fn tag_of(flight: FlightId) -> Tag {
     Tag(u64::from(flight.generation) << 32 | u64::from(flight.slot))
 }
 
+#[inline]
 fn flight_of(Tag(tag): Tag) -> FlightId {
     FlightId { slot: tag as u32, generation: (tag >> 32) as u32 }
 }
@@ -202,7 +207,9 @@ impl Sink for Ear<'_> {
             first_byte: heard.first_byte.unwrap_or(self.now),
             reusable: reply.reusable && !self.is_last,
         };
-        self.hearing.collecting.forget(heard.body.take());
+        if let body @ Some(_) = heard.body.take() {
+            self.hearing.collecting.forget(body);
+        }
         self.hearing.news.push(News::Answered(flight, answer));
     }
 

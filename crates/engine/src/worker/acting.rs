@@ -9,7 +9,6 @@ use unblink_core::load::Load;
 use unblink_core::time::Instant;
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::Protocol;
-use unblink_workload::Values;
 
 /// An end that came of carrying out an action.
 pub(super) enum Deferred {
@@ -28,9 +27,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn act(&mut self) {
         let mut i = 0;
         while i < self.actions.len() {
-            let action = self.actions[i];
+            let action = &self.actions[i];
             i += 1;
-            match action {
+            match *action {
                 Action::Open(id) => self.open(id),
                 Action::Send { conn, flight, operation, .. } => self.send(conn, flight, operation),
                 Action::Cancel { conn, flight } => self.cancel(conn, flight),
@@ -41,11 +40,17 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.write_together();
     }
 
+    #[inline]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
-        let differs = |values: &&Values| values.composition(operation).is_some();
-        if self.job.values.as_ref().filter(differs).is_none() {
-            return self.send_filled(id, flight, operation, &mut NothingToFill);
+        match &self.job.values {
+            Some(values) if values.composition(operation).is_some() => {
+                self.send_composed(id, flight, operation);
+            }
+            _ => self.send_filled(id, flight, operation, &mut NothingToFill),
         }
+    }
+
+    fn send_composed(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let job = self.job.clone();
         let (Some(values), Some(mut composer)) = (&job.values, self.composer.take()) else { return };
         let arrival = self.dispatch.arrival(flight).copied().unwrap_or_default();

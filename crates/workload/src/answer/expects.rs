@@ -41,11 +41,13 @@ impl Expect {
     }
 
     /// True when `status` is one of those asked for; `None` when nothing was asked.
+    #[inline]
     pub fn allows_status(&self, status: u16) -> Option<bool> {
         (!self.statuses.is_empty()).then(|| self.statuses.iter().any(|r| r.contains(&status)))
     }
 
     /// True when `bytes` of body, as they are sent, are as asked for.
+    #[inline]
     pub fn allows_size(&self, bytes: u64) -> bool {
         self.size.as_ref().is_none_or(|r| r.contains(&bytes))
     }
@@ -56,11 +58,13 @@ impl Expect {
     }
 
     /// The body must be looked at.
+    #[inline]
     pub fn reads_body(&self) -> bool {
         self.contains.is_some() || self.collects_body()
     }
 
     /// The body must be looked at as a whole, even if it is sent plain.
+    #[inline]
     pub fn collects_body(&self) -> bool {
         !self.patterns.is_empty() || !self.json.is_empty()
     }
