@@ -157,6 +157,9 @@ pub struct Evidence<'a> {
     pub end: End,
     /// Why the request before the run failed; nothing was measured then.
     pub preflight: Option<&'a str>,
+    /// The request beside the load that failed most often, if any did: its name, how often it failed, and how often it was
+    /// asked.
+    pub setup_failed: Option<(&'a str, u64, u64)>,
     /// Only a part of the run is looked at: arrivals cross its borders.
     pub is_part: bool,
     /// The begin of the run was left out as a transient: arrivals cross that border.

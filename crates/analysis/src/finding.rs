@@ -38,6 +38,8 @@ codes! {
     Accounting = "accounting";
     /// The request before the run failed: nothing was measured.
     PreflightFailed = "preflight_failed";
+    /// A request beside the load brought nothing: old values were used on.
+    SetupFailed = "setup_failed";
     /// No arrival fell into the measured part.
     NothingMeasured = "nothing_measured";
     /// No connection was ever usable.

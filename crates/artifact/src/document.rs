@@ -22,7 +22,9 @@ pub use connections::{ConnectionMode, Connections, FailedAttempts, MachineLimit}
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
 pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan};
-pub use load::{Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, ValuePlan};
+pub use load::{
+    Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, SetupRequest, ValuePlan,
+};
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
 pub use retries::{Retries, RetryJitter, RetryPlan};
@@ -135,6 +137,9 @@ pub struct RunDocument {
     /// Journeys: requests that follow each other. Their steps are operations, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journeys: Vec<Journey>,
+    /// Requests of `[[setup]]` that were asked again while the load went on; they enter no other figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<SetupRequest>,
     /// What no operation had room for, if there was such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<Spilled>,

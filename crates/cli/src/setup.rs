@@ -23,7 +23,7 @@ pub(crate) struct PlannedSetup {
     pub capture: Option<String>,
 
     /// Ask again every so often while the load goes on [default: it is asked once, before the load]
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = every)]
     pub every: Option<Nanos>,
 
     /// Send this table as JSON
@@ -36,6 +36,16 @@ pub(crate) struct PlannedSetup {
 
     #[command(flatten)]
     pub own: RequestArgs,
+}
+
+/// Asked more often, it would be a load of its own.
+const EVERY_MIN: Nanos = Nanos::from_millis(100);
+
+fn every(text: &str) -> Result<Nanos, String> {
+    match value::duration(text)? {
+        short if short < EVERY_MIN => Err("this is too often: give 100ms at least".into()),
+        every => Ok(every),
+    }
 }
 
 /// One that can be asked.

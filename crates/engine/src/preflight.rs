@@ -92,10 +92,13 @@ pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<
     refused
 }
 
+/// Of an arrival that is none of the run. A number that any reader of JSON holds.
+const NUMBER: u64 = (1 << 53) - 1;
+
 /// An arrival that draws what no arrival of the run draws, and no row that is had once.
 fn not_of_the_run(operation: u32) -> Arrival {
     let key = Key { load: u32::MAX, unit: u64::from(operation), step: u32::MAX };
-    Arrival { index: u64::MAX, key, ..Arrival::single(0, operation, Instant(0)) }
+    Arrival { index: NUMBER, key, ..Arrival::single(0, operation, Instant(0)) }
 }
 
 fn ask<P: Words>(

@@ -33,6 +33,14 @@ impl Composition {
         Composition { holes: holes.into(), uses: uses.into() }
     }
 
+    /// The numbers of the values taken from answers that it needs.
+    pub fn captured(&self) -> impl Iterator<Item = u32> {
+        self.holes.iter().filter_map(|hole| match hole.what {
+            What::Captured(number) => Some(number),
+            _ => None,
+        })
+    }
+
     /// The numbers of the named values that it needs.
     pub fn uses(&self) -> &[u32] {
         &self.uses
@@ -245,7 +253,13 @@ impl Composer {
         self.elapsed = arrival.intended.since(start);
         composition.uses.iter().all(|&of| {
             let drawing = values.drawing(of, arrival, self.elapsed, plan, &mut self.counted[of as usize]);
-            let drawn = values.lets.source(of).draw(values.seeds[of as usize], &drawing);
+            let source = values.lets.source(of);
+            let seed = values.seeds[of as usize];
+            let drawn = match (drawing.ordinal, source.draw(seed, &drawing)) {
+                // It is no arrival of the load, and takes the first of what is had again and again.
+                (u64::MAX, Some(_)) => source.draw(seed, &Drawing { ordinal: 0, ..drawing }),
+                (_, drawn) => drawn,
+            };
             self.drawn[of as usize] = drawn.unwrap_or_default();
             drawn.is_some()
         })

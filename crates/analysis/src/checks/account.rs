@@ -19,6 +19,21 @@ pub(super) fn preflight_failed(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// What a request beside the load brings, such as a token, could not be had again.
+pub(super) fn setup_failed(case: &Case<'_>) -> Option<Finding> {
+    let (name, failed, asked) = case.evidence.setup_failed?;
+    found(
+        FindingCode::SetupFailed,
+        Severity::Degrades,
+        format!(
+            "[[setup]] {name} failed {} times during the load: requests were sent with what it had brought before.",
+            text::of(failed, asked)
+        ),
+        "Look whether failed requests are those with an old token; see why the setup request fails.",
+        vec![("failed", failed as f64), ("asked", asked as f64)],
+    )
+}
+
 pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
     if evidence.scheduled > 0 || measured.ended() > 0 || (measured.due > 0 && !evidence.is_part) {

@@ -45,7 +45,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 33] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 34] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -67,6 +67,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::local_limit,
         addresses::dead,
         operations::rows_ran_out,
+        account::setup_failed,
         pool::limit_reached,
         operations::spilled,
         retries::amplified,

@@ -60,6 +60,7 @@ impl World {
                 by_phase: false,
                 end: End::Complete,
                 preflight: None,
+                setup_failed: None,
                 is_part: false,
                 transient_left_out: false,
                 not_steady: None,

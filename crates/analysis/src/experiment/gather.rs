@@ -183,6 +183,7 @@ impl Gather {
             by_phase: false,
             end,
             preflight: None,
+            setup_failed: None,
             is_part: false,
             transient_left_out: false,
             not_steady: None,

@@ -58,6 +58,17 @@ pub struct ValuePlan {
     pub law: String,
 }
 
+/// A request beside the load that was asked again while it went on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetupRequest {
+    /// How the plan calls it, or method and path.
+    pub name: String,
+    /// How often.
+    pub asked: u64,
+    /// How often it brought nothing, so that what it had brought before was used on.
+    pub failed: u64,
+}
+
 /// One load as it was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {

@@ -1,6 +1,8 @@
 //! What only the end of a run knows.
 
-use crate::document::{Aborted, FailedAttempts, Origin, RunDocument, RunStatus, WorkerPriority};
+use crate::document::{
+    Aborted, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, WorkerPriority,
+};
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
 use unblink_core::record::{Bank, Counters, Operations};
@@ -43,6 +45,8 @@ pub struct Ending {
     pub origins: Vec<OriginEnding>,
     /// The rule that stopped it, if one did.
     pub aborted: Option<Aborted>,
+    /// What was asked again beside the load, and how often.
+    pub setup: Vec<SetupRequest>,
 }
 
 /// What only the end of a run knows of one origin.
@@ -78,6 +82,7 @@ impl Ending {
             kept_awake: None,
             origins: Vec::new(),
             aborted: None,
+            setup: Vec::new(),
         }
     }
 
@@ -113,6 +118,7 @@ impl Ending {
             kept_awake: document.generator.kept_awake,
             origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
+            setup: document.setup.clone(),
         }
     }
 }

@@ -81,6 +81,12 @@ impl Tally {
                 RunStatus::Running => End::Open,
             },
             preflight: ending.preflight(),
+            setup_failed: ending
+                .setup
+                .iter()
+                .filter(|one| one.failed > 0)
+                .max_by_key(|one| one.failed)
+                .map(|one| (one.name.as_str(), one.failed, one.asked)),
             is_part: self.part.is_some(),
             transient_left_out: self.cut_at().is_some(),
             not_steady: self.not_steady(),

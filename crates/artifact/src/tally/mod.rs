@@ -233,6 +233,7 @@ impl Tally {
             precision: self.precision(ending.status, &response_time, load_from, load_to),
             rate,
             retries: self.retries(),
+            setup: ending.setup.clone(),
             failures: self.failures(&counters.measured),
             codes: codes(&counters.statuses),
             bytes_received: counters.bytes_received,

@@ -380,6 +380,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             .into(),
             preflight: None,
         }],
+        setup: Vec::new(),
         aborted: None,
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
         return Err(several(reader.wrong.iter().map(|wrong| source.error_hiding(wrong, &hidden)).collect()));
     }
     let path = path.to_path_buf();
-    let [setup, loads, requests, journeys] = tables;
+    let [loads, requests, journeys, setup] = tables;
     Ok(PlanFile { path, source, given, requests, loads, journeys, setup, lets, hidden, to_look_at: false })
 }
 
@@ -276,7 +276,11 @@ impl Reader<'_> {
             let name = Text { raw: key.name, at: key.at };
             let known = Lets::check_name(&name.raw).map_err(|why| Wrong::new(name.at.clone(), why));
             self.kept(known)?;
-            Some(Let { name, value: self.kept(text_of(node))? })
+            let value = match &node.value {
+                Value::List(_) => body::json(&node).map(|raw| Text { raw, at: node.at.clone() }),
+                _ => text_of(node),
+            };
+            Some(Let { name, value: self.kept(value)? })
         });
         read.collect()
     }

@@ -50,16 +50,6 @@ pub(crate) struct List {
 /// Every list, in the order in which they are written.
 pub(crate) static LISTS: [List; 4] = [
     List {
-        name: SETUP,
-        one: "setup request",
-        help: "Requests before the load, for a token and the like; they enter no figure",
-        needs: ("url", "give a path, such as \"/login\""),
-        instead: None,
-        tables_max: Some(SETUP_MAX),
-        inner: None,
-        fields: PlannedSetup::augment_args,
-    },
-    List {
         name: LOADS,
         one: "load",
         help: "Open loads that are offered at the same time, in the place of the one in [load]",
@@ -88,6 +78,16 @@ pub(crate) static LISTS: [List; 4] = [
         tables_max: Some(JOURNEYS_MAX),
         inner: Some(&STEPS_OF_ONE),
         fields: PlannedJourney::augment_args,
+    },
+    List {
+        name: SETUP,
+        one: "setup request",
+        help: "Requests before the load, for a token and the like; they enter no figure",
+        needs: ("url", "give a path, such as \"/login\""),
+        instead: None,
+        tables_max: Some(SETUP_MAX),
+        inner: None,
+        fields: PlannedSetup::augment_args,
     },
 ];
 

@@ -12,8 +12,8 @@ use crate::request::body::BodyFiles;
 use crate::setup::{PlannedSetup, SetupRequest};
 use anyhow::Result;
 use std::collections::BTreeMap;
-use unblink_workload::Lets;
 use unblink_workload::answer::Capture;
+use unblink_workload::{Composition, Lets};
 
 /// Names the values that the plan's setup takes from answers.
 pub(super) fn add_captured(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
@@ -54,7 +54,37 @@ pub(super) fn of(plan: &PlanFile, command: For, user: &User, paths: Paths<'_>) -
         For::Run | For::Knee => {}
     }
     let mut files = BodyFiles::default();
-    errors::all(plan.setup.iter().map(|table| one(plan, table, paths, &mut files)))
+    let all = errors::all(plan.setup.iter().map(|table| one(plan, table, paths, &mut files)))?;
+    check_order(plan, &all)?;
+    Ok(all)
+}
+
+/// What one takes, no other takes, and none uses before.
+fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
+    let mut known: Vec<&str> = Vec::new();
+    for (one, table) in all.iter().zip(&plan.setup) {
+        let (_, composition) = one.request.render()?;
+        let lets = &one.request.lets;
+        for number in composition.iter().flat_map(Composition::captured) {
+            if known.iter().all(|name| lets.captured(name) != Some(number)) {
+                let text = &values_of(&table.given, "url")[0];
+                let message =
+                    "this request uses a value that only a later one takes from its answer, or it itself";
+                return Err(plan.error(text, message));
+            }
+        }
+        for (name, _) in &one.captures {
+            if known.contains(&name.as_str()) {
+                let text = &values_of(&table.given, "capture")[0];
+                return Err(plan.error(
+                    text,
+                    format!("another request takes {name}, too: give each value a name of its own"),
+                ));
+            }
+            known.push(name);
+        }
+    }
+    Ok(())
 }
 
 fn one(plan: &PlanFile, table: &Table, paths: Paths<'_>, files: &mut BodyFiles) -> Result<SetupRequest> {

@@ -1,6 +1,6 @@
 //! Texts of a plan as flags take them: files beside the plan, `${NAME}` filled in from the environment.
 
-use super::fields::Field;
+use super::fields::{Field, Kind};
 use super::file::{PlanFile, Table, Text};
 use super::holds::Holds;
 use super::lists::List;
@@ -15,6 +15,9 @@ pub(super) fn read<T: FromArgMatches>(plan: &PlanFile, table: &Table, list: &str
     let list = List::called(list).expect("the list exists");
     let values = table.given.iter().flat_map(|given| given.values.iter().map(|text| (given.field, text)));
     let args = errors::all(values.map(|(field, text)| {
+        if field.kind == Kind::Switch {
+            return Ok(format!("--{}", field.name).into());
+        }
         let mut arg = OsString::from(format!("--{}=", field.name));
         arg.push(of(plan, field, text)?);
         Ok(arg)

@@ -129,7 +129,7 @@ pub(crate) fn execute_watched(
     let (tally, ended) = observed.finish();
     output::clear_live();
     let summary = running.finish()?;
-    again.map(setup::Again::end);
+    let setup = again.map(setup::Again::end).unwrap_or_default();
     for (origin, of) in
         summary.origins.iter().zip(&tally.header().origins).filter(|(origin, _)| origin.resolving_failed > 0)
     {
@@ -143,6 +143,7 @@ pub(crate) fn execute_watched(
     let was_given_up = summary.aborted;
     let is_complete = ended == Some(End::Enough) && !was_given_up;
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
+    ending.setup = setup;
     if let Some(End::Aborted(aborted)) = ended {
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
         ending.status = if was_given_up { RunStatus::Interrupted } else { RunStatus::Aborted };
@@ -197,6 +198,7 @@ fn ending(
         kept_awake: summary.kept_awake,
         origins: summary.origins.into_iter().map(origin_ending).collect(),
         aborted: None,
+        setup: Vec::new(),
     }
     .with_followed(tally.totals())
 }

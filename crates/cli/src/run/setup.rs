@@ -9,6 +9,7 @@ use crate::output;
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
 use std::time::Duration;
+use unblink_artifact::document::SetupRequest;
 use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
@@ -102,16 +103,19 @@ pub(super) struct Again {
 
 impl Again {
     /// Ends it. What was asked in vain is said.
-    pub(super) fn end(self) -> Vec<(String, Refreshed)> {
+    pub(super) fn end(self) -> Vec<SetupRequest> {
         let Some(refreshing) = self.refreshing else { return Vec::new() };
-        let all: Vec<(String, Refreshed)> = self.names.into_iter().zip(refreshing.stop()).collect();
-        for (name, Refreshed { asked, failed, last_error }) in all.iter().filter(|(_, one)| one.failed > 0) {
-            let why = last_error.as_deref().unwrap_or_default();
-            output::note(format_args!(
-                "warning: [[setup]] {name} failed {failed} of {asked} times during the load, and what it had brought before \
-                 was used on: {why}"
-            ));
-        }
-        all
+        let all = self.names.into_iter().zip(refreshing.stop());
+        all.filter(|(_, Refreshed { asked, .. })| *asked > 0)
+            .map(|(name, Refreshed { asked, failed, last_error })| {
+                if failed > 0 {
+                    let why = last_error.as_deref().unwrap_or_default();
+                    output::note(format_args!(
+                        "warning: [[setup]] {name} failed {failed} of {asked} times: {why}"
+                    ));
+                }
+                SetupRequest { name, asked, failed }
+            })
+            .collect()
     }
 }

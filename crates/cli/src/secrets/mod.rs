@@ -44,6 +44,7 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
             "--expect" => mask_expectation(&arg),
             "--slo" | "--abort-on" => mask_objective(&arg),
             "--request" => mask_request(&arg),
+            "--let" => mask_let(&arg),
             // -H, also at the end of other short flags: the value is the next argument.
             flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
             _ => mask_argument(&arg),
@@ -66,6 +67,9 @@ fn mask_argument(arg: &str) -> String {
     }
     if let Some(value) = arg.strip_prefix("--request=") {
         return format!("--request={}", mask_request(value));
+    }
+    if let Some(value) = arg.strip_prefix("--let=") {
+        return format!("--let={}", mask_let(value));
     }
     for flag in ["--slo=", "--abort-on="] {
         if let Some(value) = arg.strip_prefix(flag) {
@@ -101,6 +105,15 @@ fn mask_request(line: &str) -> String {
             .collect::<Vec<_>>()
             .join(" "),
         Err(_) => MASK.to_string(),
+    }
+}
+
+/// A value as it is named: a list has what is sent in it.
+fn mask_let(named: &str) -> String {
+    match named.split_once('=') {
+        Some((name, law)) if law.contains(['[', '"', '\'']) => format!("{name}={MASK}"),
+        Some(_) => named.to_string(),
+        None => MASK.to_string(),
     }
 }
 

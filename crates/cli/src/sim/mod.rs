@@ -391,6 +391,7 @@ impl Simulation {
             priority: None,
             kept_awake: None,
             origins: Vec::new(),
+            setup: Vec::new(),
             aborted: None,
         };
         let ending = ending.with_followed(tally.totals());

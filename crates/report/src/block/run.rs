@@ -19,17 +19,12 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
 /// What requests were filled in with.
 pub(crate) fn values(doc: &RunDocument) -> Option<Section> {
     let values = &doc.plan.values;
-    let row = |value: &ValuePlan| vec![plain(value.name.clone()), dim(value.law.clone())];
-    let table = Table {
-        head: Vec::new(),
-        align: vec![Align::Left, Align::Left],
-        rows: values.iter().map(row).collect(),
-    };
+    let line = |value: &ValuePlan| Block::Line(Paint::Plain, format!("{}: {}", value.name, value.law));
     (!values.is_empty()).then(|| Section {
         class: "values",
         name: "Values",
         note: "drawn for each request".into(),
-        blocks: vec![Block::Table(table)],
+        blocks: values.iter().map(line).collect(),
     })
 }
 
