@@ -39,10 +39,16 @@ impl<L: Load> Dispatch<L> {
 
     /// The flight whose arrival should have started first, and when.
     pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
-        let lists = self.lanes.iter().flat_map(|lane| lane.in_flight());
-        let heads = lists.map(|list| list.head).filter(|&slot| slot != NONE);
-        let flights = heads.map(|slot| (self.flights[slot].flight.arrival.intended, slot));
-        flights.min_by_key(|&(intended, _)| intended)
+        let mut oldest: Option<(Instant, u32)> = None;
+        for lane in &self.lanes {
+            for list in lane.in_flight().iter().filter(|list| !list.is_empty()) {
+                let intended = self.flights[list.head].flight.arrival.intended;
+                if oldest.is_none_or(|(before, _)| intended < before) {
+                    oldest = Some((intended, list.head));
+                }
+            }
+        }
+        oldest
     }
 
     /// `flight` is under way on `conn`.

@@ -375,12 +375,19 @@ impl Recorder {
         outcome
     }
 
+    #[inline]
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
         if flight.repeats > 0 {
             self.note_retried(flight, outcome);
         }
-        if flight.sent.is_none()
-            && self.is_measured(&flight.arrival)
+        if flight.sent.is_none() {
+            self.sample_unsent(flight);
+        }
+        self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
+    }
+
+    fn sample_unsent(&mut self, flight: &Flight) {
+        if self.is_measured(&flight.arrival)
             && !flight.arrival.follows()
             && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)
         {
@@ -391,7 +398,6 @@ impl Recorder {
                 self.start,
             );
         }
-        self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
     }
 
     /// A simulated tool adds a value for a request that it never sent, beside the answer of `flight` at `now`: as if
