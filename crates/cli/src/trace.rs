@@ -117,13 +117,14 @@ fn rates(file: &Path, column: Option<&str>) -> Result<Vec<Rate>> {
 fn in_text(text: &str, column: Option<&str>) -> Result<Vec<Rate>, (u64, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let at = |error: csv::Error| (error.position().map_or(1, csv::Position::line), csv_words(&error));
+    let line = |position: Option<&csv::Position>| position.map_or(1, |position| line_of(text, position));
+    let at = |error: csv::Error| (line(error.position()), csv_words(&error));
     let names: Vec<String> = reader.headers().map_err(at)?.iter().map(ToString::to_string).collect();
     let place = place(&names, column).map_err(|why| (1, why))?;
     let mut rates = Vec::new();
     for record in reader.records() {
         let record = record.map_err(at)?;
-        let line = record.position().map_or(1, csv::Position::line);
+        let line = line(record.position());
         if rates.len() == PHASES_MAX {
             let why =
                 format!("a trace has {PHASES_MAX} rows at the most: put several rows of this one into one");
@@ -136,6 +137,13 @@ fn in_text(text: &str, column: Option<&str>) -> Result<Vec<Rate>, (u64, String)>
         return Err((1, "there is no row below the names of the columns".into()));
     }
     Ok(rates)
+}
+
+/// The line of the row at `position`, which is where the row before it ended.
+fn line_of(text: &str, position: &csv::Position) -> u64 {
+    let rest = text.as_bytes().get(position.byte() as usize..).unwrap_or_default();
+    let between = rest.iter().take_while(|byte| b"\r\n".contains(byte));
+    position.line() + between.filter(|&&byte| byte == b'\n').count() as u64
 }
 
 fn place(names: &[String], column: Option<&str>) -> Result<usize, String> {
@@ -184,6 +192,7 @@ mod tests {
             ("", None, 1, "empty"),
             ("rate\n5\nfast\n", None, 3, "rate: \"fast\" is not a rate"),
             ("rate\n5\n-5\n", None, 3, "negative"),
+            ("rate\r\n5\r\n\r\nfast\r\n", None, 4, "rate: \"fast\" is not a rate"),
             ("a,rate\n1,5\n\n3\n", None, 4, "this row has 1 field, the first line 2"),
         ] {
             let (at, why) = in_text(text, column).unwrap_err();

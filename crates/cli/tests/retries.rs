@@ -142,5 +142,6 @@ fn a_plan_has_its_retries_and_a_simulation_keeps_them() {
     assert_eq!(again.at("/retries"), run.at("/retries"));
     assert_eq!(again.at("/operations"), run.at("/operations"));
     let text = place.call(&["report", "out"]).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("out of attempts") && text.contains("tried again after: status_5xx"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, SETUP};
+use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, REQUESTS, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::yaml;
@@ -428,7 +428,10 @@ fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
 fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clone) -> Wrong {
     let name = key.name.as_str();
     let message = format!("{whole} has no {name:?}");
-    match fields::named(name) {
+    // Several lists have some of the names, and a request is what is meant most often.
+    let of_request = || fields::of(REQUESTS).find(|field| field.name == name);
+    let of_list = |field: &Field| List::called(&field.section).is_some();
+    match fields::named(name).map(|field| of_request().filter(|_| of_list(field)).unwrap_or(field)) {
         Some(other) => Wrong { help: belongs(other), ..Wrong::new(key.at.clone(), message) },
         None => {
             let list = own.clone().collect::<Vec<_>>().join(", ");

@@ -45,6 +45,10 @@ pub(super) fn target_of<'a>(
     match (urls, plan.value(TARGET)) {
         ([url, ..], _) => Ok(given(url)),
         ([], None) if is_simulated => Ok(given(NOWHERE)),
+        // Nothing is sent there, so no variable of it needs a value.
+        ([], Some(target)) if is_simulated => {
+            Ok(Some(Address { url: value::stood_in(target), shown: target.raw.clone(), at: Some(target) }))
+        }
         ([], target) => written(plan, target),
     }
 }

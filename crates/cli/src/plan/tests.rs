@@ -1,6 +1,6 @@
 //! Fields and flags walked side by side, and plans written and read back.
 
-use super::fields::{Field, For, Kind, LINES, NO_FIELDS, TOP, all};
+use super::fields::{Field, For, Kind, LETS, LINES, NO_FIELDS, TOP, all};
 use super::file::{PlanFile, parse};
 use super::lists::List;
 use super::overlay::Overlay;
@@ -19,17 +19,22 @@ fn sample(field: &Field) -> String {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
         "expect" => "status=200",
-        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" | "journeys-max" => "3",
+        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" | "journeys-max"
+        | "attempts" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
         "runs" => "5",
         "settle" | "measure" | "measure-max" | "rest" | "within" => "5s",
         "max-body-size" => "1k",
+        "arrivals" => "poisson",
+        "retry-on" => "500",
+        "retry-budget" => "20%",
+        "service" => "cart=1ms",
         "tag" => "branch=main",
         "watch-pid" => "1",
         "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration"
-        | "connection-age" | "resolve-every" => "5s",
+        | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout" | "retry-wait" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()
@@ -84,7 +89,8 @@ fn every_flag_that_takes_a_value_is_a_field_with_help() {
     let cli = Cli::command();
     for command in For::ALL {
         for arg in cli.find_subcommand(command.name()).unwrap().get_arguments() {
-            let is_field = |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES;
+            let is_field =
+                |name: &&str| !NO_FIELDS.contains(name) && arg.get_id() != LINES && arg.get_id() != LETS;
             let Some(name) = arg.get_long().filter(is_field) else { continue };
             let field = all().iter().find(|field| field.name == name).unwrap_or_else(|| panic!("--{name}"));
             assert!(field.is_for(command) && !field.help.is_empty(), "--{name}");

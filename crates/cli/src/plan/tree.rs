@@ -5,7 +5,7 @@ use super::fields;
 use super::source::Wrong;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 /// A value and where it stands, in bytes.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ fn of_value(value: &Spanned<DeValue<'_>>) -> Result<Node, Wrong> {
     let is_text = matches!(value.get_ref(), DeValue::String(_));
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Scalar(text.to_string()),
-        DeValue::Integer(number) => Value::Scalar(number.as_str().to_string()),
+        DeValue::Integer(number) => Value::Scalar(decimal(number, &at)?),
         DeValue::Float(number) => Value::Scalar(number.as_str().to_string()),
         DeValue::Boolean(yes) => Value::Scalar(yes.to_string()),
         DeValue::Datetime(_) => return Err(Wrong::new(at, "no field of a plan is a date or a time of day")),
@@ -86,6 +86,15 @@ fn of_value(value: &Spanned<DeValue<'_>>) -> Result<Node, Wrong> {
         DeValue::Table(table) => of_table(table)?,
     };
     Ok(Node { at, value, is_text })
+}
+
+/// A whole number as the flags read it: `0x10` is 16.
+fn decimal(number: &DeInteger<'_>, at: &Range<usize>) -> Result<String, Wrong> {
+    if number.radix() == 10 {
+        return Ok(number.as_str().to_string());
+    }
+    let value = i64::from_str_radix(number.as_str(), number.radix());
+    value.map(|value| value.to_string()).map_err(|_| Wrong::new(at.clone(), "this number is too large"))
 }
 
 #[cfg(test)]
@@ -103,6 +112,13 @@ mod tests {
         let Value::List(items) = &inner[0].1.value else { panic!("a list") };
         let shown: Vec<&str> = items.iter().map(|item| &text[item.at.clone()]).collect();
         assert_eq!(shown, ["\"x\"", "2.50", "true"]);
+        let Value::Table(entries) = of_toml("a = 0xff\nb = 0o1_7\nc = 0b101").unwrap().value else {
+            panic!()
+        };
+        for ((_, node), text) in entries.iter().zip(["255", "15", "5"]) {
+            assert!(matches!(&node.value, Value::Scalar(value) if value == text), "{node:?}");
+        }
+        assert!(of_toml("a = 0xffff_ffff_ffff_ffff").is_err());
         assert_eq!(of_toml("a = ").unwrap_err()[0].at.start, 4);
     }
 }
