@@ -54,6 +54,8 @@ kinds! {
     UNDECODABLE = 18, "undecodable";
     /// The body had to be looked at, and is too large for that.
     UNCHECKED = 19, "unchecked";
+    /// A whole answer that was not as asked for, in a record of an earlier build: it did not tell in what.
+    EXPECTATION = 20, "expectation";
 }
 
 impl FailureKind {
