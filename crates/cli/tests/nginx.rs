@@ -197,6 +197,6 @@ fn the_worked_example() {
         let shares: Vec<u64> = (0..2).map(|n| run.count(&format!("/operations/{n}/arrivals/ok"))).collect();
         assert_eq!(shares, [800, 200]);
         assert_eq!(run.at("/plan/values/0/name"), "key");
-        assert!(run.at("/verdict/objectives").as_array().is_some_and(|all| all.len() == 2), "{run:?}");
+        assert!(run.at("/verdict/slos").as_array().is_some_and(|all| all.len() == 2), "{run:?}");
     }
 }
