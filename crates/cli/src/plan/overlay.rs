@@ -14,7 +14,9 @@ use crate::request::Request;
 use crate::setup::SetupRequest;
 use anyhow::{Error, Result};
 use clap::Command;
+use std::sync::Arc;
 use unblink_analysis::slo::Slo;
+use unblink_workload::Lets;
 
 /// Sections of which whoever wrote them expects that they are heeded.
 const IS_MISSED: [&str; 2] = ["objectives", "output"];
@@ -43,9 +45,14 @@ enum Requests {
 }
 
 impl Requests {
-    fn of(plan: &PlanFile, command: For, user: &User, is_simulated: bool) -> Result<Requests> {
+    fn of(
+        plan: &PlanFile,
+        command: For,
+        user: &User,
+        is_simulated: bool,
+        lets: &Arc<Lets>,
+    ) -> Result<Requests> {
         let urls = user.urls();
-        let lets = &values::table(plan, &user.lets())?;
         Ok(match command {
             For::Run if user.has("targets") => Requests::None,
             For::Compare if !is_simulated => {
@@ -102,12 +109,14 @@ impl<'a> Overlay<'a> {
         if let Some(wrong) = file::conflict(command.of(fields::built()), &heeded) {
             return Err(plan.source.error_hiding(&wrong, &plan.hidden));
         }
-        let requests = Requests::of(plan, command, &user, is_simulated);
-        let (requests, loads) = errors::both(requests, loads::of(plan, command, &user))?;
+        // Its files are read once, for all that draws from them.
+        let lets = values::table(plan, &user.lets());
+        let requests =
+            lets.and_then(|lets| Ok((Requests::of(plan, command, &user, is_simulated, &lets)?, lets)));
+        let ((requests, lets), loads) = errors::both(requests, loads::of(plan, command, &user))?;
         let beside: &[Request] = if let Requests::Of(requests) = &requests { requests } else { &[] };
         let target = requests::target_of(plan, &user.urls(), command == For::Sim)?;
-        let lets = &values::table(plan, &user.lets())?;
-        let paths = journeys::Paths { target: target.as_ref(), lets };
+        let paths = journeys::Paths { target: target.as_ref(), lets: &lets };
         let journeys = journeys::of(plan, command, &user, paths, beside)?;
         let setup = setup::of(plan, command, &user, paths)?;
         Ok(Overlay { plan, user, command, heeded, requests, loads, journeys, setup })
@@ -138,19 +147,17 @@ impl<'a> Overlay<'a> {
     /// The command line with what the plan requests, and with the loads that it lists.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
         match &mut cli.command {
-            Of::Run(args) => args.load.loads.clone_from(&self.loads),
-            Of::Sim(args) => args.load.loads.clone_from(&self.loads),
-            Of::Compare(args) => args.load.loads.clone_from(&self.loads),
-            _ => {}
-        }
-        match &mut cli.command {
-            Of::Run(args) => args.journeys.clone_from(&self.journeys),
-            Of::Sim(args) => args.journeys.clone_from(&self.journeys),
-            _ => {}
-        }
-        match &mut cli.command {
-            Of::Run(args) => args.setup.clone_from(&self.setup),
+            Of::Run(args) => {
+                args.load.loads.clone_from(&self.loads);
+                args.journeys.clone_from(&self.journeys);
+                args.setup.clone_from(&self.setup);
+            }
+            Of::Sim(args) => {
+                args.load.loads.clone_from(&self.loads);
+                args.journeys.clone_from(&self.journeys);
+            }
             Of::Knee(args) => args.setup.clone_from(&self.setup),
+            Of::Compare(args) => args.load.loads.clone_from(&self.loads),
             _ => {}
         }
         match (&mut cli.command, &self.requests) {
