@@ -2,10 +2,11 @@
 
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
+use unblink_core::failure::FailureKind;
 use unblink_core::record::RetryCauses;
 
 /// The code of the cause that is no failure.
-pub(crate) const TRY_TIMEOUT: &str = "try_timeout";
+const TRY_TIMEOUT: &str = "try_timeout";
 
 /// By code; those that there were.
 pub(crate) fn causes(of: &RetryCauses, header: &RunHeader) -> BTreeMap<String, u64> {
@@ -17,4 +18,19 @@ pub(crate) fn causes(of: &RetryCauses, header: &RunHeader) -> BTreeMap<String, u
         causes.insert(TRY_TIMEOUT.to_string(), of.try_timeout);
     }
     causes
+}
+
+/// The way back; `kind` knows the kinds of failure by their codes.
+pub(crate) fn read(
+    from: &BTreeMap<String, u64>,
+    kind: impl Fn(&str) -> Result<FailureKind, String>,
+) -> Result<RetryCauses, String> {
+    let mut causes = RetryCauses::default();
+    for (code, &n) in from {
+        match code.as_str() {
+            TRY_TIMEOUT => causes.try_timeout = n,
+            code => causes.failed[kind(code)?.index()] = n,
+        }
+    }
+    Ok(causes)
 }

@@ -1,21 +1,24 @@
 //! A line of `intervals.jsonl`: everything about an interval that is not a histogram.
 
 use super::LINES_SCHEMA;
+use super::by_name::ByName;
 use super::heat::HeatLine;
 use super::kinds::Kinds;
 use super::moments::MomentsLine;
 use super::operation_line::{OperationLine, Statuses, fill_earlier, fill_statuses, statuses};
-use super::origin_line::{self, EarlierLevels, OriginLine};
+use super::origin_line::{self, OriginLine};
 use super::outcomes::OutcomesLine;
-use super::retry_line;
 use super::sample_line::SampleLine;
-use super::step_line::StepLine;
 use super::tracks::{TrackLines, announced};
+use crate::causes;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Apart, Gauges, Interval, LagCauses, LoopCounts, Outcomes, SlowArrival, Slowest};
+use unblink_core::record::{
+    Apart, ConnectionCounts, ConnectionLevels, Gauges, Interval, LagCauses, LaneLevels, LoopCounts, Outcomes,
+    SlowArrival, Slowest, StepCounts,
+};
 use unblink_core::time::{Instant, Nanos};
 
 /// The first line.
@@ -52,8 +55,8 @@ pub(super) struct IntervalLine {
     origins: Vec<OriginLine>,
     /// Counts of the only origin, in folders of earlier versions.
     #[serde(default, skip_serializing)]
-    connections: Option<OriginLine>,
-    lag: LagLine,
+    connections: Option<ByName<ConnectionCounts>>,
+    lag: ByName<LagCauses>,
     bytes_received: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     users_begun: u64,
@@ -71,7 +74,7 @@ pub(super) struct IntervalLine {
     journeys: BTreeMap<usize, OperationLine>,
     /// Their steps, one journey after the other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    steps: BTreeMap<usize, StepLine>,
+    steps: BTreeMap<usize, ByName<StepCounts>>,
     /// The same of origins.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     by_origin: BTreeMap<usize, OperationLine>,
@@ -93,19 +96,6 @@ pub(super) struct IntervalLine {
 }
 
 #[derive(Serialize, Deserialize)]
-struct LagLine {
-    no_connection: u64,
-    no_connection_ns: u64,
-    connecting: u64,
-    connecting_ns: u64,
-    generator_ns: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    held: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    held_ns: u64,
-}
-
-#[derive(Serialize, Deserialize)]
 struct OwnLine {
     busy_ns: u64,
     total_ns: u64,
@@ -119,10 +109,11 @@ struct OwnLine {
 
 #[derive(Serialize, Deserialize)]
 struct GaugesLine {
-    in_flight: u64,
-    backlog: u64,
     #[serde(flatten)]
-    earlier: EarlierLevels,
+    levels: ByName<LaneLevels>,
+    /// Levels of the only origin, in folders of earlier versions.
+    #[serde(flatten, skip_serializing)]
+    earlier: ByName<ConnectionLevels>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,7 +135,7 @@ impl IntervalLine {
     pub(super) fn of(interval: &Interval, header: &RunHeader, hlog_bytes: u64) -> IntervalLine {
         let bank = &interval.bank;
         let counters = &bank.counters;
-        let (lag, own, gauges) = (counters.lag, counters.own, interval.gauges);
+        let (own, gauges) = (counters.own, interval.gauges);
         IntervalLine {
             start_ns: interval.start.0,
             length_ns: interval.length.0,
@@ -157,18 +148,10 @@ impl IntervalLine {
             statuses: statuses(&counters.statuses),
             origins: OriginLine::all(counters, &gauges, header.origins.len()),
             connections: None,
-            lag: LagLine {
-                no_connection: lag.no_connection,
-                no_connection_ns: lag.no_connection_ns,
-                connecting: lag.connecting,
-                connecting_ns: lag.connecting_ns,
-                generator_ns: lag.generator_ns,
-                held: lag.held,
-                held_ns: lag.held_ns,
-            },
+            lag: ByName(counters.lag),
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
-            retry_causes: crate::causes::causes(&counters.retry_causes, header),
+            retry_causes: causes::causes(&counters.retry_causes, header),
             own: OwnLine {
                 busy_ns: own.busy.0,
                 total_ns: own.total.0,
@@ -181,13 +164,12 @@ impl IntervalLine {
             operations: OperationLine::all(&bank.operations, header),
             loads: OperationLine::all(&bank.loads, header),
             journeys: OperationLine::all(&bank.journeys, header),
-            steps: StepLine::all(&bank.steps),
+            steps: steps(&bank.steps),
             by_origin: OperationLine::all(&bank.origins, header),
             operations_failed: Vec::new(),
             gauges: GaugesLine {
-                in_flight: gauges.in_flight,
-                backlog: gauges.backlog,
-                earlier: EarlierLevels::default(),
+                levels: ByName(LaneLevels { in_flight: gauges.in_flight, backlog: gauges.backlog }),
+                earlier: ByName::default(),
             },
             heat: HeatLine::of(&bank.heat),
             timeline: MomentsLine::of(&bank.timeline),
@@ -217,22 +199,14 @@ impl IntervalLine {
             counters.warmup = warmup.outcomes(&kinds)?;
         }
         fill_statuses(&self.statuses, &mut counters.statuses)?;
-        interval.gauges =
-            Gauges { in_flight: self.gauges.in_flight, backlog: self.gauges.backlog, ..Gauges::default() };
-        let earlier = (&self.connections, self.gauges.earlier);
+        let LaneLevels { in_flight, backlog } = self.gauges.levels.0;
+        interval.gauges = Gauges { in_flight, backlog, ..Gauges::default() };
+        let earlier = (&self.connections, self.gauges.earlier.0);
         origin_line::fill(&self.origins, earlier, counters, &mut interval.gauges)?;
-        counters.lag = LagCauses {
-            no_connection: self.lag.no_connection,
-            no_connection_ns: self.lag.no_connection_ns,
-            connecting: self.lag.connecting,
-            connecting_ns: self.lag.connecting_ns,
-            generator_ns: self.lag.generator_ns,
-            held: self.lag.held,
-            held_ns: self.lag.held_ns,
-        };
+        counters.lag = self.lag.0;
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;
-        retry_line::fill_causes(&self.retry_causes, &mut counters.retry_causes, &kinds)?;
+        counters.retry_causes = causes::read(&self.retry_causes, |code| kinds.kind(code))?;
         counters.own = LoopCounts {
             busy: Nanos(self.own.busy_ns),
             total: Nanos(self.own.total_ns),
@@ -259,7 +233,7 @@ impl IntervalLine {
         }
         for (&place, line) in &self.steps {
             let step = interval.bank.steps.get_mut(place);
-            *step.ok_or_else(|| format!("there is no step {place}"))? = line.counts();
+            *step.ok_or_else(|| format!("there is no step {place}"))? = line.0;
         }
         self.heat.fill(&mut interval.bank.heat)?;
         interval.bank.timeline.begin(interval.start);
@@ -275,6 +249,12 @@ impl IntervalLine {
         samples.zip(&mut interval.bank.samples).for_each(|(line, sample)| line.fill(sample));
         Ok(())
     }
+}
+
+/// By place; those of which something was recorded.
+fn steps(steps: &[StepCounts]) -> BTreeMap<usize, ByName<StepCounts>> {
+    let lines = steps.iter().map(|step| ByName(*step)).enumerate();
+    lines.filter(|(_, line)| !line.is_empty()).collect()
 }
 
 /// Most runs have no other origin.

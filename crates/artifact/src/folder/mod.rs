@@ -11,6 +11,7 @@
 //! `intervals.hlog` that belongs to it. Each is one write, the log first, so that a process that is
 //! killed loses the interval under way and nothing else.
 
+mod by_name;
 mod error;
 mod heat;
 mod hlog;
@@ -22,9 +23,7 @@ mod origin_line;
 mod outcomes;
 mod reader;
 mod replay;
-mod retry_line;
 mod sample_line;
-mod step_line;
 mod tracks;
 mod v1;
 mod version;

@@ -1,8 +1,11 @@
 //! The timeline of an interval in its line.
 
 use serde::{Deserialize, Serialize};
-use unblink_core::record::{CELL_WIDTH, CELLS_MAX, Cell, Timeline};
+use unblink_core::record::{CELL_WIDTH, CELLS_MAX, Cell, Counted, Timeline};
 use unblink_core::time::Nanos;
+
+/// Numbers of a cell.
+const FIGURES: usize = Cell::NAMES.len();
 
 /// Its cells from the interval's start on.
 #[derive(Serialize, Deserialize)]
@@ -10,12 +13,12 @@ pub(super) struct MomentsLine {
     cell_ns: u64,
     /// (due, sent, ok, failed, timed out, highest in flight, highest backlog, ended after they
     /// had been sent, ended unsent)
-    cells: Vec<[u64; 9]>,
+    cells: Vec<[u64; FIGURES]>,
 }
 
 impl MomentsLine {
     pub(super) fn of(timeline: &Timeline) -> Option<MomentsLine> {
-        let cells: Vec<[u64; 9]> = timeline.cells().iter().map(numbers).collect();
+        let cells: Vec<[u64; FIGURES]> = timeline.cells().iter().map(numbers).collect();
         (!cells.is_empty()).then(|| MomentsLine { cell_ns: timeline.cell_width().0, cells })
     }
 
@@ -38,21 +41,15 @@ impl MomentsLine {
     }
 }
 
-fn numbers(cell: &Cell) -> [u64; 9] {
-    [
-        cell.due,
-        cell.sent,
-        cell.ok,
-        cell.failed,
-        cell.timed_out,
-        cell.in_flight_max,
-        cell.backlog_max,
-        cell.ended_sent,
-        cell.ended_unsent,
-    ]
+fn numbers(cell: &Cell) -> [u64; FIGURES] {
+    let mut numbers = [0; FIGURES];
+    let mut cell = *cell;
+    numbers.iter_mut().zip(cell.counts_mut()).for_each(|(number, count)| *number = *count);
+    numbers
 }
 
-fn cell(numbers: &[u64; 9]) -> Cell {
-    let &[due, sent, ok, failed, timed_out, in_flight_max, backlog_max, ended_sent, ended_unsent] = numbers;
-    Cell { due, sent, ok, failed, timed_out, in_flight_max, backlog_max, ended_sent, ended_unsent }
+fn cell(numbers: &[u64; FIGURES]) -> Cell {
+    let mut cell = Cell::default();
+    cell.counts_mut().zip(numbers).for_each(|(count, number)| *count = *number);
+    cell
 }

@@ -8,6 +8,7 @@ mod ages;
 mod answer;
 mod bank;
 mod bins;
+mod counted;
 mod counters;
 mod counts;
 mod flight;
@@ -32,6 +33,7 @@ mod track;
 pub use ages::Ages;
 pub use answer::Answer;
 pub use bank::Bank;
+pub use counted::Counted;
 pub use counters::{
     ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LaneLevels, LoopCounts, Outcomes,
     PAUSE_FROM, STATUS_COUNT, STATUS_FIRST,

@@ -1,33 +1,25 @@
 //! Counts of attempts after the first.
 
+use super::counted::counted;
 use crate::failure::FailureKind;
 
-/// What came of arrivals that were tried again. Without retries all are 0.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct RetryCounts {
-    /// Attempts that were sent after the first send of their arrival. The second send of an attempt whose connection had
-    /// died is not among them.
-    pub sent_again: u64,
-    /// Arrivals that ended after more than one attempt was granted.
-    pub retried: u64,
-    /// Those of `retried` that ended `ok`.
-    pub recovered: u64,
-    /// Those of `retried` that failed or timed out with their last attempt.
-    pub exhausted: u64,
-    /// Attempts that were not granted because the budget was used up.
-    pub refused_by_budget: u64,
-    /// Attempts that were not granted because too many arrivals waited for theirs.
-    pub refused_by_room: u64,
-}
-
-impl RetryCounts {
-    pub(super) fn add(&mut self, o: &RetryCounts) {
-        self.sent_again += o.sent_again;
-        self.retried += o.retried;
-        self.recovered += o.recovered;
-        self.exhausted += o.exhausted;
-        self.refused_by_budget += o.refused_by_budget;
-        self.refused_by_room += o.refused_by_room;
+counted! {
+    /// What came of arrivals that were tried again. Without retries all are 0.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct RetryCounts {
+        /// Attempts that were sent after the first send of their arrival. The second send of an attempt whose connection had
+        /// died is not among them.
+        sent_again,
+        /// Arrivals that ended after more than one attempt was granted.
+        retried,
+        /// Those of `retried` that ended `ok`.
+        recovered,
+        /// Those of `retried` that failed or timed out with their last attempt.
+        exhausted,
+        /// Attempts that were not granted because the budget was used up.
+        refused_by_budget,
+        /// Attempts that were not granted because too many arrivals waited for theirs.
+        refused_by_room,
     }
 }
 
@@ -40,18 +32,16 @@ pub enum RetryCause {
     TryTimeout,
 }
 
-/// Attempts that were granted after the first, by what became of the one before; measured part only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RetryCauses {
-    /// By [`FailureKind::index`].
-    pub failed: [u64; FailureKind::COUNT],
-    /// Given up without an answer.
-    pub try_timeout: u64,
-}
-
-impl Default for RetryCauses {
-    fn default() -> Self {
-        RetryCauses { failed: [0; FailureKind::COUNT], try_timeout: 0 }
+counted! {
+    /// Attempts that were granted after the first, by what became of the one before; measured part only.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct RetryCauses {
+        /// Given up without an answer.
+        try_timeout,
+    }
+    besides {
+        /// By [`FailureKind::index`].
+        failed: [u64; FailureKind::COUNT],
     }
 }
 
@@ -66,10 +56,5 @@ impl RetryCauses {
     /// Attempts after the first, whatever the cause.
     pub fn total(&self) -> u64 {
         self.failed.iter().sum::<u64>() + self.try_timeout
-    }
-
-    pub(super) fn add(&mut self, o: &RetryCauses) {
-        self.failed.iter_mut().zip(o.failed).for_each(|(a, b)| *a += b);
-        self.try_timeout += o.try_timeout;
     }
 }

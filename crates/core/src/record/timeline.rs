@@ -3,6 +3,7 @@
 //! A row a second hides what is shorter: a pause of 400 ms lies between two looks at the levels, and failures every
 //! 1.25 s look like a cycle of 5 s. A timeline is bounded: cells double their width when it is full.
 
+use super::counted::counted;
 use crate::outcome::Outcome;
 use crate::time::{MILLISECOND_NS, Nanos};
 
@@ -11,52 +12,43 @@ pub const CELLS_MAX: usize = 720;
 /// Width of a cell, to begin with.
 pub const CELL_WIDTH: Nanos = Nanos(100 * MILLISECOND_NS);
 
-/// One stretch of time. Warm-up is counted too.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Cell {
-    /// Fell due.
-    pub due: u64,
-    /// Sent, for the first time.
-    pub sent: u64,
-    /// Ended as `ok`.
-    pub ok: u64,
-    /// Failed.
-    pub failed: u64,
-    /// Found to take longer than the timeout.
-    pub timed_out: u64,
-    /// Highest number of arrivals that were sent and had not ended.
-    pub in_flight_max: u64,
-    /// Highest number of arrivals that were due and had neither been sent nor ended.
-    pub backlog_max: u64,
-    /// Ended, in any way, after they had been sent.
-    pub ended_sent: u64,
-    /// Ended without having been sent. Levels at the borders of cells follow from these two.
-    pub ended_unsent: u64,
+counted! {
+    /// One stretch of time. Warm-up is counted too.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct Cell {
+        /// Fell due.
+        due,
+        /// Sent, for the first time.
+        sent,
+        /// Ended as `ok`.
+        ok,
+        /// Failed.
+        failed,
+        /// Found to take longer than the timeout.
+        timed_out,
+        /// Highest number of arrivals that were sent and had not ended.
+        in_flight_max,
+        /// Highest number of arrivals that were due and had neither been sent nor ended.
+        backlog_max,
+        /// Ended, in any way, after they had been sent.
+        ended_sent,
+        /// Ended without having been sent. Levels at the borders of cells follow from these two.
+        ended_unsent,
+    }
 }
 
 impl Cell {
     /// The same time, another worker: each may have been highest at another moment, so that the sum is a bound.
     fn beside(&mut self, other: &Cell) {
-        self.count(other);
-        self.in_flight_max += other.in_flight_max;
-        self.backlog_max += other.backlog_max;
+        self.add(other);
     }
 
     /// More time.
     fn follow(&mut self, next: &Cell) {
-        self.count(next);
-        self.in_flight_max = self.in_flight_max.max(next.in_flight_max);
-        self.backlog_max = self.backlog_max.max(next.backlog_max);
-    }
-
-    fn count(&mut self, other: &Cell) {
-        self.due += other.due;
-        self.sent += other.sent;
-        self.ok += other.ok;
-        self.failed += other.failed;
-        self.timed_out += other.timed_out;
-        self.ended_sent += other.ended_sent;
-        self.ended_unsent += other.ended_unsent;
+        let in_flight_max = self.in_flight_max.max(next.in_flight_max);
+        let backlog_max = self.backlog_max.max(next.backlog_max);
+        self.add(next);
+        (self.in_flight_max, self.backlog_max) = (in_flight_max, backlog_max);
     }
 }
 
