@@ -6,6 +6,9 @@ pub(crate) mod journeys;
 pub(crate) mod markdown;
 pub(crate) mod run;
 
+use crate::svg::Picture;
+use unblink_artifact::document::{Finding, ValidityStatus, VerdictStatus};
+
 /// What a stretch of text means; its colour follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paint {
@@ -20,7 +23,45 @@ pub(crate) enum Paint {
     Bad,
 }
 
-/// A cell or a piece of a line.
+/// How an answer is to be felt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tone {
+    Good,
+    Doubt,
+    Bad,
+}
+
+impl Tone {
+    pub(crate) fn paint(self) -> Paint {
+        match self {
+            Tone::Good => Paint::Good,
+            Tone::Doubt => Paint::Finding,
+            Tone::Bad => Paint::Bad,
+        }
+    }
+}
+
+impl From<ValidityStatus> for Tone {
+    fn from(status: ValidityStatus) -> Tone {
+        match status {
+            ValidityStatus::Valid => Tone::Good,
+            ValidityStatus::Degraded => Tone::Doubt,
+            ValidityStatus::Invalid => Tone::Bad,
+        }
+    }
+}
+
+impl From<VerdictStatus> for Tone {
+    fn from(status: VerdictStatus) -> Tone {
+        match status {
+            VerdictStatus::Pass => Tone::Good,
+            VerdictStatus::Inconclusive => Tone::Doubt,
+            VerdictStatus::Fail => Tone::Bad,
+        }
+    }
+}
+
+/// A cell or a piece of a line. On a page, what stands below a line feed is small.
 pub(crate) type Span = (Paint, String);
 
 /// Where a column's text stands.
@@ -31,7 +72,7 @@ pub(crate) enum Align {
 }
 
 /// A heading and what stands below it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Section {
     /// Its class on a page.
     pub(crate) class: &'static str,
@@ -43,7 +84,7 @@ pub(crate) struct Section {
 }
 
 /// One thing in a section.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Block {
     /// A sentence, or several.
     Line(Paint, String),
@@ -52,6 +93,12 @@ pub(crate) enum Block {
     /// The same of counts: `50 opened · 12 peak`.
     Counts(Vec<(String, String)>),
     Table(Table),
+    /// Names with their figures, and what each means.
+    Named(Vec<[String; 3]>),
+    /// What was found, and what to do about it.
+    Finding(Finding),
+    /// The name of its file, and the picture. A terminal has none.
+    Picture(String, Box<Picture>),
 }
 
 /// The first column has the names of the rows.
@@ -64,6 +111,22 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Columns are named by [`left`] and [`right`].
+    pub(crate) fn new<const N: usize>(columns: [(Align, &str); N], rows: Vec<Vec<Span>>) -> Table {
+        let head = columns.iter().map(|(_, name)| dim(*name)).collect();
+        Table { head, align: columns.map(|(align, _)| align).into(), rows }
+    }
+
+    /// Leaves out the column with this name.
+    pub(crate) fn without(mut self, name: &str) -> Table {
+        if let Some(place) = self.head.iter().position(|(_, text)| text == name) {
+            self.align.remove(place);
+            self.head.remove(place);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        }
+        self
+    }
+
     /// The head, if there is one, and the rows below it.
     pub(crate) fn lines(&self) -> Vec<Vec<Span>> {
         let head = (!self.head.is_empty()).then(|| self.head.clone());
@@ -87,6 +150,16 @@ impl Room {
     pub(crate) fn rows_max(self) -> usize {
         if self == Room::Page { 60 } else { 20 }
     }
+}
+
+/// A column of text.
+pub(crate) fn left(name: &str) -> (Align, &str) {
+    (Align::Left, name)
+}
+
+/// A column of figures.
+pub(crate) fn right(name: &str) -> (Align, &str) {
+    (Align::Right, name)
 }
 
 pub(crate) fn plain(text: impl Into<String>) -> Span {

@@ -257,6 +257,11 @@ fn thousands(text: &str) -> String {
     out
 }
 
+/// `2026-01-31 12:00` of an RFC 3339 time in UTC.
+pub(crate) fn minute(started_at: &str) -> String {
+    started_at.get(..16).unwrap_or(started_at).replace('T', " ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! A run for GitHub Actions: a summary in Markdown, and annotations.
 
 use crate::block::markdown::{self, escape};
-use crate::block::{Align, Block, Room, Table, journeys, plain};
+use crate::block::{Align, Room, Table, journeys, plain};
 use crate::{facts, format};
 use std::fmt::Write;
 use unblink_artifact::document::{Quantile, RunDocument, Severity, SloResult, ValidityStatus, VerdictStatus};
@@ -48,16 +48,7 @@ pub fn summary(doc: &RunDocument) -> String {
     out.push('\n');
     for section in journeys::all(doc, Room::Page) {
         let _ = writeln!(out, "**{}**, {}\n", section.name, escape(&section.note));
-        for block in &section.blocks {
-            match block {
-                Block::Table(table) => out.push_str(&markdown::table(table)),
-                Block::Line(_, text) => {
-                    let _ = writeln!(out, "\n{}", escape(text));
-                }
-                Block::Pairs(_) | Block::Counts(_) => {}
-            }
-        }
-        out.push('\n');
+        section.blocks.iter().for_each(|block| markdown::block(&mut out, block));
     }
     let parts: Vec<String> = facts::account(doc)
         .into_iter()

@@ -8,7 +8,7 @@ mod tables;
 use crate::facts;
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
-pub(crate) use block::{write as sections, write_table as table};
+pub(crate) use block::{answer, blocks, figure, write as sections};
 pub(crate) use page::{Page, tool};
 use std::fmt::Write;
 use unblink_artifact::document::RunDocument;
@@ -110,43 +110,6 @@ fn undrawn(of: &[&str], why: &str) -> String {
         None => String::new(),
     };
     format!("There is no picture of {list}: {why}.")
-}
-
-/// A picture with its words; `scope` names the document that its tooltips read.
-pub(crate) fn figure(out: &mut String, picture: &Picture, scope: &str, level: u8) {
-    let class = if picture.full { "full" } else { "half" };
-    let _ = write!(
-        out,
-        "<figure class=\"{class}\" data-scope=\"{scope}\"><figcaption><h{level}>{}</h{level}><p>{}</p>",
-        escape(&picture.title.finding),
-        escape(&picture.title.plotted)
-    );
-    if !picture.legend.is_empty() {
-        out.push_str("<ul class=\"legend\">");
-        for (i, (mark, name)) in picture.legend.iter().enumerate() {
-            let id = format!("{scope}{}-k{i}", picture.stem);
-            let _ = write!(
-                out,
-                "<li><svg width=\"24\" height=\"12\" viewBox=\"0 0 24 12\" aria-hidden=\"true\">{}{}</svg>{}</li>",
-                if mark.starts_with("unknown") { hatch(&id) } else { String::new() },
-                svg::swatch(mark, &id),
-                escape(name)
-            );
-        }
-        out.push_str("</ul>");
-    }
-    let _ = write!(out, "</figcaption><div class=\"plot\">{}</div>", picture.inline());
-    if let Some(lines) = &picture.lines {
-        let _ =
-            write!(out, "<script type=\"application/json\" class=\"lines\">{}</script>", page::inert(lines));
-    }
-    out.push_str("</figure>");
-}
-
-fn hatch(id: &str) -> String {
-    let mut canvas = svg::canvas::Canvas::new(id, svg::canvas::Size { width: 24.0, height: 12.0 });
-    canvas.hatching();
-    canvas.body
 }
 
 /// `2026-11-20 09:15:00 UTC`, where the document holds RFC 3339.

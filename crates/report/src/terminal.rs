@@ -6,10 +6,10 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, apart, run};
+use crate::block::{Section, Tone, apart, run};
 use crate::facts;
 use text::{Paint, Screen};
-use unblink_artifact::document::{RunDocument, Severity, ValidityStatus, VerdictStatus};
+use unblink_artifact::document::RunDocument;
 
 /// How the text is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,33 +86,17 @@ fn head(screen: &mut Screen, doc: &RunDocument) {
 }
 
 fn validity(screen: &mut Screen, doc: &RunDocument) {
-    let paint = match doc.validity.status {
-        ValidityStatus::Valid => Paint::Good,
-        ValidityStatus::Degraded => Paint::Finding,
-        ValidityStatus::Invalid => Paint::Bad,
-    };
+    let paint = Tone::from(doc.validity.status).paint();
     screen.blank();
     screen.labelled(paint, facts::validity_word(doc), &facts::validity_sentence(doc));
     verdict(screen, doc);
-    for finding in &doc.validity.findings {
-        let (mark, paint) = match finding.severity {
-            Severity::Note => ("·", Paint::Dim),
-            Severity::Degrades => ("!", Paint::Finding),
-            Severity::Invalidates => ("✗", Paint::Bad),
-        };
-        screen.marked(2, paint, mark, &finding.message);
-        screen.marked(4, Paint::Dim, "→", &finding.remedy);
-    }
+    run::findings(doc).iter().for_each(|finding| screen.block(finding));
 }
 
 /// What was asked of the run, beside whether it can be believed.
 fn verdict(screen: &mut Screen, doc: &RunDocument) {
     let Some(verdict) = &doc.verdict else { return };
-    let paint = |status| match status {
-        VerdictStatus::Pass => Paint::Good,
-        VerdictStatus::Inconclusive => Paint::Finding,
-        VerdictStatus::Fail => Paint::Bad,
-    };
+    let paint = |status| Tone::from(status).paint();
     screen.labelled(
         paint(verdict.status),
         facts::verdict_word(verdict),

@@ -1,7 +1,30 @@
 //! Blocks as Markdown.
 
-use super::{Align, Paint, Span, Table};
+use super::{Align, Block, Paint, Span, Table};
+use std::fmt::Write;
 use unblink_artifact::harmless::is_harmful;
+
+/// One thing in a section, and an empty line.
+pub(crate) fn block(out: &mut String, block: &Block) {
+    let pair = |(name, figure): &(String, String)| format!("{} {}", escape(name), escape(figure));
+    let _ = match block {
+        Block::Line(_, text) => writeln!(out, "{}\n", escape(text)),
+        Block::Finding(finding) => {
+            writeln!(out, "- {} {}\n", escape(&finding.message), escape(&finding.remedy))
+        }
+        Block::Pairs(pairs) => writeln!(out, "{}\n", pairs.iter().map(pair).collect::<Vec<_>>().join(" · ")),
+        Block::Counts(counts) => {
+            let counts: Vec<String> =
+                counts.iter().map(|(name, n)| format!("{n} {}", escape(name))).collect();
+            writeln!(out, "{}\n", counts.join(" · "))
+        }
+        Block::Named(named) => named.iter().try_for_each(|[name, figure, means]| {
+            writeln!(out, "**{}** {}: {}\n", escape(name), escape(figure), escape(means))
+        }),
+        Block::Table(of) => writeln!(out, "{}", table(of)),
+        Block::Picture(stem, picture) => writeln!(out, "![{}]({stem}.svg)\n", escape(&picture.title.finding)),
+    };
+}
 
 /// A table with a line feed at its end; it needs a head.
 pub(crate) fn table(table: &Table) -> String {

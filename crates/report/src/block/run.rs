@@ -16,6 +16,11 @@ pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
     })
 }
 
+/// What was found of it, the worst first.
+pub(crate) fn findings(doc: &RunDocument) -> Vec<Block> {
+    doc.validity.findings.iter().cloned().map(Block::Finding).collect()
+}
+
 /// What requests were filled in with.
 pub(crate) fn values(doc: &RunDocument) -> Option<Section> {
     let values = &doc.plan.values;

@@ -1,16 +1,17 @@
 //! Two sides of searches in a terminal.
 
+use crate::block::{Block, Paint, Table, dim, left, plain, right};
 use crate::compare::{signed, signed_bound};
-use crate::format::{self, Bound};
+use crate::format::{self, Bound, minute};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 use unblink_artifact::compare::{ComparedKnee, KneesDocument, Outcome};
 
 /// The answer, then every search.
 pub fn knees(doc: &KneesDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if doc.simulated {
-        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+        screen.simulated(true);
         screen.blank();
     }
     let (paint, word) = match doc.outcome {
@@ -31,7 +32,8 @@ pub fn knees(doc: &KneesDocument, style: &Style) -> String {
     }
     screen.blank();
     screen.labelled(Paint::Bold, "objective", &format!("{}, {} arrivals", doc.objective, doc.process));
-    table(&mut screen, doc);
+    screen.blank();
+    screen.block(&Block::Table(table(doc)));
     screen.blank();
     screen.marked(0, Paint::Dim, "·", &about(doc));
     for (side, knee) in sides(doc) {
@@ -87,20 +89,17 @@ fn sides(doc: &KneesDocument) -> impl Iterator<Item = (&'static str, &ComparedKn
     baseline.chain(doc.candidate.iter().map(|knee| ("candidate", knee)))
 }
 
-fn table(screen: &mut Screen, doc: &KneesDocument) {
-    screen.blank();
-    let header = ["", "highest rate", "good", "missed from", "begun (UTC)"];
-    let mut rows: Vec<Vec<Span>> = vec![header.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-    for (side, knee) in sides(doc) {
+fn table(doc: &KneesDocument) -> Table {
+    let row = |(side, knee): (&str, &ComparedKnee)| {
         let rate = |per_s: Option<f64>| per_s.map_or("–".into(), format::rate);
-        rows.push(vec![
+        vec![
             (Paint::Bold, side.into()),
             (Paint::Response, rate(knee.rate_per_s)),
-            (Paint::Plain, rate(knee.good_per_s)),
-            (Paint::Plain, rate(knee.missed_from_per_s)),
-            (Paint::Dim, knee.started_at.get(..16).unwrap_or(&knee.started_at).replace('T', " ")),
-        ]);
-    }
-    let right = Align::Right;
-    screen.table(&[Align::Left, right, right, right, Align::Left], &rows);
+            plain(rate(knee.good_per_s)),
+            plain(rate(knee.missed_from_per_s)),
+            dim(minute(&knee.started_at)),
+        ]
+    };
+    let columns = [left(""), right("highest rate"), right("good"), right("missed from"), left("begun (UTC)")];
+    Table::new(columns, sides(doc).map(row).collect())
 }

@@ -1,21 +1,20 @@
 //! A comparison as a page: the answer, both spectra, the table, every run.
 
 use super::lines;
-use super::words::{self, Tone};
+use super::words;
+use crate::block::{Block, Paint, Section, Table, dim, left, right};
 use crate::format;
 use crate::html::{self, Page};
 use crate::svg::canvas::escape;
 use std::fmt::Write;
-use unblink_artifact::compare::{CompareDocument, Side};
+use unblink_artifact::compare::{CompareDocument, ComparedRun, Side};
 use unblink_artifact::harmless;
 
 pub(super) fn render(doc: &CompareDocument) -> String {
     let mut page = Page::new(&format!("{}: {}", words::verdict(doc), words::target(&doc.candidate)));
     page.json("compare", &harmless::json(doc).unwrap_or_else(|_| "null".into()));
+    page.simulated(doc.simulated);
     let out = &mut page.body;
-    if doc.simulated {
-        out.push_str("<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>");
-    }
     let _ = write!(
         out,
         "<header><p class=\"brand\"><b>{}</b> {} <span>· {}</span></p><h1>{}</h1>",
@@ -40,33 +39,18 @@ pub(super) fn render(doc: &CompareDocument) -> String {
         doc.rule.request.as_ref().map(|name| format!(" · the arrivals of {name} alone")).unwrap_or_default();
     let _ = write!(out, "<p class=\"means\">{}{}</p></header>", escape(&doc.plan.summary), escape(&alone));
     verdict(out, doc);
-    out.push_str("<section class=\"pictures\">");
-    html::figure(out, &super::picture(doc), "compare", 2);
-    super::runs::pictures(doc).iter().for_each(|picture| html::figure(out, picture, "compare", 2));
-    out.push_str("</section><section class=\"tables\">");
-    html::sections(out, lines::side_by_side(doc, words::about_intervals(doc)), 2);
-    for (name, side) in [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)] {
-        runs(out, doc, name, side);
-    }
-    out.push_str("</section>");
+    let picture = super::picture(doc);
+    page.pictures(std::iter::once(&picture).chain(&super::runs::pictures(doc)), "compare");
+    let side_by_side = lines::side_by_side(doc, words::about_intervals(doc));
+    let sides = [("Runs of the baseline", &doc.baseline), ("Runs of the candidate", &doc.candidate)];
+    page.tables(side_by_side.into_iter().chain(sides.map(|(name, side)| runs(doc, name, side))));
     let made = format!("<p>Made by {}. ", html::tool(&doc.tool));
     let holds = format!("The page holds its whole document ({}) as JSON.</p>", escape(&doc.schema));
     page.finish_with(&doc.command, &(made + &holds))
 }
 
 fn verdict(out: &mut String, doc: &CompareDocument) {
-    let (class, icon) = match words::tone(doc) {
-        Tone::Good => ("valid", "✓"),
-        Tone::Doubt => ("degraded", "!"),
-        Tone::Bad => ("invalid", "✕"),
-    };
-    let _ = write!(
-        out,
-        "<section class=\"verdict {class}\"><h2><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h2>\
-         <p class=\"sentence\">{}</p>",
-        words::verdict(doc),
-        escape(&format::hold_figures(&words::sentence(doc)))
-    );
+    html::answer(out, words::tone(doc), (words::verdict(doc), words::sentence(doc)), "", 2);
     for note in words::doubts(doc).into_iter().chain(words::notes(doc)) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&format::hold_figures(&note)));
     }
@@ -81,35 +65,27 @@ fn verdict(out: &mut String, doc: &CompareDocument) {
     out.push_str("</section>");
 }
 
-fn runs(out: &mut String, doc: &CompareDocument, name: &str, side: &Side) {
-    let _ = write!(
-        out,
-        "<section class=\"block\"><h2>{name}</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th>\
-         <th scope=\"col\">began (UTC)</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">achieved</th>\
-         <th scope=\"col\" class=\"n\">errors</th></tr></thead><tbody>",
-        escape(&crate::compare::label(doc))
-    );
-    for run in &side.runs {
+/// Every run of a side.
+fn runs(doc: &CompareDocument, name: &'static str, side: &Side) -> Section {
+    let row = |run: &ComparedRun| {
         let shown = if run.censored { format::above } else { format::duration };
-        let value = run.value_ns.map_or("–".into(), shown);
-        let out_class = if run.left_out.is_some() { " class=\"zero\"" } else { "" };
-        let _ = write!(
-            out,
-            "<tr{out_class}><th scope=\"row\" class=\"name\">{}{}</th><td class=\"began\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            html::breakable(&run.folder),
-            match (&run.left_out, &run.target_failed) {
-                (Some(_), _) => " (left out)",
-                (None, Some(_)) => " (failed)",
-                (None, None) => "",
-            },
-            escape(&began(&run.started_at)),
-            escape(&value),
-            escape(&format::rate(run.achieved_per_s)),
-            escape(&format::percent(run.error_share)),
-        );
-    }
-    out.push_str("</tbody></table></div></section>");
+        let (paint, aside) = match (&run.left_out, &run.target_failed) {
+            (Some(_), _) => (Paint::Dim, " (left out)"),
+            (None, Some(_)) => (Paint::Plain, " (failed)"),
+            (None, None) => (Paint::Plain, ""),
+        };
+        vec![
+            (paint, format!("{}{aside}", run.folder)),
+            dim(began(&run.started_at)),
+            (paint, run.value_ns.map_or("–".into(), shown)),
+            (paint, format::rate(run.achieved_per_s)),
+            (paint, format::percent(run.error_share)),
+        ]
+    };
+    let label = crate::compare::label(doc);
+    let columns = [left("run"), right("began (UTC)"), right(&label), right("achieved"), right("errors")];
+    let table = Table::new(columns, side.runs.iter().map(row).collect());
+    Section { class: "", name, note: String::new(), blocks: vec![Block::Table(table)] }
 }
 
 /// `2026-11-20 09:15:00`, where the document holds RFC 3339.

@@ -1,7 +1,7 @@
 //! A comparison in a terminal.
 
 use super::lines;
-use super::words::{self, Tone};
+use super::words;
 use crate::terminal::Style;
 use crate::terminal::text::{Paint, Screen};
 use unblink_artifact::compare::CompareDocument;
@@ -9,15 +9,10 @@ use unblink_artifact::compare::CompareDocument;
 pub(super) fn render(doc: &CompareDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if doc.simulated {
-        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+        screen.simulated(true);
         screen.blank();
     }
-    let paint = match words::tone(doc) {
-        Tone::Good => Paint::Good,
-        Tone::Doubt => Paint::Finding,
-        Tone::Bad => Paint::Bad,
-    };
-    screen.line(&[(paint, words::verdict(doc).into())]);
+    screen.line(&[(words::tone(doc).paint(), words::verdict(doc).into())]);
     screen.paragraph(0, Paint::Plain, &words::sentence(doc));
     for doubt in words::doubts(doc) {
         screen.marked(0, Paint::Finding, "!", &doubt);

@@ -1,6 +1,7 @@
 //! What a comparison says, in sentences that terminal and page share.
 
 use super::lines::value;
+use crate::block::Tone;
 use crate::facts::{self, Title};
 use crate::format;
 use unblink_artifact::compare::{
@@ -23,23 +24,11 @@ pub(super) fn verdict(doc: &CompareDocument) -> &'static str {
 }
 
 /// How the answer is to be felt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tone {
-    Good,
-    Doubt,
-    Bad,
-}
-
 pub(super) fn tone(doc: &CompareDocument) -> Tone {
     match doc.outcome {
         Outcome::NoVerdict => Tone::Doubt,
-        _ if doc.a_a => {
-            if is_alarm(doc) {
-                Tone::Doubt
-            } else {
-                Tone::Good
-            }
-        }
+        _ if doc.a_a && is_alarm(doc) => Tone::Doubt,
+        _ if doc.a_a => Tone::Good,
         Outcome::Regression => Tone::Bad,
         Outcome::Improvement | Outcome::NoRegression => Tone::Good,
     }

@@ -2,9 +2,10 @@
 
 use super::figures::{NAMES, milliseconds};
 use super::{Explain, Figures, RIGHT, about, finding};
+use crate::block::{Block, Paint, Span, Table, left, right};
 use crate::format;
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 
 /// What gives way where there is little room, the first first.
 const GIVE_WAY: [&str; 3] = ["p99 is", "p90", "max"];
@@ -17,25 +18,22 @@ const NAME: usize = 12;
 pub(super) fn render(explain: &Explain, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let figures = explain.figures();
-    screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+    screen.simulated(true);
     screen.paragraph(0, Paint::Bold, &finding(&figures));
     screen.paragraph(0, Paint::Plain, &about(explain));
     screen.blank();
-    let head = ["ms"].into_iter().chain(NAMES).chain(["samples", "omitted", "p99 is", "ratio"]);
-    let mut rows: Vec<Vec<Span>> = vec![head.map(|name| (Paint::Dim, name.to_string())).collect()];
-    rows.extend(figures.iter().enumerate().map(|(i, row)| {
-        let exact = i == 0 && !explain.exact_ns.is_empty();
-        cells(row, i == 0, exact)
-    }));
+    let rows =
+        figures.iter().enumerate().map(|(i, row)| cells(row, i == 0, i == 0 && !explain.exact_ns.is_empty()));
+    let [p50, p90, p99, p999, max] = NAMES.map(right);
+    let [samples, omitted, is, ratio] = ["samples", "omitted", "p99 is", "ratio"].map(right);
+    let columns = [left("ms"), p50, p90, p99, p999, max, samples, omitted, is, ratio];
+    let mut table = Table::new(columns, rows.collect());
     for name in GIVE_WAY {
-        let Some(place) = rows[0].iter().position(|(_, text)| text == name) else { continue };
-        if width(&rows) > screen.width() {
-            rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        if width(&table) > screen.width() {
+            table = table.without(name);
         }
     }
-    let align: Vec<Align> =
-        (0..rows[0].len()).map(|i| if i == 0 { Align::Left } else { Align::Right }).collect();
-    screen.table(&align, &rows);
+    screen.block(&Block::Table(table));
     screen.paragraph(
         2,
         Paint::Dim,
@@ -74,7 +72,8 @@ fn cells(row: &Figures, is_truth: bool, is_exact: bool) -> Vec<Span> {
     cells
 }
 
-fn width(rows: &[Vec<Span>]) -> usize {
-    let of_column = |i: usize| rows.iter().map(|row| row[i].1.chars().count()).max().unwrap_or(0);
-    (0..rows[0].len()).map(|i| GAP + of_column(i)).sum()
+fn width(table: &Table) -> usize {
+    let lines = table.lines();
+    let of_column = |i: usize| lines.iter().map(|row| row[i].1.chars().count()).max().unwrap_or(0);
+    (0..table.align.len()).map(|i| GAP + of_column(i)).sum()
 }

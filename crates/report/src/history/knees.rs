@@ -1,19 +1,17 @@
 //! The highest rate over searches in a terminal.
 
 use super::course::{Course, Point, Step};
-use super::minute;
+use crate::block::{Block, Paint, Section, Table, left, plain, right};
 use crate::compare::signed;
 use crate::facts::Title;
-use crate::format;
+use crate::format::{self, minute};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 use unblink_artifact::history::{KneeTrendDocument, RUNS_MIN, RateChange};
 
 pub(super) fn render(doc: &KneeTrendDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    if doc.simulated {
-        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
-    }
+    screen.simulated(doc.simulated);
     let (paint, word) = match doc.changes.last() {
         Some(change) if change.change < 0.0 => (Paint::Bad, "LOWER"),
         Some(_) => (Paint::Good, "HIGHER"),
@@ -29,7 +27,7 @@ pub(super) fn render(doc: &KneeTrendDocument, style: &Style) -> String {
     );
     course(doc).draw(&mut screen);
     if !doc.changes.is_empty() {
-        table(&mut screen, doc);
+        screen.section(&changes(doc));
     }
     if !doc.left_out.is_empty() {
         screen.blank();
@@ -107,21 +105,24 @@ fn sentence(doc: &KneeTrendDocument) -> String {
     )
 }
 
-fn table(screen: &mut Screen, doc: &KneeTrendDocument) {
-    screen.heading("Changes", "p: how often searches in random order show one as clear");
-    let names = ["from search", "(UTC)", "before", "after", "change", "p"];
-    let mut rows: Vec<Vec<Span>> = vec![names.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-    for change in &doc.changes {
-        let paint = if change.change < 0.0 { Paint::Bad } else { Paint::Good };
-        rows.push(vec![
+fn changes(doc: &KneeTrendDocument) -> Section {
+    let row = |change: &RateChange| {
+        vec![
             (Paint::Bold, name(change).into()),
-            (Paint::Plain, minute(&change.started_at)),
-            (Paint::Plain, format::rate(change.before_per_s)),
+            plain(minute(&change.started_at)),
+            plain(format::rate(change.before_per_s)),
             (Paint::Response, format::rate(change.after_per_s)),
-            (paint, signed(change.change)),
-            (Paint::Plain, format::percent(change.p_value)),
-        ]);
+            (if change.change < 0.0 { Paint::Bad } else { Paint::Good }, signed(change.change)),
+            plain(format::percent(change.p_value)),
+        ]
+    };
+    let columns =
+        [left("from search"), left("(UTC)"), right("before"), right("after"), right("change"), right("p")];
+    let table = Table::new(columns, doc.changes.iter().map(row).collect());
+    Section {
+        class: "",
+        name: "Changes",
+        note: "p: how often searches in random order show one as clear".into(),
+        blocks: vec![Block::Table(table)],
     }
-    let (left, right) = (Align::Left, Align::Right);
-    screen.table(&[left, left, right, right, right, right], &rows);
 }

@@ -1,8 +1,9 @@
 //! Runs, a line for each, newest first; what neighbours have in common stands above them.
 
-use super::{labels, minute, short_id, word};
+use super::{labels, short_id, word};
+use crate::block::{Block, Paint, Span, Table, left, plain, right};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 use crate::{facts, format};
 use unblink_artifact::document::TargetsBeyond;
 use unblink_artifact::history::{HistoryDocument, IndexedRun};
@@ -29,19 +30,19 @@ pub(super) fn render(doc: &HistoryDocument, style: &Style) -> String {
             screen.paragraph(0, Paint::Bold, &target);
             screen.paragraph(2, Paint::Dim, &load);
         }
-        let mut names = vec!["run", "started (UTC)", "p50", "p99", "not ok", "is", ""];
-        let (left, right) = (Align::Left, Align::Right);
-        let mut align = vec![left, left, right, right, right, left, left];
         // A row stays in its line: where there is little room, the year and the median go.
         let is_narrow = screen.width() < WIDE_MIN;
-        if is_narrow {
-            names.remove(2);
-            align.remove(2);
-        }
-        let mut rows: Vec<Vec<Span>> =
-            vec![names.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-        rows.extend(some.into_iter().map(|run| row(run, is_narrow)));
-        screen.table(&align, &rows);
+        let columns = [
+            left("run"),
+            left("started (UTC)"),
+            right("p50"),
+            right("p99"),
+            right("not ok"),
+            left("is"),
+            left(""),
+        ];
+        let table = Table::new(columns, some.into_iter().map(|run| row(run, is_narrow)).collect());
+        screen.block(&Block::Table(if is_narrow { table.without("p50") } else { table }));
     }
     if doc.more {
         screen.paragraph(2, Paint::Dim, "There are more; --limit shows them.");
@@ -70,21 +71,17 @@ fn row(run: &IndexedRun, is_narrow: bool) -> Vec<Span> {
         "fail" | "invalid" | "aborted" => Paint::Bad,
         _ => Paint::Finding,
     };
-    let started = minute(&run.started_at);
+    let started = format::minute(&run.started_at);
     let started = if is_narrow { started.chars().skip("2026-".len()).collect() } else { started };
-    let mut spans = vec![
+    vec![
         (Paint::Bold, short_id(run).into()),
-        (Paint::Plain, started),
-        (Paint::Plain, quantile(0.5)),
+        plain(started),
+        plain(quantile(0.5)),
         (Paint::Response, quantile(0.99)),
-        (Paint::Plain, run.error_share().map_or("–".into(), format::percent)),
+        plain(run.error_share().map_or("–".into(), format::percent)),
         (paint, word.into()),
-        (Paint::Plain, labels(run)),
-    ];
-    if is_narrow {
-        spans.remove(2);
-    }
-    spans
+        plain(labels(run)),
+    ]
 }
 
 /// The first request, and how many more.

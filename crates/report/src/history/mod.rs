@@ -77,8 +77,3 @@ pub(crate) fn word(run: &IndexedRun) -> &'static str {
         (_, ValidityStatus::Valid, None) => "valid",
     }
 }
-
-/// `2026-01-31 12:00` of an RFC 3339 time in UTC.
-pub(crate) fn minute(started_at: &str) -> String {
-    started_at.get(..16).unwrap_or(started_at).replace('T', " ")
-}

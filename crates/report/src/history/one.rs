@@ -1,9 +1,11 @@
 //! A run of which nothing but the index is left.
 
-use super::{labels, minute, word};
+use super::{labels, word};
+use crate::block::{Align, Block, Paint, Section, Table, left, plain, right};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 use crate::{facts, format};
+use unblink_artifact::document::Quantile;
 use unblink_artifact::history::IndexedRun;
 
 pub(super) fn render(run: &IndexedRun, why: &str, style: &Style) -> String {
@@ -17,7 +19,7 @@ pub(super) fn render(run: &IndexedRun, why: &str, style: &Style) -> String {
     screen.paragraph(
         0,
         Paint::Plain,
-        &format!("Run {}, {} UTC: {}", run.id, minute(&run.started_at), word(run)),
+        &format!("Run {}, {} UTC: {}", run.id, format::minute(&run.started_at), word(run)),
     );
     if !labels(run).is_empty() {
         screen.paragraph(0, Paint::Plain, &labels(run));
@@ -29,34 +31,26 @@ pub(super) fn render(run: &IndexedRun, why: &str, style: &Style) -> String {
         let (mark, _) = facts::slo_mark(slo);
         screen.marked(2, Paint::Bold, mark, &facts::slo_line(slo));
     }
-    latency(&mut screen, run);
-    arrivals(&mut screen, run);
+    [latency(run), arrivals(run)].iter().for_each(|section| screen.section(section));
     screen.finish()
 }
 
-fn latency(screen: &mut Screen, run: &IndexedRun) {
-    screen.heading("Latency", "");
-    let head = ["", "response time", "service time"];
-    let mut rows: Vec<Vec<Span>> = vec![head.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
+fn latency(run: &IndexedRun) -> Section {
     let (response, service) = (&run.response_time, &run.service_time);
-    for quantile in &response.quantiles {
-        let other = facts::quantile(service, quantile.q);
-        rows.push(vec![
-            (Paint::Plain, format::quantile_label(quantile.q)),
-            (Paint::Response, facts::value(quantile)),
-            (Paint::Service, other.map_or("–".into(), facts::value)),
-        ]);
-    }
-    rows.push(vec![
-        (Paint::Plain, "max".into()),
-        (Paint::Response, facts::max(response)),
-        (Paint::Service, facts::max(service)),
-    ]);
-    screen.table(&[Align::Left, Align::Right, Align::Right], &rows);
+    let row = |name: String, response: String, service: String| {
+        vec![plain(name), (Paint::Response, response), (Paint::Service, service)]
+    };
+    let of = |quantile: &Quantile| {
+        let other = facts::quantile(service, quantile.q).map_or("–".into(), facts::value);
+        row(format::quantile_label(quantile.q), facts::value(quantile), other)
+    };
+    let max = row("max".into(), facts::max(response), facts::max(service));
+    let columns = [left(""), right("response time"), right("service time")];
+    let table = Table::new(columns, response.quantiles.iter().map(of).chain([max]).collect());
+    Section { class: "", name: "Latency", note: String::new(), blocks: vec![Block::Table(table)] }
 }
 
-fn arrivals(screen: &mut Screen, run: &IndexedRun) {
-    screen.heading("Arrivals", "each ends in exactly one of these");
+fn arrivals(run: &IndexedRun) -> Section {
     let all = &run.arrivals;
     let ends = [
         ("ok", all.ok),
@@ -66,12 +60,9 @@ fn arrivals(screen: &mut Screen, run: &IndexedRun) {
         ("unsent", all.unsent),
         ("scheduled", all.scheduled),
     ];
-    let row = |(name, n): (&str, u64)| {
-        vec![
-            (Paint::Plain, name.to_string()),
-            (Paint::Plain, format::count(n)),
-            (Paint::Plain, format::share(n, all.scheduled)),
-        ]
-    };
-    screen.table(&[Align::Left, Align::Right, Align::Right], &ends.map(row));
+    let row = |(name, n)| vec![plain(name), plain(format::count(n)), plain(format::share(n, all.scheduled))];
+    let align = vec![Align::Left, Align::Right, Align::Right];
+    let table = Table { head: Vec::new(), align, rows: ends.map(row).into() };
+    let note = "each ends in exactly one of these".into();
+    Section { class: "", name: "Arrivals", note, blocks: vec![Block::Table(table)] }
 }

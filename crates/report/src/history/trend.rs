@@ -1,19 +1,18 @@
 //! A percentile over runs in a terminal.
 
 use super::course::{Course, Point, Step};
-use super::{minute, short};
+use super::short;
+use crate::block::{Block, Paint, Section, Table, left, plain, right};
 use crate::compare::signed;
 use crate::facts::{self, Title};
-use crate::format;
+use crate::format::{self, minute};
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
+use crate::terminal::text::Screen;
 use unblink_artifact::history::{LevelChange, RUNS_MIN, TrendDocument, TrendRun};
 
 pub(super) fn render(doc: &TrendDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    if doc.simulated {
-        screen.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
-    }
+    screen.simulated(doc.simulated);
     let (paint, word) = match doc.changes.last() {
         Some(change) if change.change > 0.0 => (Paint::Bad, "SLOWER"),
         Some(_) => (Paint::Good, "FASTER"),
@@ -27,7 +26,7 @@ pub(super) fn render(doc: &TrendDocument, style: &Style) -> String {
     screen.paragraph(0, Paint::Plain, &doc.load);
     course(doc).draw(&mut screen);
     if !doc.changes.is_empty() {
-        table(&mut screen, doc);
+        screen.section(&changes(doc));
     }
     notes(&mut screen, doc);
     screen.finish()
@@ -116,24 +115,34 @@ fn tick(run: &TrendRun) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
-fn table(screen: &mut Screen, doc: &TrendDocument) {
-    screen.heading("Changes", "p: how often runs in random order show one as clear");
-    let names = ["from run", "(UTC)", "before", "after", "change", "p", ""];
-    let mut rows: Vec<Vec<Span>> = vec![names.iter().map(|name| (Paint::Dim, name.to_string())).collect()];
-    for change in &doc.changes {
-        let paint = if change.change > 0.0 { Paint::Bad } else { Paint::Good };
-        rows.push(vec![
+fn changes(doc: &TrendDocument) -> Section {
+    let row = |change: &LevelChange| {
+        vec![
             (Paint::Bold, short(&change.id).into()),
-            (Paint::Plain, minute(&change.started_at)),
-            (Paint::Plain, level(change.before_ns)),
+            plain(minute(&change.started_at)),
+            plain(level(change.before_ns)),
             (Paint::Response, level(change.after_ns)),
-            (paint, signed(change.change)),
-            (Paint::Plain, format::percent(change.p_value)),
-            (Paint::Plain, change.label.clone().unwrap_or_default()),
-        ]);
+            (if change.change > 0.0 { Paint::Bad } else { Paint::Good }, signed(change.change)),
+            plain(format::percent(change.p_value)),
+            plain(change.label.clone().unwrap_or_default()),
+        ]
+    };
+    let columns = [
+        left("from run"),
+        left("(UTC)"),
+        right("before"),
+        right("after"),
+        right("change"),
+        right("p"),
+        left(""),
+    ];
+    let table = Table::new(columns, doc.changes.iter().map(row).collect());
+    Section {
+        class: "",
+        name: "Changes",
+        note: "p: how often runs in random order show one as clear".into(),
+        blocks: vec![Block::Table(table)],
     }
-    let (left, right) = (Align::Left, Align::Right);
-    screen.table(&[left, left, right, right, right, right, left], &rows);
 }
 
 fn notes(screen: &mut Screen, doc: &TrendDocument) {

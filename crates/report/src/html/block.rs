@@ -1,8 +1,11 @@
 //! Blocks as HTML.
 
-use crate::block::{Align, Block, Paint, Section, Table};
+use crate::block::{Align, Block, Paint, Section, Table, Tone, dim, plain};
 use crate::svg::canvas::escape;
+use crate::svg::{self, Picture};
+use crate::{facts, format};
 use std::fmt::Write;
+use unblink_artifact::document::{Finding, Severity};
 
 /// Sections, each as a block of a page; headings are of `level`.
 pub(crate) fn write(out: &mut String, sections: impl IntoIterator<Item = Section>, level: u8) {
@@ -13,26 +16,127 @@ pub(crate) fn write(out: &mut String, sections: impl IntoIterator<Item = Section
         };
         let _ =
             write!(out, "<div class=\"block {}\"><h{level}>{}{note}</h{level}>", section.class, section.name);
-        section.blocks.iter().for_each(|block| write_block(out, block));
+        blocks(out, &section.blocks, "", level);
         out.push_str("</div>");
     }
 }
 
-/// One thing in a section.
-fn write_block(out: &mut String, block: &Block) {
-    let right = |text: &String| (Paint::Plain, text.clone());
-    let _ = match block {
-        Block::Line(Paint::Dim, text) => write!(out, "<p class=\"foot\">{}</p>", escape(text)),
-        Block::Line(_, text) => write!(out, "<p>{}</p>", escape(text)),
-        Block::Pairs(pairs) | Block::Counts(pairs) => {
-            let rows = pairs.iter().map(|(name, figure)| vec![right(name), right(figure)]).collect();
-            return write_table(
+/// Begins the section of an answer: a word, and the sentence beside it.
+pub(crate) fn answer(out: &mut String, tone: Tone, (word, says): (&str, String), class: &str, level: u8) {
+    let (tone, icon) = match tone {
+        Tone::Good => ("valid", "✓"),
+        Tone::Doubt => ("degraded", "!"),
+        Tone::Bad => ("invalid", "✕"),
+    };
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = write!(
+        out,
+        "<section class=\"verdict {tone}\"><h{level}{class}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}>\
+         <p class=\"sentence\">{}</p>",
+        escape(word),
+        escape(&format::hold_figures(&says)),
+    );
+}
+
+/// What stands in a section; `scope` names the document that the tooltips of its pictures read.
+pub(crate) fn blocks(out: &mut String, blocks: &[Block], scope: &str, level: u8) {
+    for block in blocks {
+        let _ = match block {
+            Block::Line(Paint::Dim, text) => {
+                write!(out, "<p class=\"foot\">{}</p>", escape(text))
+            }
+            Block::Line(_, text) => write!(out, "<p>{}</p>", escape(text)),
+            Block::Pairs(pairs) | Block::Counts(pairs) => {
+                let rows = pairs.iter().map(|(name, figure)| vec![plain(name), plain(figure)]).collect();
+                write_table(out, &Table { head: Vec::new(), align: vec![Align::Left, Align::Right], rows });
+                Ok(())
+            }
+            Block::Named(named) => {
+                let row = |[name, figure, means]: &[String; 3]| vec![plain(name), plain(figure), dim(means)];
+                let rows = named.iter().map(row).collect();
+                write_table(out, &Table { head: Vec::new(), align: vec![Align::Left; 3], rows });
+                Ok(())
+            }
+            Block::Table(table) => {
+                write_table(out, table);
+                Ok(())
+            }
+            Block::Finding(finding) => {
+                write_finding(out, finding);
+                Ok(())
+            }
+            Block::Picture(_, picture) => {
+                figure(out, picture, scope, level);
+                Ok(())
+            }
+        };
+    }
+}
+
+/// A picture with its words; `scope` names the document that its tooltips read.
+pub(crate) fn figure(out: &mut String, picture: &Picture, scope: &str, level: u8) {
+    let class = if picture.full { "full" } else { "half" };
+    let _ = write!(
+        out,
+        "<figure class=\"{class}\" data-scope=\"{scope}\"><figcaption><h{level}>{}</h{level}><p>{}</p>",
+        escape(&picture.title.finding),
+        escape(&picture.title.plotted)
+    );
+    if !picture.legend.is_empty() {
+        out.push_str("<ul class=\"legend\">");
+        for (i, (mark, name)) in picture.legend.iter().enumerate() {
+            let id = format!("{scope}{}-k{i}", picture.stem);
+            let _ = write!(
                 out,
-                &Table { head: Vec::new(), align: vec![Align::Left, Align::Right], rows },
+                "<li><svg width=\"24\" height=\"12\" viewBox=\"0 0 24 12\" aria-hidden=\"true\">{}{}</svg>{}</li>",
+                if mark.starts_with("unknown") { hatch(&id) } else { String::new() },
+                svg::swatch(mark, &id),
+                escape(name)
             );
         }
-        Block::Table(table) => return write_table(out, table),
-    };
+        out.push_str("</ul>");
+    }
+    let _ = write!(out, "</figcaption><div class=\"plot\">{}</div>", picture.inline());
+    if let Some(lines) = &picture.lines {
+        let _ = write!(
+            out,
+            "<script type=\"application/json\" class=\"lines\">{}</script>",
+            super::page::inert(lines)
+        );
+    }
+    out.push_str("</figure>");
+}
+
+fn hatch(id: &str) -> String {
+    let mut canvas = svg::canvas::Canvas::new(id, svg::canvas::Size { width: 24.0, height: 12.0 });
+    canvas.hatching();
+    canvas.body
+}
+
+fn write_finding(out: &mut String, finding: &Finding) {
+    let class = severity_class(finding.severity);
+    let _ = write!(
+        out,
+        "<article class=\"finding {class}\"><p class=\"message\">{}</p><p class=\"remedy\">{}</p><p class=\"evidence\"><span class=\"code\">{}</span> <span class=\"severity\">{}</span>",
+        escape(&format::hold_figures(&finding.message)),
+        escape(&format::hold_figures(&finding.remedy)),
+        escape(&finding.code),
+        facts::severity_word(finding.severity),
+    );
+    // What only other programs ask for.
+    for (name, value) in finding.evidence.iter().filter(|(name, _)| *name != "generator_is_narrowest") {
+        let (name, value) = facts::evidence(name, *value);
+        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(&name), escape(&value));
+    }
+    out.push_str("</p></article>");
+}
+
+pub(super) fn severity_class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Degrades => "degrades",
+        Severity::Invalidates => "invalidates",
+    }
 }
 
 /// A table that can be moved sideways.
@@ -52,14 +156,23 @@ pub(crate) fn write_table(out: &mut String, table: &Table) {
         let decides = row.first().is_some_and(|(paint, _)| *paint == Paint::Bold);
         out.push_str(if decides { "<tr class=\"decides\">" } else { "<tr>" });
         for (i, ((paint, text), align)) in row.iter().zip(align()).enumerate() {
-            let (tag, name) = if i == 0 { ("th scope=\"row\"", "name") } else { ("td", "") };
+            let tag = if i == 0 { "th scope=\"row\"" } else { "td" };
+            let name = if i == 0 && align.is_empty() { "name" } else { "" };
             let class = format!("{name}{align}{}", paint_class(*paint));
             let end = &tag[..2];
-            let _ = write!(out, "<{tag} class=\"{}\">{}</{end}>", class.trim(), escape(text));
+            let _ = write!(out, "<{tag} class=\"{}\">{}</{end}>", class.trim(), cell(text));
         }
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
+}
+
+/// Text with its small part below it.
+fn cell(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((text, small)) => format!("{}<small>{}</small>", escape(text), escape(small)),
+        None => escape(text),
+    }
 }
 
 fn paint_class(paint: Paint) -> &'static str {

@@ -1,8 +1,9 @@
 //! The frame of a page: style, script, embedded documents.
 
+use crate::block::Section;
 use crate::format::plural;
 use crate::svg::canvas::escape;
-use crate::svg::{COLORS, MARKS};
+use crate::svg::{COLORS, MARKS, Picture};
 use std::fmt::Write;
 use unblink_artifact::document::{RunDocument, Tool};
 use unblink_artifact::harmless;
@@ -20,6 +21,27 @@ pub(crate) struct Page {
 impl Page {
     pub(crate) fn new(title: &str) -> Page {
         Page { title: title.into(), body: String::new(), documents: String::new() }
+    }
+
+    /// Said before anything else where it is so.
+    pub(crate) fn simulated(&mut self, is_simulated: bool) {
+        if is_simulated {
+            self.body += "<aside class=\"simulated\"><p><b>SIMULATED</b> No request was sent.</p></aside>";
+        }
+    }
+
+    /// Pictures, as wide or beside each other as they are meant to be; `scope` as in [`figure`](super::figure).
+    pub(crate) fn pictures<'a>(&mut self, pictures: impl IntoIterator<Item = &'a Picture>, scope: &str) {
+        self.body += "<section class=\"pictures\">";
+        pictures.into_iter().for_each(|picture| super::figure(&mut self.body, picture, scope, 2));
+        self.body += "</section>";
+    }
+
+    /// The tables below them.
+    pub(crate) fn tables(&mut self, sections: impl IntoIterator<Item = Section>) {
+        self.body += "<section class=\"tables\">";
+        super::sections(&mut self.body, sections, 2);
+        self.body += "</section>";
     }
 
     /// Embeds a document, so that the page carries its numbers.

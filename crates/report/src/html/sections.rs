@@ -1,23 +1,16 @@
 //! What comes before the pictures: validity with its findings, and the account of arrivals.
 
+use super::block::{answer, blocks, severity_class};
+use crate::block::run;
 use crate::svg::canvas::escape;
 use crate::{facts, format};
 use std::fmt::Write;
-use unblink_artifact::document::{Finding, LoadShape, RunDocument, Severity, ValidityStatus, VerdictStatus};
+use unblink_artifact::document::{LoadShape, RunDocument, Severity, VerdictStatus};
 
 /// Validity first, then what users felt in a sentence, then the findings.
 pub(super) fn verdict(out: &mut String, doc: &RunDocument, level: u8) {
-    let (class, icon) = match doc.validity.status {
-        ValidityStatus::Valid => ("valid", "✓"),
-        ValidityStatus::Degraded => ("degraded", "!"),
-        ValidityStatus::Invalid => ("invalid", "✕"),
-    };
-    let _ = write!(
-        out,
-        "<section class=\"verdict {class}\"><h{level}><span class=\"icon\" aria-hidden=\"true\">{icon}</span>{}</h{level}><p class=\"sentence\">{}</p>",
-        facts::validity_word(doc),
-        escape(&facts::validity_sentence(doc))
-    );
+    let said = (facts::validity_word(doc), facts::validity_sentence(doc));
+    answer(out, doc.validity.status.into(), said, "", level);
     objectives(out, doc, level);
     for line in facts::extent(doc) {
         let _ = write!(out, "<p class=\"extent\">{}</p>", escape(&line));
@@ -100,34 +93,8 @@ pub(super) fn findings(out: &mut String, doc: &RunDocument, level: u8) {
         out,
         "<section class=\"findings\"><h{level}>What was found, and what to do about it</h{level}>"
     );
-    doc.validity.findings.iter().for_each(|finding| write_finding(out, finding));
+    blocks(out, &run::findings(doc), "", level);
     out.push_str("</section>");
-}
-
-fn severity_class(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Degrades => "degrades",
-        Severity::Invalidates => "invalidates",
-    }
-}
-
-fn write_finding(out: &mut String, finding: &Finding) {
-    let class = severity_class(finding.severity);
-    let _ = write!(
-        out,
-        "<article class=\"finding {class}\"><p class=\"message\">{}</p><p class=\"remedy\">{}</p><p class=\"evidence\"><span class=\"code\">{}</span> <span class=\"severity\">{}</span>",
-        escape(&format::hold_figures(&finding.message)),
-        escape(&format::hold_figures(&finding.remedy)),
-        escape(&finding.code),
-        facts::severity_word(finding.severity),
-    );
-    // What only other programs ask for.
-    for (name, value) in finding.evidence.iter().filter(|(name, _)| *name != "generator_is_narrowest") {
-        let (name, value) = facts::evidence(name, *value);
-        let _ = write!(out, " <span>{} <b>{}</b></span>", escape(&name), escape(&value));
-    }
-    out.push_str("</p></article>");
 }
 
 /// The four figures that people quote.

@@ -1,11 +1,9 @@
 //! The tables below the pictures.
 
 use super::block::write;
-use crate::block::{Block, Paint, Room, Section, apart, run};
-use crate::svg::canvas::escape;
+use crate::block::{Block, Paint, Room, Section, Span, Table, apart, left, plain, right, run};
 use crate::{facts, format};
-use std::fmt::Write;
-use unblink_artifact::document::{Distribution, RunDocument};
+use unblink_artifact::document::{Distribution, RunDocument, SlowArrival};
 
 const SLOWEST: &str = "The slowest arrivals, at most five of each second";
 const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slowest are kept: others of that \
@@ -14,11 +12,11 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 /// Every table that has something to say.
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
-    percentiles(out, doc, level);
+    write(out, percentiles(doc), level);
     super::sections::account_table(out, doc, level);
     write(out, run::fanout(doc), level);
-    phases(out, doc, level);
-    slowest(out, doc, level);
+    write(out, phases(doc), level);
+    write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);
     write(out, run::values(doc), level);
     write(out, run::statuses(doc, Room::Page), level);
@@ -28,191 +26,133 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("</section>");
 }
 
-struct Rows {
-    html: String,
+/// A section of one table and what is to be known of it.
+fn section(class: &'static str, name: &'static str, note: String, table: Table, foot: &str) -> Section {
+    let foot = (!foot.is_empty()).then(|| Block::Line(Paint::Dim, foot.into()));
+    Section { class, name, note, blocks: std::iter::once(Block::Table(table)).chain(foot).collect() }
 }
 
-impl Rows {
-    /// Opens a block; a leading `<` in a column's name marks text, which stands on the left.
-    fn new(class: &str, name: &str, columns: &[&str], level: u8) -> Rows {
-        let mut html =
-            format!("<div class=\"block {class}\"><h{level}>{name}</h{level}><div class=\"scroll\"><table>");
-        if !columns.is_empty() {
-            html.push_str("<thead><tr>");
-            for column in columns {
-                let _ = match column.strip_prefix('<') {
-                    Some(text) => write!(html, "<th scope=\"col\">{text}</th>"),
-                    None => write!(html, "<th scope=\"col\" class=\"n\">{column}</th>"),
-                };
-            }
-            html.push_str("</tr></thead>");
-        }
-        html.push_str("<tbody>");
-        Rows { html }
-    }
-
-    /// Cells are HTML; the first one is the row's name.
-    fn row(&mut self, cells: &[(&str, String)]) {
-        self.html.push_str("<tr>");
-        for (i, (class, cell)) in cells.iter().enumerate() {
-            let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-            let _ = match i {
-                0 => write!(self.html, "<th scope=\"row\"{class}>{cell}</th>"),
-                _ => write!(self.html, "<td{class}>{cell}</td>"),
-            };
-        }
-        self.html.push_str("</tr>");
-    }
-
-    fn finish(mut self, out: &mut String, note: &str) {
-        self.html.push_str("</tbody></table></div>");
-        if !note.is_empty() {
-            let _ = write!(self.html, "<p class=\"foot\">{}</p>", escape(note));
-        }
-        self.html.push_str("</div>");
-        out.push_str(&self.html);
-    }
+fn value(d: &Distribution, q: f64, is_part: bool) -> String {
+    facts::quantile(d, q).map_or("–".into(), |quantile| facts::marked(quantile, is_part))
 }
 
-fn value(d: &Distribution, q: f64) -> String {
-    facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, false)))
-}
-
-/// The 95 % interval, on a line of its own.
+/// The 95 % interval; may be empty.
 fn interval(d: &Distribution, q: f64) -> String {
-    match facts::quantile(d, q).map(facts::interval) {
-        Some(text) if !text.is_empty() => format!("<small>{}</small>", escape(&text)),
-        _ => String::new(),
-    }
+    facts::quantile(d, q).map(facts::interval).unwrap_or_default()
 }
 
-fn part_value(d: &Distribution, q: f64) -> String {
-    facts::quantile(d, q).map_or("–".into(), |quantile| escape(&facts::marked(quantile, true)))
-}
-
-fn percentiles(out: &mut String, doc: &RunDocument, level: u8) {
+fn percentiles(doc: &RunDocument) -> Option<Section> {
     let columns = [
-        ("n response-text", &doc.response_time),
-        ("n service-text", &doc.service_time),
-        ("n", &doc.send_lag),
+        (Paint::Response, &doc.response_time),
+        (Paint::Service, &doc.service_time),
+        (Paint::Plain, &doc.send_lag),
     ];
-    if columns.iter().all(|(_, d)| d.count == 0) {
-        return;
-    }
-    let mut table =
-        Rows::new("percentiles", "Percentiles", &["<", "response time", "service time", "send lag"], level);
     let known = columns.iter().map(|(_, d)| d).find(|d| !d.quantiles.is_empty());
     let (shown, more) = known.map_or((0, 0), |d| facts::shown(d));
     let quantiles = || known.into_iter().flat_map(|d| &d.quantiles[..shown]).map(|quantile| quantile.q);
-    for q in quantiles() {
-        let mut cells = vec![("", format::quantile_label(q))];
-        cells.extend(columns.iter().map(|(class, d)| (*class, format!("{}{}", value(d, q), interval(d, q)))));
-        table.row(&cells);
-    }
-    for (name, of) in [("max", facts::max as fn(&Distribution) -> String), ("mean", facts::mean)] {
-        let mut cells = vec![("", name.to_string())];
-        cells.extend(columns.iter().map(|(class, d)| (*class, escape(&of(d)))));
-        table.row(&cells);
-    }
-    let mut cells = vec![("", "samples".to_string())];
-    cells.extend(columns.iter().map(|(_, d)| ("n", format::count(d.count))));
-    table.row(&cells);
+    let row = |name: String, of: &dyn Fn(&Distribution) -> String| -> Vec<Span> {
+        std::iter::once(plain(name)).chain(columns.iter().map(|(paint, d)| (*paint, of(d)))).collect()
+    };
+    let at = |q| {
+        row(format::quantile_label(q), &|d| match interval(d, q).as_str() {
+            "" => value(d, q, false),
+            interval => format!("{}\n{interval}", value(d, q, false)),
+        })
+    };
+    let samples = columns.iter().map(|(_, d)| plain(format::count(d.count)));
+    let last = [
+        row("max".into(), &|d| facts::max(d)),
+        row("mean".into(), &|d| facts::mean(d)),
+        std::iter::once(plain("samples")).chain(samples).collect(),
+    ];
+    let head = [left(""), right("response time"), right("service time"), right("send lag")];
+    let table = Table::new(head, quantiles().map(at).chain(last).collect());
     let is_few = |d: &Distribution, q| facts::quantile(d, q).is_some_and(|q| q.few_samples && !q.censored);
-    let few = quantiles().any(|q| columns.iter().any(|(_, d)| is_few(d, q)));
-    let mut note = String::new();
-    if few {
-        note.push_str("~ fewer than 10 samples lie above it. ");
+    let mut notes: Vec<String> = Vec::new();
+    if quantiles().any(|q| columns.iter().any(|(_, d)| is_few(d, q))) {
+        notes.push("~ fewer than 10 samples lie above it.".into());
     }
-    if let Some(more) = facts::unshown(more) {
-        let _ = write!(note, "{more}. ");
-    }
+    notes.extend(facts::unshown(more).map(|more| format!("{more}.")));
     if quantiles().any(|q| columns.iter().any(|(_, d)| !interval(d, q).is_empty())) {
-        note.push_str("In parentheses: 95 % intervals. ");
+        notes.push("In parentheses: 95 % intervals.".into());
     }
-    for sentence in facts::without_interval(doc).into_iter().chain(facts::extremes(&doc.response_time)) {
-        let _ = write!(note, "{sentence}. ");
-    }
-    if let Some(within) = facts::answered_within(doc) {
-        let _ = write!(note, "Of{}. ", within.trim_start_matches("of"));
-    }
+    let sentences = facts::without_interval(doc).into_iter().chain(facts::extremes(&doc.response_time));
+    notes.extend(sentences.map(|sentence| format!("{sentence}.")));
+    notes.extend(facts::answered_within(doc).map(|within| format!("Of{}.", within.trim_start_matches("of"))));
     if doc.response_time.censored > 0 {
         let open = format::plural(doc.response_time.censored, "arrival", "arrivals");
-        let _ = write!(note, "> longer than that: {open} had not ended by then. ");
+        notes.push(format!("> longer than that: {open} had not ended by then."));
     }
-    note.push_str(facts::invalid_note(doc).unwrap_or(""));
-    table.finish(out, note.trim());
+    notes.extend(facts::invalid_note(doc).map(String::from));
+    let is_empty = columns.iter().all(|(_, d)| d.count == 0);
+    (!is_empty).then(|| section("percentiles", "Percentiles", String::new(), table, &notes.join(" ")))
 }
 
-fn phases(out: &mut String, doc: &RunDocument, level: u8) {
+fn phases(doc: &RunDocument) -> Option<Section> {
     let parts = facts::parts(doc);
     if parts.is_empty() {
-        return;
+        return None;
     }
-    let name = match facts::of_answered(doc) {
-        Some(of) => format!("Parts of a request, {of}"),
-        None => "Parts of a request".into(),
+    let row = |name: &str, what: &str, d: &Distribution, is_part: bool| {
+        vec![
+            plain(format!("{name}\n{what}")),
+            plain(value(d, 0.5, is_part)),
+            plain(value(d, 0.99, is_part)),
+            plain(if is_part { facts::part_max(d) } else { facts::max(d) }),
+            plain(format::count(d.count)),
+        ]
     };
-    let mut table = Rows::new("phases", &name, &["<", "p50", "p99", "max", "count"], level);
-    let mut row = |name: &str, what: &str, d: &Distribution, part: bool| {
-        let value = if part { part_value } else { value };
-        table.row(&[
-            ("", format!("{name}<small>{what}</small>")),
-            ("n", value(d, 0.5)),
-            ("n", value(d, 0.99)),
-            ("n", escape(&if part { facts::part_max(d) } else { facts::max(d) })),
-            ("n", format::count(d.count)),
-        ]);
-    };
-    row("send lag", "intended time to send", &doc.send_lag, false);
-    row("generator late", "part of it that the generator caused", &doc.generator_late, false);
-    for (name, what, d) in parts {
-        row(name, what, d, true);
-    }
+    let mut rows = vec![
+        row("send lag", "intended time to send", &doc.send_lag, false),
+        row("generator late", "part of it that the generator caused", &doc.generator_late, false),
+    ];
+    rows.extend(parts.into_iter().map(|(name, what, d)| row(name, what, d, true)));
     if doc.failed_response_time.count > 0 {
-        row("until failure", "intended time to failure", &doc.failed_response_time, false);
+        rows.push(row("until failure", "intended time to failure", &doc.failed_response_time, false));
     }
-    table.finish(out, &facts::waits(doc).join(" "));
+    let table = Table::new([left(""), right("p50"), right("p99"), right("max"), right("count")], rows);
+    let note = facts::of_answered(doc).unwrap_or_default();
+    Some(section("phases", "Parts of a request", note, table, &facts::waits(doc).join(" ")))
 }
 
-fn slowest(out: &mut String, doc: &RunDocument, level: u8) {
-    if doc.slowest.is_empty() {
-        return;
-    }
-    let shared =
-        ["<arrival", "due at", "waited", "response time", "<outcome", "status", "connection", "<operation"];
-    let has_origins = doc.slowest.iter().any(|slow| slow.origin.is_some());
-    let columns: Vec<&str> = shared.into_iter().chain(has_origins.then_some("<origin")).collect();
-    let mut table = Rows::new("slowest wide-block", SLOWEST, &columns, level);
-    for slow in doc.slowest.iter().take(20) {
-        let waited = slow
-            .sent_ns
-            .map_or("never sent".into(), |sent| format::duration(sent.saturating_sub(slow.intended_ns)));
-        let took = match slow.is_censored() {
-            true => escape(&format::above(slow.response_ns)),
-            false => format::duration(slow.response_ns),
-        };
+fn slowest(doc: &RunDocument) -> Option<Section> {
+    let row = |slow: &SlowArrival| {
+        let waited = slow.sent_ns.map(|sent| format::duration(sent.saturating_sub(slow.intended_ns)));
+        let took = if slow.is_censored() { format::above } else { format::duration };
         let outcome = match slow.outcome.as_str() {
-            "ok" => "ok".to_string(),
-            censored if slow.is_censored() => censored.replace('_', " "),
-            kind => format!("<span class=\"failure-text\">{}</span>", escape(kind)),
+            "ok" => plain("ok"),
+            censored if slow.is_censored() => plain(censored.replace('_', " ")),
+            kind => (Paint::Failure, kind.to_string()),
         };
-        let mut row = vec![
-            ("", format::count(slow.index)),
-            ("n", format::moment(slow.intended_ns)),
-            ("n", waited),
-            ("n response-text", took),
-            ("", outcome),
-            ("n", slow.status.map_or("–".into(), |status| status.to_string())),
-            ("n", slow.connection.map_or("–".into(), |connection| connection.to_string())),
-            ("name", escape(&slow.operation)),
-        ];
-        if has_origins {
-            let origin = slow.origin.and_then(|place| doc.origins.get(usize::from(place)));
-            row.push(("name", origin.map_or("–".into(), |origin| escape(&origin.name.to_string()))));
-        }
-        table.row(&row);
-    }
-    table.finish(out, SLOWEST_NOTE);
+        let origin = slow.origin.and_then(|place| doc.origins.get(usize::from(place)));
+        vec![
+            plain(format::count(slow.index)),
+            plain(format::moment(slow.intended_ns)),
+            plain(waited.unwrap_or("never sent".into())),
+            (Paint::Response, took(slow.response_ns)),
+            outcome,
+            plain(slow.status.map_or("–".into(), |status| status.to_string())),
+            plain(slow.connection.map_or("–".into(), |connection| connection.to_string())),
+            plain(&slow.operation),
+            plain(origin.map_or("–".into(), |origin| origin.name.to_string())),
+        ]
+    };
+    let head = [
+        right("arrival"),
+        right("due at"),
+        right("waited"),
+        right("response time"),
+        left("outcome"),
+        right("status"),
+        right("connection"),
+        left("operation"),
+        left("origin"),
+    ];
+    let table = Table::new(head, doc.slowest.iter().take(20).map(row).collect());
+    let has_origins = doc.slowest.iter().any(|slow| slow.origin.is_some());
+    let table = if has_origins { table } else { table.without("origin") };
+    (!doc.slowest.is_empty())
+        .then(|| section("slowest wide-block", SLOWEST, String::new(), table, SLOWEST_NOTE))
 }
 
 fn generator(doc: &RunDocument) -> Section {

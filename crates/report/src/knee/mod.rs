@@ -1,21 +1,45 @@
 //! `unblink knee`: the highest rate that meets an objective, the curve, and what follows from it.
 
 mod page;
-mod text;
+mod sections;
 mod words;
 
+use crate::block::{Paint, Room, Tone};
 use crate::format;
 use crate::terminal::Style;
-use unblink_artifact::knee::{KneeDocument, KneeTrial, Purpose, TrialVerdict};
+use crate::terminal::text::Screen;
+use unblink_artifact::knee::{KneeDocument, KneeStatus, KneeTrial, Purpose, TrialVerdict};
 
 /// The answer, the table of trials and what they say together, for a terminal.
 pub fn terminal(doc: &KneeDocument, style: &Style) -> String {
-    text::render(doc, style)
+    let mut screen = Screen::new(style);
+    screen.simulated(doc.header.question.simulated);
+    if let Some((is_reached, word, sentence)) = words::at_least(doc) {
+        let tone = is_reached.map_or(Tone::Doubt, |is| if is { Tone::Good } else { Tone::Bad });
+        screen.labelled(tone.paint(), word, &sentence);
+    }
+    let (word, sentence) = words::answer(doc);
+    let paint = if doc.status == KneeStatus::Bracketed { Paint::Bold } else { tone(doc).paint() };
+    screen.labelled(paint, &word, &sentence);
+    if let Some(evidence) = words::evidence(doc) {
+        screen.paragraph(0, Paint::Plain, &evidence);
+    }
+    screen.paragraph(0, Paint::Dim, &words::about(doc));
+    sections::all(doc, Room::Terminal).iter().for_each(|section| screen.section(section));
+    screen.finish()
 }
 
 /// The same as one self-contained page.
 pub fn html(doc: &KneeDocument) -> String {
     page::render(doc)
+}
+
+fn tone(doc: &KneeDocument) -> Tone {
+    match doc.status {
+        KneeStatus::Found | KneeStatus::AtLeast => Tone::Good,
+        KneeStatus::Refused => Tone::Bad,
+        KneeStatus::Interrupted | KneeStatus::Bracketed => Tone::Doubt,
+    }
 }
 
 /// A trial in one line, as it ends.

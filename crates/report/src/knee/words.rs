@@ -349,8 +349,8 @@ fn behind(doc: &KneeDocument) -> impl Iterator<Item = &KneeTrial> {
     doc.trials.iter().filter(move |trial| is_behind(trial.verdict))
 }
 
-/// Of two rates with one unit the first goes without.
-fn whole(per_s: f64) -> String {
+/// A rate without its unit.
+pub(super) fn whole(per_s: f64) -> String {
     let text = format::rate(per_s);
     text.strip_suffix("/s").map(str::to_string).unwrap_or(text)
 }

@@ -2,7 +2,7 @@
 
 use super::words::{self, DECIDING};
 use super::{matrix, over_time, percentiles, table};
-use crate::block::Room;
+use crate::block::{Block, Paint, Room};
 use crate::facts::Title;
 use crate::format;
 use crate::html::{self, Page};
@@ -35,9 +35,7 @@ pub(super) fn render(doc: &LabDocument) -> String {
     out.push_str("<section class=\"pictures\">");
     html::figure(out, &matrix(doc), "lab", 2);
     for name in words::scenarios(doc) {
-        html::figure(out, &spectrum(doc, name), name, 2);
-        over_time(doc, name).iter().for_each(|(_, picture)| html::figure(out, picture, name, 3));
-        table(out, doc, name);
+        html::blocks(out, &scenario(doc, name), name, 2);
     }
     pairs(doc).iter().for_each(|(stem, picture)| html::figure(out, picture, stem, 3));
     out.push_str("</section>");
@@ -53,14 +51,28 @@ pub(super) fn render(doc: &LabDocument) -> String {
     page.finish_with(&doc.command, &made)
 }
 
+/// What all tools say in a scenario, and what the server saw of an open load and of a closed one.
+pub(super) fn scenario(doc: &LabDocument, name: &str) -> Vec<Block> {
+    let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
+    let problems = words::problems(&rows).into_iter().map(|problem| Block::Line(Paint::Dim, problem));
+    let table = Block::Table(table::table(doc, &rows, Room::Page));
+    of_scenario(doc, name)
+        .into_iter()
+        .map(|(stem, picture)| Block::Picture(stem, Box::new(picture)))
+        .chain([table])
+        .chain(problems)
+        .collect()
+}
+
 /// (file stem, picture) of everything that is drawn.
 pub(super) fn pictures(doc: &LabDocument) -> Vec<(String, Picture)> {
-    let of_scenario = |name: &str| {
-        let spectrum = (format!("spectrum-{name}"), spectrum(doc, name));
-        std::iter::once(spectrum).chain(over_time(doc, name)).collect::<Vec<_>>()
-    };
-    let scenarios = words::scenarios(doc).into_iter().flat_map(of_scenario);
+    let scenarios = words::scenarios(doc).into_iter().flat_map(|name| of_scenario(doc, name));
     std::iter::once(("matrix".to_string(), matrix(doc))).chain(scenarios).chain(pairs(doc)).collect()
+}
+
+fn of_scenario(doc: &LabDocument, name: &str) -> Vec<(String, Picture)> {
+    let spectrum = (format!("spectrum-{name}"), spectrum(doc, name));
+    std::iter::once(spectrum).chain(over_time(doc, name)).collect()
 }
 
 /// One run of each tool in a scenario: the first with figures.
@@ -110,7 +122,7 @@ fn over_time(doc: &LabDocument, name: &str) -> Vec<(String, Picture)> {
 const PAIRED: &str = "stall";
 
 /// The same program asked both ways.
-fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
+pub(super) fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
     let cells = shown(doc, PAIRED);
     let picture = |pair: [&LabCell; 2]| {
         let p99 = |cell: &LabCell| {
@@ -129,7 +141,7 @@ fn pairs(doc: &LabDocument) -> Vec<(String, Picture)> {
     both_ways(&cells).into_iter().map(picture).collect()
 }
 
-fn matrix(doc: &LabDocument) -> Picture {
+pub(super) fn matrix(doc: &LabDocument) -> Picture {
     let title = Title { finding: "The error of each p99".into(), ..matrix_title(doc) };
     matrix::matrix(title, &doc.rows, DECIDING)
 }
@@ -164,14 +176,4 @@ pub(super) fn about(doc: &LabDocument) -> String {
         format::plural(words::scenarios(doc).len() as u64, "scenario", "scenarios"),
         format::duration(cell.scenario.duration_ns),
     )
-}
-
-fn table(out: &mut String, doc: &LabDocument, name: &str) {
-    let rows: Vec<&LabRow> = doc.rows.iter().filter(|row| row.scenario == name).collect();
-    out.push_str("<div class=\"lab-table\">");
-    html::table(out, &table::table(doc, &rows, Room::Page));
-    for line in words::problems(&rows) {
-        let _ = write!(out, "<p class=\"foot\">{}</p>", escape(&line));
-    }
-    out.push_str("</div>");
 }

@@ -3,11 +3,11 @@
 use super::table::table;
 use super::words::{finding, mechanism, model, problems, scenarios};
 use super::{AuditDocument, LabDocument, ToolLine};
-use crate::block::Room;
+use crate::block::{Paint, Room, Table, dim, left, plain};
 use crate::format;
 use crate::terminal::Style;
-use crate::terminal::text::{Align, Paint, Screen, Span};
-use unblink_artifact::lab::{LabCell, LabRow, Passed};
+use crate::terminal::text::Screen;
+use unblink_artifact::lab::{AuditScenario, LabCell, LabRow, Passed};
 
 pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -22,8 +22,7 @@ pub(super) fn document(doc: &LabDocument, style: &Style) -> String {
             screen.paragraph(0, Paint::Dim, &about(cell));
         }
         screen.blank();
-        let table = table(doc, &rows, screen.room().max(Room::Terminal));
-        screen.table_of_names(&table.align, &table.lines());
+        screen.table_of_names(&table(doc, &rows, screen.room().max(Room::Terminal)));
         for problem in problems(&rows) {
             screen.marked(2, Paint::Failure, "!", &problem);
         }
@@ -73,18 +72,12 @@ pub(super) fn audit(doc: &AuditDocument, style: &Style) -> String {
         screen.paragraph(6, Paint::Plain, &check.because);
     }
     screen.heading("p99 by scenario", "within 5 %, or 1 ms");
-    let dim = |text: &str| (Paint::Dim, text.to_string());
-    let mut rows: Vec<Vec<Span>> = vec![["scenario", "right", "true", "reported"].map(dim).into()];
-    for scenario in &doc.scenarios {
+    let row = |scenario: &AuditScenario| {
         let (paint, word) = passed(scenario.p99);
-        rows.push(vec![
-            (Paint::Plain, scenario.name.clone()),
-            (paint, word.into()),
-            (Paint::Plain, scenario.truth.clone()),
-            (Paint::Plain, scenario.reported.clone()),
-        ]);
-    }
-    screen.table_of_names(&[Align::Left; 4], &rows);
+        vec![plain(&scenario.name), (paint, word.into()), plain(&scenario.truth), plain(&scenario.reported)]
+    };
+    let columns = [left("scenario"), left("right"), left("true"), left("reported")];
+    screen.table_of_names(&Table::new(columns, doc.scenarios.iter().map(row).collect()));
     screen.finish()
 }
 
@@ -104,29 +97,23 @@ pub(super) fn tools(lines: &[ToolLine], style: &Style) -> String {
     let here = lines.iter().filter(|line| line.program.is_some()).count();
     screen.paragraph(0, Paint::Bold, &format!("{here} of {} tools and modes are here", lines.len()));
     screen.blank();
-    let mut rows: Vec<Vec<Span>> =
-        vec![["tool", "claims", "version", "how to get it"].map(|t| (Paint::Dim, t.into())).into()];
-    for line in lines {
-        let (paint, place) = match (&line.program, &line.install) {
-            (Some(_), _) => (Paint::Dim, "here".to_string()),
+    let row = |line: &ToolLine| {
+        let place = match (&line.program, &line.install) {
+            (Some(_), _) => dim("here"),
             (None, Some(install)) if install.chars().count() <= INSTALL_MAX => {
                 (Paint::Finding, install.clone())
             }
-            (None, _) => (Paint::Finding, "see below".to_string()),
+            (None, _) => (Paint::Finding, "see below".into()),
         };
         let version = match (&line.program, &line.version) {
-            (_, Some(version)) => version.clone(),
-            (Some(_), None) => "unknown".into(),
-            (None, None) => "–".into(),
+            (_, Some(version)) => version.as_str(),
+            (Some(_), None) => "unknown",
+            (None, None) => "–",
         };
-        rows.push(vec![
-            (Paint::Plain, line.name.clone()),
-            (Paint::Dim, model(line.model).into()),
-            (Paint::Plain, version),
-            (paint, place),
-        ]);
-    }
-    screen.table_of_names(&[Align::Left; 4], &rows);
+        vec![plain(&line.name), dim(model(line.model)), plain(version), place]
+    };
+    let columns = [left("tool"), left("claims"), left("version"), left("how to get it")];
+    screen.table_of_names(&Table::new(columns, lines.iter().map(row).collect()));
     for line in lines.iter().filter(|line| line.program.is_none()) {
         let says = line.install.as_ref().filter(|install| install.chars().count() > INSTALL_MAX);
         if let Some(says) = says.or(line.missing.as_ref().filter(|_| line.install.is_none())) {

@@ -11,6 +11,7 @@ pub(crate) struct Size {
 }
 
 /// A drawing under construction.
+#[derive(Clone, Debug)]
 pub(crate) struct Canvas {
     pub(crate) size: Size,
     /// Prefix of every id in the drawing, unique on its page.

@@ -9,6 +9,7 @@ use std::fmt::Write;
 pub(crate) type Legend = Vec<(&'static str, String)>;
 
 /// A picture in several sizes, with the words around it.
+#[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) stem: &'static str,
     pub(crate) title: Title,

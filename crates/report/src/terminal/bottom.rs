@@ -1,8 +1,9 @@
 //! The end of the report: whoever sees only the last screen sees the answer.
 
 use super::text::{Paint, Screen};
+use crate::block::Tone;
 use crate::{facts, format};
-use unblink_artifact::document::{RunDocument, RunStatus, Severity, ValidityStatus, VerdictStatus};
+use unblink_artifact::document::{RunDocument, RunStatus, Severity, VerdictStatus};
 
 /// Objectives that are named again.
 const AGAIN_MAX: usize = 3;
@@ -28,34 +29,22 @@ fn reasons(screen: &mut Screen, doc: &RunDocument) {
     let slos = doc.verdict.iter().flat_map(|verdict| &verdict.slos);
     let open: Vec<_> = slos.filter(|slo| slo.status != VerdictStatus::Pass).collect();
     for slo in open.iter().take(AGAIN_MAX) {
-        screen.marked(2, paint_of(slo.status), facts::slo_mark(slo).0, &facts::slo_line(slo));
+        screen.marked(2, Tone::from(slo.status).paint(), facts::slo_mark(slo).0, &facts::slo_line(slo));
     }
     if open.len() > AGAIN_MAX {
         screen.paragraph(4, Paint::Dim, &format!("and {} more, above", open.len() - AGAIN_MAX));
     }
 }
 
-fn paint_of(status: VerdictStatus) -> Paint {
-    match status {
-        VerdictStatus::Pass => Paint::Good,
-        VerdictStatus::Inconclusive => Paint::Finding,
-        VerdictStatus::Fail => Paint::Bad,
-    }
-}
-
 /// `VALID`, or with objectives `FAIL · DEGRADED`.
 fn label(doc: &RunDocument) -> (Paint, String) {
     let validity = facts::validity_word(doc);
-    let trusted = match doc.validity.status {
-        ValidityStatus::Valid => Paint::Good,
-        ValidityStatus::Degraded => Paint::Finding,
-        ValidityStatus::Invalid => Paint::Bad,
-    };
+    let trusted = Tone::from(doc.validity.status).paint();
     match &doc.verdict {
         None => (trusted, validity.into()),
         Some(verdict) => {
-            let paint =
-                if verdict.status == VerdictStatus::Pass { trusted } else { paint_of(verdict.status) };
+            let is_met = verdict.status == VerdictStatus::Pass;
+            let paint = if is_met { trusted } else { Tone::from(verdict.status).paint() };
             (paint, format!("{} · {validity}", facts::verdict_word(verdict)))
         }
     }

@@ -2,8 +2,9 @@
 
 use super::Style;
 pub(crate) use crate::block::{Align, Paint, Span};
-use crate::block::{Block, Room, Section};
+use crate::block::{Block, Room, Section, Table};
 use crate::format;
+use unblink_artifact::document::Severity;
 use unblink_artifact::harmless;
 
 /// A table's first column is cut where the terminal is narrow, but not below this.
@@ -92,6 +93,22 @@ impl Screen {
                 self.paragraph(2, Paint::Plain, &counts.join(" · "));
             }
             Block::Table(table) => self.table(&table.align, &table.lines()),
+            Block::Named(named) => {
+                let width = named.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0);
+                for [name, figure, means] in named {
+                    self.labelled(Paint::Bold, &format!("  {name:<width$}"), &format!("{figure}: {means}"));
+                }
+            }
+            Block::Finding(finding) => {
+                let (mark, paint) = match finding.severity {
+                    Severity::Note => ("·", Paint::Dim),
+                    Severity::Degrades => ("!", Paint::Finding),
+                    Severity::Invalidates => ("✗", Paint::Bad),
+                };
+                self.marked(2, paint, mark, &finding.message);
+                self.marked(4, Paint::Dim, "→", &finding.remedy);
+            }
+            Block::Picture(..) => {}
         }
     }
 
@@ -148,6 +165,13 @@ impl Screen {
         }
     }
 
+    /// Said before anything else where it is so.
+    pub(crate) fn simulated(&mut self, is_simulated: bool) {
+        if is_simulated {
+            self.labelled(Paint::Finding, "SIMULATED", "no request was sent.");
+        }
+    }
+
     /// A word that stands out, then a sentence that wraps under itself.
     pub(crate) fn labelled(&mut self, paint: Paint, label: &str, text: &str) {
         let indent = label.chars().count() + 2;
@@ -165,8 +189,8 @@ impl Screen {
     }
 
     /// The same, and the first column is never cut: its names are to be typed or copied.
-    pub(crate) fn table_of_names(&mut self, align: &[Align], rows: &[Vec<Span>]) {
-        self.table_with(align, rows, usize::MAX);
+    pub(crate) fn table_of_names(&mut self, table: &Table) {
+        self.table_with(&table.align, &table.lines(), usize::MAX);
     }
 
     fn table_with(&mut self, align: &[Align], rows: &[Vec<Span>], first_min: usize) {
