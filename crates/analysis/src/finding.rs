@@ -1,13 +1,17 @@
 //! What one run can find out about itself: a closed set, shared by terminal, JSON and web.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// What a finding does to the run's validity.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nothing; it explains.
     Note,
-    /// The run is degraded: read the finding before the figures.
+    /// The run is degraded.
     Degrades,
-    /// The run is invalid: no verdict can rest on it.
+    /// The run is invalid.
     Invalidates,
 }
 

@@ -4,9 +4,13 @@ use crate::checks;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, FindingCode, Severity};
 pub use crate::moves::GENERATOR_IS_NARROWEST;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Can the run be believed?
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ValidityStatus")]
 pub enum Status {
     /// Yes.
     Valid,

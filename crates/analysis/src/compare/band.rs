@@ -1,20 +1,22 @@
 //! The percentile spectra of several runs as one band.
 
 use super::Run;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Decades of 1/(1 − q) from one point to the next.
 const STEP: f64 = 0.02;
 
-/// A share of arrivals, and how long it took in the fastest run, on average, and in the slowest run.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// A share of arrivals, and how long it took.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BandPoint {
     /// 0 to 1.
     pub q: f64,
-    /// Of the fastest run, in ns.
+    /// In the fastest run.
     pub low_ns: u64,
-    /// Geometric mean of the runs, in ns.
+    /// Geometric mean of the runs.
     pub middle_ns: u64,
-    /// Of the slowest run, in ns.
+    /// In the slowest run.
     pub high_ns: u64,
 }
 

@@ -1,6 +1,8 @@
 //! A trial, and what came of it.
 
 use super::criterion::{Miss, Percentile, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -35,20 +37,21 @@ impl Trial {
     }
 }
 
-/// What a trial is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a trial was for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To find a rate that is too high, and one that is not.
+    /// To find a rate that is too high.
     Bracket,
-    /// To come nearer to the border between the two.
+    /// To come nearer to the border.
     Bisect,
-    /// To see whether a rate does again what it did before.
+    /// The second pass.
     Repeat,
-    /// To see whether the answer holds for longer.
+    /// To hold the answer for longer.
     Confirm,
-    /// To see whether a low rate misses the objective just as well when it is held for as long.
+    /// To hold the lowest rate for as long, when the answer did not hold.
     Floor,
-    /// To measure latency at a rate that can be sustained.
+    /// To measure latency that may be quoted.
     Latency,
 }
 

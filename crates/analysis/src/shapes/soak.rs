@@ -1,6 +1,8 @@
 //! A soak: the same load for long. Does anything drift?
 
 use super::trend::{Trend, trend};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use unblink_core::time::Nanos;
 
 /// A change of less than this share of the level is too small to matter, however sure it is.
@@ -11,21 +13,23 @@ pub const LEAST_ERRORS: f64 = 0.001;
 pub const LEFT_OUT_SHARE: f64 = 0.1;
 
 /// What may drift.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SoakFigureName")]
 pub enum Watched {
-    /// Median response time, ns.
+    /// Median response time.
     P50,
-    /// 99th percentile of response time, ns.
+    /// 99th percentile of response time.
     P99,
     /// Share of the arrivals that ended otherwise than as expected.
     Errors,
     /// Usable connections.
     Connections,
-    /// Resident memory of the watched process, bytes.
+    /// Resident memory of the watched process.
     Memory,
-    /// Open descriptors of the watched process.
+    /// Its open descriptors.
     Descriptors,
-    /// Size of the watched file or folder, bytes.
+    /// Size of the watched file or folder.
     Size,
 }
 

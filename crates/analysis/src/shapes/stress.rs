@@ -13,6 +13,8 @@
 //! What failed before is not how it fails under stress: so many of the lost are left aside. The first that holds, from the moment in which it broke until it was as before, or to the end of the record.
 
 use super::{Before, Limit, Recovery, Row, Seen, Stretch, limit_of, steps::Step};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use unblink_core::time::Nanos;
 
 /// What is said of a target holds for this long, or it is chance.
@@ -28,8 +30,10 @@ pub const DELIVERED_SHARE: f64 = 0.80;
 /// It is broken when so many of the steps within [`WINDOW`] are too slow or lose too much.
 const BROKEN_SHARE: f64 = 0.9;
 
-/// How a target fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How a target fails. `docs/shapes.md` says what each means exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "FailureMode")]
 pub enum Mode {
     /// Not at all.
     Held,

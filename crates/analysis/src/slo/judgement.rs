@@ -2,9 +2,13 @@
 
 use super::Objective;
 use super::window::WindowCounts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Is it met?
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// Is an objective met?
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "VerdictStatus")]
 pub enum Verdict {
     /// Yes.
     Pass,
@@ -14,8 +18,10 @@ pub enum Verdict {
     Fail,
 }
 
-/// What the verdict rests on, or why there is none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a verdict rests on, or why there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "VerdictReason")]
 pub enum Reason {
     /// The 95 % interval lies on one side of the limit.
     Interval,
@@ -29,7 +35,7 @@ pub enum Reason {
     Generator,
     /// Not answered as expected: more arrivals failed than lie above the percentile, or all of them.
     Unanswered,
-    /// The 95 % interval, or what is not known, lies on both sides of the limit.
+    /// The limit lies within the 95 % interval, or within what is not known.
     Straddles,
     /// More samples are needed.
     FewSamples,
@@ -37,7 +43,7 @@ pub enum Reason {
     NoInterval,
     /// Arrivals known only to take longer may lie on either side.
     Censored,
-    /// The figure does not exist here: no rate is offered by closed users.
+    /// The run has no such figure.
     NotThere,
 }
 

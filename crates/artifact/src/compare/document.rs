@@ -3,6 +3,7 @@
 use crate::document::{LoadPlan, RunPlan, RunStatus, Target, TargetsBeyond, Tool, ValidityStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unblink_analysis::compare::BandPoint;
 
 /// The version of the document that this crate writes.
 pub const COMPARE_SCHEMA: &str = "unblink.compare/2";
@@ -151,19 +152,6 @@ pub struct ComparedRun {
     pub achieved_per_s: f64,
     /// The share of arrivals that did not end `ok`.
     pub error_share: f64,
-}
-
-/// A share of arrivals, and how long it took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BandPoint {
-    /// 0 to 1.
-    pub q: f64,
-    /// In the fastest run.
-    pub low_ns: u64,
-    /// Geometric mean of the runs.
-    pub middle_ns: u64,
-    /// In the slowest run.
-    pub high_ns: u64,
 }
 
 /// What a line is about.

@@ -322,10 +322,7 @@ fn one_after_the_other(baseline: &[ReadRun], candidate: &[ReadRun]) -> bool {
 
 /// `may_fail`: runs in which the target failed count.
 fn side(runs: Vec<ReadRun>, counting: &[analysis::Run], spec: &CompareSpec, may_fail: bool) -> Side {
-    let spectrum = analysis::band(counting)
-        .into_iter()
-        .map(|p| BandPoint { q: p.q, low_ns: p.low_ns, middle_ns: p.middle_ns, high_ns: p.high_ns })
-        .collect();
+    let spectrum = analysis::band(counting);
     let first = runs.first().map(|run| &run.document);
     let targets = first.map(|document| document.targets.clone()).unwrap_or_default();
     let targets_beyond = first.and_then(|document| document.targets_beyond.clone());

@@ -3,6 +3,7 @@
 use super::soak::Soak;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unblink_analysis::shapes::stress::Mode as FailureMode;
 
 /// The name of a load's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,24 +92,6 @@ pub struct Stress {
     /// broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryTime>,
-}
-
-/// How a target fails. `docs/shapes.md` says what each means exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureMode {
-    /// Not at all.
-    Held,
-    /// Hardly anything is answered for a while.
-    Stalls,
-    /// Nothing is lost, and everybody waits.
-    Queues,
-    /// What is too much is turned away at once, and the rest is served.
-    Sheds,
-    /// Arrivals time out.
-    TimesOut,
-    /// Arrivals fail.
-    Errors,
 }
 
 /// What a target did from the moment in which it broke until it was as before, or to the end of the record.

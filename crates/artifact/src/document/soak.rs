@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unblink_analysis::shapes::soak::Watched as SoakFigureName;
 
 /// What is looked at beside the answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,24 +71,4 @@ pub struct SoakFigure {
     pub findable: Option<f64>,
     /// It drifted: surely, and by more than is too small to matter.
     pub is_drift: bool,
-}
-
-/// What may drift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SoakFigureName {
-    /// Median response time.
-    P50,
-    /// 99th percentile of response time.
-    P99,
-    /// Share of the arrivals that ended otherwise than as expected.
-    Errors,
-    /// Usable connections.
-    Connections,
-    /// Resident memory of the watched process.
-    Memory,
-    /// Its open descriptors.
-    Descriptors,
-    /// Size of the watched file or folder.
-    Size,
 }

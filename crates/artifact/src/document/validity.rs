@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+pub use unblink_analysis::finding::Severity;
+pub use unblink_analysis::validity::Status as ValidityStatus;
 
 /// Can the run be believed?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,18 +13,6 @@ pub struct Validity {
     pub status: ValidityStatus,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
-}
-
-/// Can the run be believed?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ValidityStatus {
-    /// Yes.
-    Valid,
-    /// Yes, but read the findings first.
-    Degraded,
-    /// No: no verdict can rest on it.
-    Invalid,
 }
 
 /// Something that a reader must know before the figures.
@@ -67,16 +57,4 @@ pub enum Direction {
     Better,
     /// Either way.
     Either,
-}
-
-/// What a finding does to the run's validity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Nothing; it explains.
-    Note,
-    /// The run is degraded.
-    Degrades,
-    /// The run is invalid.
-    Invalidates,
 }

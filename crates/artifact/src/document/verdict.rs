@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unblink_analysis::slo::{Reason as VerdictReason, Verdict as VerdictStatus};
 
 /// What is asked of a run, known when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,18 +45,6 @@ pub struct Verdict {
     pub on_inconclusive: Option<OnInconclusive>,
     /// Each objective, in the order in which they were given.
     pub slos: Vec<SloResult>,
-}
-
-/// Is an objective met?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictStatus {
-    /// Yes.
-    Pass,
-    /// It can't be told.
-    Inconclusive,
-    /// No.
-    Fail,
 }
 
 /// An objective and what became of it. Values and the limit are in `unit`.
@@ -119,34 +108,6 @@ pub enum FigureUnit {
     Share,
     /// Per second.
     PerS,
-}
-
-/// What a verdict rests on, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictReason {
-    /// The 95 % interval lies on one side of the limit.
-    Interval,
-    /// There is no 95 % interval; this run alone shows it.
-    ThisRun,
-    /// Windows were counted.
-    Windows,
-    /// What makes the run invalid may decide it.
-    NotBelievable,
-    /// The generator's own lateness or absence may decide it.
-    Generator,
-    /// Not answered as expected: more arrivals failed than lie above the percentile, or all of them.
-    Unanswered,
-    /// The limit lies within the 95 % interval, or within what is not known.
-    Straddles,
-    /// More samples are needed.
-    FewSamples,
-    /// One or few events decide the figure, or the run is too short for them.
-    NoInterval,
-    /// Arrivals known only to take longer may lie on either side.
-    Censored,
-    /// The run has no such figure.
-    NotThere,
 }
 
 /// A run that was stopped by a rule.

@@ -1,13 +1,11 @@
 //! From the search's state to the document, and from a line of the journal back to a step.
 
 use super::{
-    Collapse, ExactRate, Interval95, KneeAnswer, KneeAtLeast, KneeBracket, KneeDocument, KneeHeader,
-    KneeRefusal, KneeStatus, KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
+    ExactRate, KneeAnswer, KneeAtLeast, KneeBracket, KneeDocument, KneeHeader, KneeRefusal, KneeStatus,
+    KneeTrial, Knees, Purpose, RefusalCode, SCHEMA, TrialVerdict, Usl,
 };
 use unblink_analysis::experiment::knee::{self, Bracket, Doom, Knee, Reaches};
-use unblink_analysis::experiment::{
-    self as trial, Experiment, Miss, Outcome, Percentile, Step, Trial, Verdict,
-};
+use unblink_analysis::experiment::{Experiment, Miss, Outcome, Percentile, Step, Trial, Verdict};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -16,7 +14,7 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
     let curve = search.curve();
     let found = search.found();
     let refused = stopped.clone().flatten().or_else(|| search.doomed().map(refusal));
-    let latency = search.steps().iter().find(|step| step.trial.purpose == trial::Purpose::Latency);
+    let latency = search.steps().iter().find(|step| step.trial.purpose == Purpose::Latency);
     let status = match (&refused, stopped, found) {
         (Some(_), ..) => KneeStatus::Refused,
         (None, None, None) if search.is_bracketed() => KneeStatus::Bracketed,
@@ -61,12 +59,7 @@ pub fn document(header: KneeHeader, search: &Knee, stopped: Option<Option<KneeRe
         // Without a border nobody knows where it is safe.
         safe_band_per_s: curve.safe_band().filter(|_| has_border),
         capacity_per_s: curve.capacity_per_s,
-        collapse: curve.collapse.map(|c| Collapse {
-            best_per_s: c.best_per_s,
-            best_offered_per_s: c.best_offered_per_s,
-            least_per_s: c.least_per_s,
-            least_offered_per_s: c.least_offered_per_s,
-        }),
+        collapse: curve.collapse,
         usl: curve.usl.filter(knee::Usl::fits).map(usl),
         usl_misfit: curve.usl.filter(|usl| !usl.fits()).map(|usl| usl.residual),
         latency_trial: latency.map(|step| step.trial.number),
@@ -82,11 +75,10 @@ fn believed(bracket: Bracket, refused: Option<&KneeRefusal>) -> Option<Bracket> 
 }
 
 fn usl(usl: knee::Usl) -> Usl {
-    let interval = |i: knee::Interval95| Interval95 { value: i.value, low: i.low, high: i.high };
     Usl {
-        gamma_per_s: interval(usl.gamma_per_s),
-        sigma: interval(usl.sigma),
-        kappa: interval(usl.kappa),
+        gamma_per_s: usl.gamma_per_s,
+        sigma: usl.sigma,
+        kappa: usl.kappa,
         points: usl.points as u32,
         residual: usl.residual,
         peak_in_flight: usl.peak_in_flight(),
@@ -128,14 +120,7 @@ impl From<&Step> for KneeTrial {
         let percentile = outcome.percentile;
         KneeTrial {
             number: trial.number,
-            purpose: match trial.purpose {
-                trial::Purpose::Bracket => Purpose::Bracket,
-                trial::Purpose::Bisect => Purpose::Bisect,
-                trial::Purpose::Repeat => Purpose::Repeat,
-                trial::Purpose::Confirm => Purpose::Confirm,
-                trial::Purpose::Floor => Purpose::Floor,
-                trial::Purpose::Latency => Purpose::Latency,
-            },
+            purpose: trial.purpose,
             rate: trial.rate.into(),
             settle_ns: trial.settle.0,
             measure_ns: trial.measure.0,
@@ -178,14 +163,7 @@ impl From<&KneeTrial> for Step {
     fn from(line: &KneeTrial) -> Step {
         let trial = Trial {
             number: line.number,
-            purpose: match line.purpose {
-                Purpose::Bracket => trial::Purpose::Bracket,
-                Purpose::Bisect => trial::Purpose::Bisect,
-                Purpose::Repeat => trial::Purpose::Repeat,
-                Purpose::Confirm => trial::Purpose::Confirm,
-                Purpose::Floor => trial::Purpose::Floor,
-                Purpose::Latency => trial::Purpose::Latency,
-            },
+            purpose: line.purpose,
             rate: line.rate.into(),
             settle: Nanos(line.settle_ns),
             measure: Nanos(line.measure_ns),

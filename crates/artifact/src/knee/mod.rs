@@ -9,6 +9,8 @@ pub use journal::{Journal, JournalError};
 use crate::document::{Environment, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unblink_analysis::experiment::Purpose;
+pub use unblink_analysis::experiment::knee::{Collapse, Interval95};
 
 /// Name and version of the document.
 pub const SCHEMA: &str = "unblink.knee/1";
@@ -222,30 +224,6 @@ pub struct Knees {
     pub last_stationary_per_s: Option<f64>,
 }
 
-/// More load, less work.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Collapse {
-    /// The most that was delivered per second.
-    pub best_per_s: f64,
-    /// Offered then.
-    pub best_offered_per_s: f64,
-    /// The least that was delivered per second at a higher rate.
-    pub least_per_s: f64,
-    /// Offered then.
-    pub least_offered_per_s: f64,
-}
-
-/// A value with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Interval95 {
-    /// The estimate.
-    pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
 /// X(N) = γN / (1 + σ(N − 1) + κN(N − 1)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usl {
@@ -262,24 +240,6 @@ pub struct Usl {
     /// Number in flight at which throughput is greatest; `null` unless κ is surely above 0 and the trials reached half of
     /// that number.
     pub peak_in_flight: Option<f64>,
-}
-
-/// What a trial was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// To find a rate that is too high.
-    Bracket,
-    /// To come nearer to the border.
-    Bisect,
-    /// The second pass.
-    Repeat,
-    /// To hold the answer for longer.
-    Confirm,
-    /// To hold the lowest rate for as long, when the answer did not hold.
-    Floor,
-    /// To measure latency that may be quoted.
-    Latency,
 }
 
 /// Was a rate good?

@@ -4,7 +4,7 @@ use super::OriginEnding;
 use super::{Ending, Tally, arrivals, share};
 use crate::document::{
     Arrivals, ConnectionMode, Direction, FailedAttempts, Finding, LoadModel, MayHaveMoved, RunStatus,
-    Severity, Validity, ValidityStatus,
+    Validity,
 };
 use unblink_analysis::evidence::{Address, End, Evidence, Model, Pool, Users};
 use unblink_analysis::moves::{Moved, Moves};
@@ -125,14 +125,7 @@ fn address<'a>((name, &usable): (&'a String, &u64), number: usize, origin: &Orig
 
 /// For the document.
 pub(super) fn validity(assessment: &Assessment) -> Validity {
-    Validity {
-        status: match assessment.status {
-            validity::Status::Valid => ValidityStatus::Valid,
-            validity::Status::Degraded => ValidityStatus::Degraded,
-            validity::Status::Invalid => ValidityStatus::Invalid,
-        },
-        findings: assessment.findings.iter().map(finding).collect(),
-    }
+    Validity { status: assessment.status, findings: assessment.findings.iter().map(finding).collect() }
 }
 
 fn direction(moved: Moved) -> Option<Direction> {
@@ -148,11 +141,7 @@ fn finding(found: &finding::Finding) -> Finding {
     let moves = Moves::of(found);
     Finding {
         code: found.code.code().to_string(),
-        severity: match found.severity {
-            finding::Severity::Note => Severity::Note,
-            finding::Severity::Degrades => Severity::Degrades,
-            finding::Severity::Invalidates => Severity::Invalidates,
-        },
+        severity: found.severity,
         message: found.message.clone(),
         remedy: found.remedy.clone(),
         evidence: found.evidence.iter().map(|(name, value)| (name.to_string(), *value)).collect(),

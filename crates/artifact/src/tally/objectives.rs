@@ -1,16 +1,14 @@
 //! What is asked of a run, and what became of it.
 
 use super::{Account, Tally};
-use crate::document::{
-    FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictReason, VerdictStatus, WindowResult,
-};
+use crate::document::{FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictStatus, WindowResult};
 use crate::header::RunHeader;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
-    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Reason, Relief, Run,
-    Slo, Unit, Verdict as Judged, WindowWatch, judge,
+    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Relief, Run, Slo, Unit,
+    WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
 use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, Sums, Track};
@@ -312,12 +310,8 @@ fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
     });
     SloResult {
         slo: slo.to_string(),
-        status: match judgement.verdict {
-            Judged::Pass => VerdictStatus::Pass,
-            Judged::Inconclusive => VerdictStatus::Inconclusive,
-            Judged::Fail => VerdictStatus::Fail,
-        },
-        reason: reason(judgement.reason),
+        status: judgement.verdict,
+        reason: judgement.reason,
         message: judgement.message(slo),
         name: slo.name.clone(),
         figure: slo.objective.figure.to_string(),
@@ -334,21 +328,5 @@ fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
         high: judgement.high,
         samples: judgement.samples,
         windows,
-    }
-}
-
-fn reason(reason: Reason) -> VerdictReason {
-    match reason {
-        Reason::Interval => VerdictReason::Interval,
-        Reason::ThisRun => VerdictReason::ThisRun,
-        Reason::Windows => VerdictReason::Windows,
-        Reason::NotBelievable => VerdictReason::NotBelievable,
-        Reason::Generator => VerdictReason::Generator,
-        Reason::Unanswered => VerdictReason::Unanswered,
-        Reason::Straddles => VerdictReason::Straddles,
-        Reason::FewSamples => VerdictReason::FewSamples,
-        Reason::NoInterval => VerdictReason::NoInterval,
-        Reason::Censored => VerdictReason::Censored,
-        Reason::NotThere => VerdictReason::NotThere,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Ending, Tally};
 use crate::document::{
-    Broken, FailureMode, LevelBefore, LoadShape, RecoveryTime, RunPlan, ShapeResult, Spike, Stress, TimeLimit,
+    Broken, LevelBefore, LoadShape, RecoveryTime, RunPlan, ShapeResult, Spike, Stress, TimeLimit,
 };
 use crate::header::RunHeader;
 use unblink_analysis::quantile::Survival;
@@ -132,14 +132,7 @@ fn stress_document(
         base_per_s,
         peak_per_s,
         limit: time_limit(found.limit, is_objective),
-        mode: match found.mode {
-            stress::Mode::Held => FailureMode::Held,
-            stress::Mode::Stalls => FailureMode::Stalls,
-            stress::Mode::Queues => FailureMode::Queues,
-            stress::Mode::Sheds => FailureMode::Sheds,
-            stress::Mode::TimesOut => FailureMode::TimesOut,
-            stress::Mode::Errors => FailureMode::Errors,
-        },
+        mode: found.mode,
         delivered_best_per_s: found.delivered_best_per_s,
         broken: found.broken.map(|broken| Broken {
             at_ns: broken.at.0,

@@ -1,7 +1,7 @@
 //! Drift over a soak, from the rows over time and from what was watched beside them.
 
 use super::{Ending, Tally};
-use crate::document::{Soak, SoakFigure, SoakFigureName, WatchSample};
+use crate::document::{Soak, SoakFigure, WatchSample};
 use unblink_analysis::shapes::soak::{Drift, Points, Watched, drift, settled};
 use unblink_core::time::Nanos;
 
@@ -79,15 +79,7 @@ pub(super) struct SoakPoints {
 
 fn figure(drift: &Drift) -> SoakFigure {
     SoakFigure {
-        figure: match drift.watched {
-            Watched::P50 => SoakFigureName::P50,
-            Watched::P99 => SoakFigureName::P99,
-            Watched::Errors => SoakFigureName::Errors,
-            Watched::Connections => SoakFigureName::Connections,
-            Watched::Memory => SoakFigureName::Memory,
-            Watched::Descriptors => SoakFigureName::Descriptors,
-            Watched::Size => SoakFigureName::Size,
-        },
+        figure: drift.watched,
         level: drift.trend.level,
         change: drift.trend.change,
         low: drift.trend.low,

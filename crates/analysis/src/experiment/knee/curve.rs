@@ -4,6 +4,8 @@ use super::super::criterion::{Miss, Verdict};
 use super::super::trial::{Purpose, Step};
 use super::usl::{self, Usl};
 use super::{LATENCY_SHARE, SAFE_BAND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use unblink_core::schedule::Rate;
 
 /// Delivered work falls when it is less than this share of the most that was delivered.
@@ -21,15 +23,15 @@ pub struct Knees {
 }
 
 /// More load, less work.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Collapse {
-    /// The most that was delivered, per second.
+    /// The most that was delivered per second.
     pub best_per_s: f64,
-    /// Offered then, per second.
+    /// Offered then.
     pub best_offered_per_s: f64,
-    /// The least that was delivered at a higher rate, per second.
+    /// The least that was delivered per second at a higher rate.
     pub least_per_s: f64,
-    /// Offered then, per second.
+    /// Offered then.
     pub least_offered_per_s: f64,
 }
 

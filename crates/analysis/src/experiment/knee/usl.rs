@@ -8,6 +8,8 @@
 //! told, and a law that does not fit is none: latency of many workers, which is flat and then bends, is such a case.
 
 use crate::interval::exact::{ONE_LOOK, student};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use unblink_core::sim::Random;
 
 /// Three parameters leave nothing to judge them by with fewer trials.
@@ -21,7 +23,7 @@ const RESIDUAL_MAX: f64 = 0.15;
 const SEEN_SHARE: f64 = 0.5;
 
 /// A value with its 95 % interval.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Interval95 {
     /// The estimate.
     pub value: f64,
