@@ -23,7 +23,7 @@ const QUANTILE: f64 = 0.99;
 const CHANCE: f64 = 2.0 / 252.0;
 /// The shift that must be found, in standard deviations between runs.
 const SHIFT: f64 = 4.5;
-/// A smaller difference is no regression; as the command has it unless told otherwise.
+/// A smaller difference is not a regression; as the command has it unless told otherwise.
 const EFFECT_MIN: f64 = 0.05;
 /// Comparisons whose intervals are looked at: these cost far more than the test.
 const INTERVALS_MAX: u64 = 300;

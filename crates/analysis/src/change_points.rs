@@ -15,7 +15,7 @@ use unblink_core::sim::Random;
 /// How often a series without a change is said to have one. The test looks at all cuts at once, so this holds for the
 /// whole series, however long; it holds for the next change beside those that were found, too.
 pub const ALARM_LEVEL: f64 = 0.01;
-/// Values on either side of a cut at the least: fewer tell no level.
+/// Values on either side of a cut at least: fewer tell no level.
 pub const SIDE_MIN: usize = 3;
 /// Fewer show no change that lasts, however clear: of a + b values in any order, 2 in (a + b)!/(a!·b!) show the two levels as
 /// clearly, and only from 5 + 5 on is that rare enough (1 in 126).
@@ -144,7 +144,7 @@ impl Sums {
 mod tests {
     use super::*;
 
-    /// Levels of so many values each, in standard deviations of the noise.
+    /// Levels of this many values each, in standard deviations of the noise.
     fn series(levels: &[(usize, f64)], seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed, 7);
         let lengths = levels.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count));

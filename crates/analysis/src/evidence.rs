@@ -162,7 +162,7 @@ pub struct Evidence<'a> {
     pub setup_failed: Option<(&'a str, u64, u64)>,
     /// Only a part of the run is looked at: arrivals cross its borders.
     pub is_part: bool,
-    /// The begin of the run was left out as a transient: arrivals cross that border.
+    /// The start of the run was left out as a transient: arrivals cross that border.
     pub transient_left_out: bool,
     /// Why no transient was left out, though that was asked for.
     pub not_steady: Option<NotSteady>,

@@ -16,7 +16,7 @@ use unblink_core::record::Track;
 /// The quantiles that every table prints.
 pub const QUANTILES: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
 
-/// The rank, from 1 to `count`, of the q-quantile among so many samples in order: ⌈q·n⌉, where 1e-9 takes back what the
+/// The rank, from 1 to `count`, of the q-quantile among this many samples in order: ⌈q·n⌉, where 1e-9 takes back what the
 /// product of two floats may have added.
 pub fn nearest_rank(q: f64, count: u64) -> u64 {
     ((q * count as f64 - 1e-9).ceil() as u64).clamp(1, count.max(1))

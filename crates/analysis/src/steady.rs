@@ -13,7 +13,7 @@ use unblink_core::time::Nanos;
 pub const BATCH: usize = 5;
 /// Fewer intervals than this tell nothing: a quarter must be a batch.
 pub const INTERVALS_MIN: usize = 4 * BATCH;
-/// One part in so many of the run is left out at the most.
+/// One part in this many of the run is left out at most.
 pub const LEFT_OUT_MAX: usize = 4;
 /// What is left is of one level when its medians agree within this factor.
 pub const LEVELS_RATIO_MAX: f64 = 1.25;

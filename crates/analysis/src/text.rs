@@ -19,10 +19,10 @@ pub(crate) enum Round {
 }
 
 impl Round {
-    /// With so many decimals; the nearest is left to the formatting.
+    /// With this many decimals; the nearest is left to the formatting.
     pub(crate) fn to(self, value: f64, decimals: usize) -> f64 {
         let ones = 10f64.powi(decimals as i32);
-        // What the product of two floats may have added or lost is no reason for a step.
+        // What the product of two floats may have added or lost is not a reason for a step.
         match self {
             Round::Nearest => value,
             Round::Down => (value * ones + 1e-9).floor() / ones,
@@ -120,7 +120,7 @@ pub(crate) fn arrivals(n: u64) -> String {
     plural(n, "arrival", "arrivals")
 }
 
-/// The verb for so many.
+/// The verb for this many.
 pub(crate) fn were(n: u64) -> &'static str {
     if n == 1 { "was" } else { "were" }
 }
@@ -139,7 +139,7 @@ mod tests {
         /// A bound that is shown is never a stronger claim than the one that is known.
         #[test]
         fn no_bound_claims_more_than_is_known(ns in 0u64..20_000_000_000_000, share in 0.0f64..=1.0, per_s in 0.1f64..1e6) {
-            // A rounding of the float that is read back is no claim.
+            // A rounding of the float that is read back is not a claim.
             let shown = |text: String, known: f64, round| {
                 let (number, unit) = text.split_once([UNIT_SPACE, '/']).expect("a unit");
                 let number: f64 = number.replace(THOUSANDS, "").parse().expect("a number");

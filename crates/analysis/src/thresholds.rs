@@ -60,10 +60,10 @@ pub const SATURATED_ORIGIN_SHARE: f64 = 0.01;
 /// Into how many stretches the last half of a hold is cut.
 pub const SATURATED_STRETCHES: usize = 4;
 
-/// A target has more than enough to work on when so many times as many requests are in flight as it works on at once
+/// A target has more than enough to work on when this many times as many requests are in flight as it works on at once
 /// at its best (by Little's law, from its best second and its quickest answer): the others queue in it.
 pub const CONNECTIONS_ENOUGH: f64 = 4.0;
-/// So many times as many connections keep it busy, also while one answer is under way and the next request is.
+/// This many times as many connections keep it busy, also while one answer is under way and the next request is.
 pub const CONNECTIONS_SUGGESTED: f64 = 2.0;
 
 /// In a run too short for that, more than this share of all arrivals unanswered when the load ended
@@ -72,7 +72,7 @@ pub const TOO_SHORT_UNANSWERED_SHARE: f64 = 0.02;
 
 /// Above this share of arrivals waiting for a connection, a pool that is meant to grow degrades the run.
 pub const POOL_WAITED_SHARE_DEGRADES: f64 = 0.001;
-/// Above this share of arrivals failed for want of a port or descriptor, the run is invalid.
+/// Above this share of arrivals failed for lack of a port or descriptor, the run is invalid.
 pub const LOCAL_LIMIT_SHARE_INVALIDATES: f64 = 0.01;
 /// Above this share of arrivals thrown away by the own pool, the run is invalid.
 pub const SHED_SHARE_INVALIDATES: f64 = 0.01;

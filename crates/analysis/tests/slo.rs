@@ -139,7 +139,7 @@ fn a_window_that_the_generator_may_have_spoilt_is_not_told() {
     };
     let five = |bad, unknown| WindowCounts { bad, unknown, ..WindowCounts::default() };
     assert_eq!(windows_of(0..56, slow(0)), five(5, 0));
-    // One of a thousand may lie beyond: of 50 slow ones 10 at the most are the generator's.
+    // One of a thousand may lie beyond: of 50 slow ones 10 at most are the generator's.
     assert_eq!(windows_of(0..56, slow(1)), five(5, 0));
     assert_eq!(windows_of(0..56, slow(5)), five(0, 5));
     let unseen = |_| Part { is_unseen: true, ..slow(0)(0) };

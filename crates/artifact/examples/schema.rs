@@ -1,4 +1,4 @@
-//! Writes the committed JSON Schemas anew: `cargo run -p unblink-artifact --example schema`.
+//! Writes the committed JSON Schemas again: `cargo run -p unblink-artifact --example schema`.
 
 use std::path::Path;
 use unblink_artifact::schema;

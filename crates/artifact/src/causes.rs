@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unblink_core::failure::FailureKind;
 use unblink_core::record::RetryCauses;
 
-/// The code of the cause that is no failure.
+/// The code of the cause that is not a failure.
 const TRY_TIMEOUT: &str = "try_timeout";
 
 /// By code; those that there were.

@@ -132,7 +132,7 @@ pub struct RunDocument {
     pub lag_causes: LagCauses,
     /// Parts of a request's time.
     pub phases: Phases,
-    /// The same by operation; one at the least.
+    /// The same by operation; one at least.
     pub operations: Vec<Operation>,
     /// Journeys: requests that follow each other. Their steps are operations, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

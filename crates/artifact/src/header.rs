@@ -37,7 +37,7 @@ pub struct RunHeader {
     pub targets_beyond: Option<TargetsBeyond>,
     /// Names of the codec's violations by number, so that failures can be named again.
     pub protocol_failures: Vec<String>,
-    /// The operations that are recorded apart; one at the least.
+    /// The operations that are recorded apart; one at least.
     pub operations: Vec<OperationPlan>,
     /// The journeys. The operations of their steps are the last, in the order of the journeys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! The run folder: what goes in comes out, and a kill at any byte loses one interval at the most.
+//! The run folder: what goes in comes out, and a kill at any byte loses one interval at most.
 
 mod support;
 

@@ -37,7 +37,7 @@ fn one_stall_is_one_event_at_its_time() {
 
 #[test]
 fn one_event_has_one_date_in_every_row() {
-    // Whatever else happens, and whether the rows' own values are of the event's begin or of its end.
+    // Whatever else happens, and whether the rows' own values are of the event's start or of its end.
     for (at_ms, length_ms) in [(30_000, 1_000), (17_350, 400), (41_000, 5_000)] {
         let stall = Windows::once(Nanos::from_millis(at_ms), Nanos::from_millis(length_ms));
         let document = document(|server| server.shut = vec![stall], Nanos::from_secs(30));

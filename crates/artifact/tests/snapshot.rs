@@ -31,7 +31,7 @@ fn stalled(timeout: Nanos) -> Vec<Interval> {
     })
 }
 
-/// `found` is `exact_ns`, which is an age: told too short by a sixteenth at the most.
+/// `found` is `exact_ns`, which is an age: told too short by a sixteenth at most.
 fn assert_age(found: Option<SoFar>, exact_ns: u64, what: &str) {
     let SoFar { value_ns, is_longer } = found.expect("somebody waits");
     let is_right = is_longer && value_ns <= exact_ns && (exact_ns - value_ns) * 16 <= exact_ns;

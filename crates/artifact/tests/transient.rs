@@ -70,7 +70,7 @@ fn a_cold_start_is_left_out_and_told() {
 
     let transient = document.transient.as_ref().expect("asked for");
     assert_eq!(transient.status, TransientStatus::LeftOut);
-    // Batches of five seconds, and a quarter at the most.
+    // Batches of five seconds, and a quarter at most.
     assert!([10, 15].map(|s| s * SECOND_NS).contains(&transient.to_ns), "{}", transient.to_ns);
     let cut = transient.to_ns / SECOND_NS;
     let left_out = transient.arrivals.as_ref().expect("left out");

@@ -131,7 +131,7 @@ impl Truth {
     }
 }
 
-/// Shares at which a spectrum of so many samples is drawn: ten for each halving of the tail, as long as ten samples
+/// Shares at which a spectrum of this many samples is drawn: ten for each halving of the tail, as long as ten samples
 /// lie beyond.
 pub(crate) fn shares(samples: u64) -> Vec<f64> {
     let all = (0..).map(|i| 1.0 - 0.5_f64.powf(f64::from(i) / 8.0));

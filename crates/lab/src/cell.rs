@@ -254,7 +254,7 @@ fn outside(ns: u64, low_ns: u64, high_ns: Option<u64>) -> (f64, u64) {
     }
 }
 
-/// Between two requests of a load no more than so many times the usual passes with nothing in flight.
+/// Between two requests of a load no more than this many times the usual passes with nothing in flight.
 const PROBE_GAP_INTERVALS: u64 = 5;
 
 /// The server of one cell, a process of its own.

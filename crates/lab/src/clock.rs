@@ -8,7 +8,7 @@ pub enum ClockStart {
     FirstRequest,
     /// The moment when the server was bound.
     ProcessStart,
-    /// `POST /_lab/arm`, each time anew. Before it, no gate shuts and a ramp has not begun.
+    /// `POST /_lab/arm`, each time again. Before it, no gate shuts and a ramp has not begun.
     /// Requests that already have their slot keep the times they were given.
     Arm,
 }

@@ -35,7 +35,7 @@ pub enum Harm {
 /// Some requests are slow by their number alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slow {
-    /// The last of so many.
+    /// The last of this many.
     pub every: u32,
     /// What it takes, in ns, instead of the baseline.
     pub delay_ns: u64,

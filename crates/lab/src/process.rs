@@ -173,7 +173,7 @@ impl Processors {
     }
 }
 
-/// Processors that this process may use, at the most as many as it is given time for.
+/// Processors that this process may use, at most as many as it is given time for.
 fn usable() -> Vec<usize> {
     let Ok(all) = sched_getaffinity(None) else { return Vec::new() };
     let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

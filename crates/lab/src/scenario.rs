@@ -204,7 +204,7 @@ impl Scenario {
         self.faults.iter().filter(|f| f.harm == harm).filter_map(|f| f.when.end_ns(at_ns)).max()
     }
 
-    /// When the server misbehaves, from and to in ns on the event clock, in order. A ramp is no event.
+    /// When the server misbehaves, from and to in ns on the event clock, in order. A ramp is not an event.
     pub fn events(&self) -> Vec<(u64, u64)> {
         let gates = self.gates.iter().chain(self.faults.iter().map(|fault| &fault.when));
         let mut events: Vec<_> = gates.flat_map(Gate::stretches).collect();
@@ -253,7 +253,7 @@ impl Scenario {
             return fail("a concurrency of 0 would answer nothing; leave it out for no limit".to_owned());
         }
         if self.slow.is_some_and(|slow| slow.every == 0 || slow.delay_ns > LONGEST_NS) {
-            return fail("one in 0 is no share, and no answer takes longer than a day".to_owned());
+            return fail("one in 0 is not a share, and no answer takes longer than a day".to_owned());
         }
         let harms = self.faults.iter().map(|fault| fault.harm);
         if harms.clone().any(|harm| matches!(harm, Harm::Hang { delay_ns } | Harm::Error { delay_ns } if delay_ns > LONGEST_NS)) {

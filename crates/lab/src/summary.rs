@@ -17,7 +17,7 @@ pub struct Summary {
     pub connections: u64,
     /// Connections open at once, at most.
     pub connections_peak: u64,
-    /// How often accepting failed for want of descriptors or memory. It is tried again every 10 ms; until then the
+    /// How often accepting failed for lack of descriptors or memory. It is tried again every 10 ms; until then the
     /// connections wait in the kernel.
     pub accept_errors: u64,
     /// TLS handshakes or records that failed.

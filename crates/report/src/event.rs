@@ -25,7 +25,7 @@ const EVENTS_MAX: usize = 20;
 /// An event is shorter than this share of the run; together, events are shorter than twice of it.
 const EVENT_SHARE_MAX: f64 = 0.1;
 
-/// A burst holds at least so many of them.
+/// A burst holds at least this many of them.
 const BURST_MIN: u64 = 10;
 /// And their share within it is so many times that of the run.
 const BURST_RATIO: f64 = 2.0;
@@ -127,7 +127,7 @@ fn place(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> Tail {
 type Counted = (u64, (u64, u64));
 
 /// Columns with how many of their arrivals are of the kind and how many there are, how long they are together, and how far
-/// apart two groups are at the least.
+/// apart two groups are at least.
 fn measured(doc: &RunDocument, of: impl Fn(&HeatColumn) -> (u64, u64)) -> (Vec<Counted>, u64, u64) {
     let heat = &doc.heatmap;
     let measured: Vec<Counted> = heat

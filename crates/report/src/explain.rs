@@ -39,7 +39,7 @@ pub struct Row {
     pub client: String,
     /// What it does wrong, or about whom it is right, in a plain sentence.
     pub does: String,
-    /// Users who behave differently rather than a tool: what they feel is no error.
+    /// Users who behave differently rather than a tool: what they feel is not an error.
     pub is_other_users: bool,
     /// Its run.
     pub run: RunDocument,

@@ -14,7 +14,7 @@ use unblink_artifact::document::RunDocument;
 /// How the text is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal. Taken as 40 at the least and 120 at the most: longer lines are hard to read.
+    /// Columns of the terminal. Taken as 40 at least and 120 at most: longer lines are hard to read.
     pub width: u16,
     /// Colour as an addition to the words, never instead of them.
     pub color: bool,

@@ -14,9 +14,7 @@ pub enum StoreError {
         source: Failure,
     },
     /// No run has this name.
-    #[error(
-        "no run {id:?} in {place}: unblink history lists those that there are, and unblink index DIR takes more in"
-    )]
+    #[error("no run {id:?} in {place}: unblink history lists its runs, and unblink index DIR adds others")]
     NoRun {
         /// As it was given.
         id: String,

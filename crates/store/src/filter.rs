@@ -21,7 +21,7 @@ pub struct Filter {
     pub validity: Option<String>,
     /// `pass`, `fail` or `inconclusive`.
     pub verdict: Option<String>,
-    /// The newest so many.
+    /// The newest this many.
     pub limit: Option<u32>,
 }
 

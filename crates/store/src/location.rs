@@ -18,7 +18,7 @@ impl Location {
         match text.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Ok(Location::Server(text.into())),
             Some((scheme, _)) => Err(format!(
-                "{scheme}:// is no place for the history: expected the path of a file, or postgres://USER@HOST/DATABASE"
+                "{scheme}:// can't hold the history: expected the path of a file, or postgres://USER@HOST/DATABASE"
             )),
             None if text.is_empty() => Err("the path is empty".into()),
             None => Ok(Location::File(text.into())),
@@ -36,7 +36,7 @@ impl Location {
     /// Puts a file aside, so that a new one can be begun; gives the name that it has now.
     pub fn put_aside(&self) -> std::io::Result<PathBuf> {
         let Location::File(path) = self else {
-            return Err(std::io::Error::other("a server's database is its administrator's to mend"));
+            return Err(std::io::Error::other("the database of a server is its administrator's to repair"));
         };
         let with = |suffix: &str| {
             let mut name = path.clone().into_os_string();

@@ -35,7 +35,7 @@ async fn once(location: &Location, access: Access) -> Result<AnyConnection, Fail
     }
     if matches!(location, Location::File(_)) {
         // Readers and a writer at the same time; a write that is reported survives a crash of the process, and one of
-        // the machine costs the last writes at the most: the run folders have them.
+        // the machine costs the last writes at most: the run folders have them.
         let pragmas = format!(
             "PRAGMA busy_timeout = {BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
              PRAGMA foreign_keys = ON;"

@@ -22,7 +22,7 @@ pub(crate) struct Server {
     first_seed: u64,
 }
 
-/// Runs of one server at the most.
+/// Runs of one server at most.
 const SEEDS: u64 = 1 << 32;
 
 /// What was recorded of one run.

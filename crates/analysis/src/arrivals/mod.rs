@@ -3,7 +3,7 @@
 //! A Poisson process has gaps that are independent and, counted in expected arrivals (Λ), exponential with
 //! mean 1. The gaps of a bounded subsample ([`ArrivalSample`]) are held against that by the Anderson–Darling
 //! test, once for the intended times and once for the times at which the arrivals were really sent. With
-//! enough samples such a test finds any deviation, so there are 960 arrivals at the most, the level is
+//! enough samples such a test finds any deviation, so there are 960 arrivals at most, the level is
 //! 0.1 %, and the deviation must also be large: the empirical distribution must leave the exponential one by
 //! [`ARRIVAL_DISTANCE_MIN`], and for sent times this after every gap was granted [`ARRIVAL_SEND_TOLERANCE`].
 //!

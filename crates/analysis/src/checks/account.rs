@@ -26,10 +26,10 @@ pub(super) fn setup_failed(case: &Case<'_>) -> Option<Finding> {
         FindingCode::SetupFailed,
         Severity::Degrades,
         format!(
-            "[[setup]] {name} failed {} times during the load: requests were sent with what it had brought before.",
+            "[[setup]] {name} failed {} times during the load: requests were sent with older values.",
             text::of(failed, asked)
         ),
-        "Look whether failed requests are those with an old token; see why the setup request fails.",
+        "Check whether the failed requests used an old token, and find out why the setup request fails.",
         vec![("failed", failed as f64), ("asked", asked as f64)],
     )
 }
@@ -79,7 +79,7 @@ pub(super) fn accounting(case: &Case<'_>) -> Option<Finding> {
         FindingCode::Accounting,
         Severity::Invalidates,
         format!(
-            "The account{whose} does not close: {} {} scheduled, {} fell due and {} ended.",
+            "The account{whose} does not add up: {} {} scheduled, {} fell due and {} ended.",
             text::arrivals(scheduled),
             text::were(scheduled),
             text::count(due),

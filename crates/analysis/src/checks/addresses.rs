@@ -25,7 +25,7 @@ pub(super) fn dead(case: &Case<'_>) -> Option<Finding> {
     };
     let others = match dead.len() - 1 {
         0 => String::new(),
-        n => format!(" So it was with {}.", text::plural(n as u64, "other", "others")),
+        n => format!(" The same holds for {}.", text::plural(n as u64, "other", "others")),
     };
     let kinds = [
         (worst.refused, "refused"),

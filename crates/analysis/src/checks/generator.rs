@@ -18,7 +18,7 @@ use unblink_core::time::Nanos;
 pub(super) const HEADROOM: &str = "Lower the rate, use more threads (-t) or give the generator processors of its own, away from the target.";
 
 /// Arrivals that should have been sent while the load lasted and weren't, when the generator is why: whatever the shape
-/// and however short the run. What could not be sent for want of a connection is told by other findings, and so is what
+/// and however short the run. What could not be sent for lack of a connection is told by other findings, and so is what
 /// failed before it could be sent.
 pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
@@ -125,7 +125,7 @@ pub(super) fn busy(case: &Case<'_>) -> Option<Finding> {
 /// What the generator's own pauses may have done to the percentiles.
 ///
 /// While the generator is away, arrivals wait and answers lie unread: about the paused share φ of all
-/// samples is too long, each by the longest pause L at the most. Without them, the value at rank q would
+/// samples is too long, each by the longest pause L at most. Without them, the value at rank q would
 /// be the one at rank q·(1 − φ) or more, and also q's own value less L or more. The larger of these two
 /// bounds is what the target can be held to; the rest of the printed value may be the generator's.
 ///

@@ -21,7 +21,7 @@ pub(super) fn rows_ran_out(case: &Case<'_>) -> Option<Finding> {
              for less than the plan says.",
             text::of(without, case.evidence.scheduled)
         ),
-        "Give the file more rows (random arrivals need more of them than they are, see docs/values.md), end the load \
+        "Give the file more rows (random arrivals need more rows than there are arrivals, see docs/values.md), end the load \
          earlier (-n), or take its rows again: shuffled, sequential or random.",
         vec![("without_row", without as f64), ("share", of_all)],
     )

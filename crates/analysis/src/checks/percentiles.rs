@@ -79,7 +79,7 @@ fn censored_remedy(case: &Case<'_>) -> &'static str {
         (false, End::Interrupted | End::Aborted) => {
             "Let the run go to its end: what was under way when it was stopped has no answer on record."
         }
-        (false, End::Open) => "Look at it when the run has ended, or run it anew if it was killed.",
+        (false, End::Open) => "Look again when the run has ended, or run it again if it was killed.",
         (true, End::Open) => "Raise --timeout, and let the run go to its end, to learn how long they take.",
         _ => {
             "Raise --timeout (and --drain) to learn how long they take, or lower the rate if the target can't keep up."

@@ -74,7 +74,7 @@ pub(super) fn local_limit(case: &Case<'_>) -> Option<Finding> {
         FindingCode::LocalLimit,
         severity(failed_share > LOCAL_LIMIT_SHARE_INVALIDATES, Severity::Invalidates, Severity::Degrades),
         format!(
-            "This machine had no port or file descriptor left for {}; {} arrivals failed of it.",
+            "This machine had no port or file descriptor left for {}; {} arrivals failed because of it.",
             text::plural(attempts, "connection", "connections"),
             text::of(failed, case.evidence.scheduled)
         ),

@@ -197,7 +197,7 @@ fn narrowest(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -
     }
 }
 
-/// The shortest in a thousand service times take at most so many times as long as the shortest of all.
+/// The shortest in a thousand service times take at most this many times as long as the shortest of all.
 const SHORTEST_ALIKE: u64 = 3;
 
 /// How many requests the target works on at once at its best, by Little's law: those that it takes in per second times
@@ -209,13 +209,13 @@ fn working_on(service: &Track<u64>, best_per_s: f64) -> f64 {
     }
 }
 
-/// So many connections keep the target busy without queueing in it, where it was given far more of them.
+/// This many connections keep the target busy without queueing in it, where it was given far more of them.
 fn suggested_connections(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -> Option<u64> {
     (grows(case) && has_enough(last, working) && is_alike(&subject.service))
         .then(|| (CONNECTIONS_SUGGESTED * working).ceil() as u64)
 }
 
-/// More is in flight than the target, which works on so many at once, needs to be busy.
+/// More is in flight than the target, which works on this many at once, needs to be busy.
 fn has_enough(last: &Row, working: f64) -> bool {
     working > 0.0 && last.in_flight as f64 >= CONNECTIONS_ENOUGH * working
 }

@@ -13,7 +13,7 @@ pub(super) fn client(case: &Case<'_>) -> Option<Finding> {
     }
     if client.waiting_omitted > client.omitted {
         message += &format!(
-            " While its users waited for longer than usual, {} would have come of which it knows nothing.",
+            " While its users waited for longer than usual, {} would have come that it does not know of.",
             text::arrivals(client.waiting_omitted)
         );
     }

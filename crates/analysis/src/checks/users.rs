@@ -32,7 +32,7 @@ pub(super) fn not_begun(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// A user without a connection waits in the client: the target never sees so many at once.
+/// A user without a connection waits in the client: the target never sees this many at once.
 pub(super) fn outnumber_connections(case: &Case<'_>) -> Option<Finding> {
     let users = case.evidence.users?.all;
     let (n, is_asked_for) = match case.evidence.pool {

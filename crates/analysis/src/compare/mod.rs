@@ -25,14 +25,14 @@ use unblink_core::record::Track;
 use unblink_core::sim::Random;
 use unblink_core::time::Nanos;
 
-/// Two equal targets are told apart once in so many comparisons, half of them in either direction.
+/// Two equal targets are told apart once in this many comparisons, half of them in either direction.
 pub const ALARM_LEVEL: f64 = 0.01;
 /// The smallest findable effect is found with this probability.
 pub const POWER: f64 = 0.8;
-/// Runs of each side at the least: one split of 252 is 0.4 %, and one of 70, as 4 + 4 have, is more than half of
+/// Runs of each side at least: one split of 252 is 0.4 %, and one of 70, as 4 + 4 have, is more than half of
 /// the alarm level.
 pub const RUNS_MIN: usize = 5;
-/// Splits at the most: those of 10 + 10 runs.
+/// Splits at most: those of 10 + 10 runs.
 pub const SPLITS_MAX: u64 = 184_756;
 
 /// What is looked at in a run.
@@ -121,7 +121,7 @@ impl Run {
 pub struct Rule {
     /// The percentile that decides, one of [`QUANTILES`].
     pub quantile: f64,
-    /// A smaller relative difference is no regression, such as 0.05.
+    /// A smaller relative difference is not a regression, such as 0.05.
     pub effect_min: f64,
 }
 

@@ -39,7 +39,7 @@ impl Tails {
     }
 }
 
-/// Tests `baseline` against `candidate`, both in logarithms; 63 runs at the most.
+/// Tests `baseline` against `candidate`, both in logarithms; 63 runs at most.
 pub fn test(baseline: &[f64], candidate: &[f64]) -> Tails {
     let all: Vec<f64> = baseline.iter().chain(candidate).copied().collect();
     let measured = difference(&all, baseline.len(), own(baseline.len(), candidate.len()));

@@ -21,7 +21,7 @@ const SPLITS_BUDGET: u64 = 40_000_000;
 /// The same figure for the same runs.
 const SEED: u64 = 1;
 
-/// What so many runs can find, for noise of any size.
+/// What this many runs can find, for noise of any size.
 #[derive(Clone, Debug)]
 pub struct Power {
     draws: Vec<Draw>,
@@ -60,7 +60,7 @@ impl Power {
     }
 
     /// The smallest difference of logarithms that is found with the power [`POWER`], where runs differ by the
-    /// standard deviation `sd` and less than `effect_min` is no regression (both of logarithms).
+    /// standard deviation `sd` and less than `effect_min` is not a regression (both of logarithms).
     pub fn smallest(&self, sd: f64, effect_min: f64) -> f64 {
         let needed = |draw: &Draw| (draw.threshold * sd).max(effect_min - draw.difference * sd);
         let mut needed: Vec<f64> = self.draws.iter().map(needed).collect();

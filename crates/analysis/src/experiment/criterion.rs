@@ -13,7 +13,7 @@ pub const DELIVERED_SHARE_MIN: f64 = 0.99;
 const MISSING_MIN: f64 = 10.0;
 /// Each quarter of the window is looked at by itself.
 const QUARTERS: usize = 4;
-/// The error of a share is taken from so many parts of the window.
+/// The error of a share is taken from this many parts of the window.
 pub(super) const BATCHES: usize = 10;
 /// Without an interval a rate is good when nothing at all took longer than this share of the limit.
 const CLEAR_SHARE: f64 = 0.5;

@@ -53,7 +53,7 @@ pub struct Interleaved {
 }
 
 impl Interleaved {
-    /// So many runs of each side, of which `done` are there already.
+    /// This many runs of each side, of which `done` are there already.
     pub fn new(runs: u32, done: [u32; 2]) -> Interleaved {
         Interleaved { runs, counted: done.map(|n| n.min(runs)), lost: [0, 0] }
     }

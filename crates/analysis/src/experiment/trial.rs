@@ -19,7 +19,7 @@ pub struct Trial {
     pub settle: Nanos,
     /// Measured at least.
     pub measure: Nanos,
-    /// Measured at the most: twice, four times … as long as `measure` while nothing is decided.
+    /// Measured at most: twice, four times … as long as `measure` while nothing is decided.
     pub measure_max: Nanos,
 }
 

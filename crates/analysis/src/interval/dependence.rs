@@ -17,7 +17,7 @@ const EVENT_WEIGHT: f64 = 0.9;
 
 /// Memory is told from chance when the correlation of neighbours is above this many standard errors.
 const CORRELATION_ERRORS: f64 = 2.0;
-/// With blocks of L stretches the variance is too low by the share G/L; this much of it can be mended.
+/// With blocks of L stretches the variance is too low by the share G/L; this much of it can be corrected.
 const BIAS_MAX: f64 = 0.25;
 
 /// A run of stretches that belong together: from, to (exclusive).

@@ -4,9 +4,9 @@ use super::bins;
 use unblink_core::record::Track;
 use unblink_core::time::Nanos;
 
-/// Stretches at the most; in a longer run neighbours are joined.
+/// Stretches at most; in a longer run neighbours are joined.
 const STRETCHES_MAX: usize = 240;
-/// Bytes of bins at the most; beyond, neighbouring bins are joined in all stretches. A narrow distribution
+/// Bytes of bins at most; beyond, neighbouring bins are joined in all stretches. A narrow distribution
 /// keeps every bin; a wide one does not need them, since the estimate itself comes from the whole run's.
 const BYTES_MAX: usize = 64 * 1024;
 /// An end of a run that is shorter than this share of a stretch is joined to the stretch before it.

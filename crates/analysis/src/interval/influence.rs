@@ -144,7 +144,7 @@ mod tests {
         (35, false),
     ];
 
-    /// The samples, so many to a stretch.
+    /// The samples, this many to a stretch.
     fn stretches(samples: &[(u32, bool)], in_each: usize) -> Vec<Stretch> {
         let stretch = |samples: &[(u32, bool)]| {
             let of = |wanted: bool| -> Counts {

@@ -28,7 +28,7 @@ pub const BLOCKS_MIN: usize = 20;
 /// No interval when fewer independent events than this decide a percentile: what events do is skewed, and with ten
 /// the measured coverage has fallen from 95 % to 91 %.
 pub const EVENTS_MIN: f64 = 10.0;
-/// So many or fewer are one event.
+/// This many or fewer are one event.
 const ONE_EVENT_MAX: f64 = 1.5;
 /// Samples come in events when the variance is this many times that of independent samples.
 const CLUSTERED: f64 = 3.0;
@@ -223,7 +223,7 @@ impl Run<'_> {
         Some(Answer::OneEvent { from: self.stretches[from].start, to: self.stretches[to - 1].end })
     }
 
-    /// Goes outwards from the estimate until F̂ is significantly different from q. `factor` mends the block variance.
+    /// Goes outwards from the estimate until F̂ is significantly different from q. `factor` corrects the block variance.
     fn search(&self, q: f64, factor: f64, rank_low: u64, rank_high: u64) -> Answer {
         let steps: Vec<(u64, f64)> = self.whole.steps().collect();
         let n = self.whole.count() as f64;

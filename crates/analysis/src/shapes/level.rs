@@ -5,15 +5,15 @@ use super::steps::{STEPS, Step};
 use crate::quantile::Survival;
 use unblink_core::time::Nanos;
 
-/// One value in so many before may lie above the level: the odd one does not raise it.
+/// One value in this many before may lie above the level: the odd one does not raise it.
 const ODD_ONE_IN: usize = 20;
 /// As before is what exceeds the level by no more than this factor.
 const SLACK: f64 = 1.25;
-/// What has no answer may exceed it by so many more: levels of a few are mostly chance.
+/// What has no answer may exceed it by this many more: levels of a few are mostly chance.
 const LEVEL_SLACK: f64 = 2.0;
 /// More failures than before by this share of the arrivals are not as before.
 const FAILED_SLACK: f64 = 0.01;
-/// A recovery holds for so long, and for so many steps, at the least.
+/// A recovery holds for so long, and for this many steps, at least.
 const HOLDS: Nanos = Nanos::from_secs(2);
 const HOLDS_STEPS: usize = 10;
 /// Of the steps within that time so many are as before.
@@ -26,11 +26,11 @@ pub struct Before {
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
-    /// Due and without an answer, but for one row in twenty at the most.
+    /// Due and without an answer, but for one row in twenty at most.
     pub level: u64,
-    /// The median of a step, but for one in twenty at the most.
+    /// The median of a step, but for one in twenty at most.
     pub(super) median_ns: f64,
-    /// The share of a step that failed, but for one in twenty at the most.
+    /// The share of a step that failed, but for one in twenty at most.
     pub(super) usual_failed_share: f64,
     /// The share of all that failed.
     pub failed_share: f64,

@@ -28,7 +28,7 @@ pub struct Stretch {
     pub from: Nanos,
     /// Its end.
     pub to: Nanos,
-    /// Rate at its begin.
+    /// Rate at its start.
     pub from_per_s: f64,
     /// Rate at its end.
     pub to_per_s: f64,

@@ -9,7 +9,7 @@ use unblink_core::time::Nanos;
 pub const LEAST_SHARE: f64 = 0.01;
 /// The same for what is itself a share: errors.
 pub const LEAST_ERRORS: f64 = 0.001;
-/// Of the load, this share is left out at the begin: caches fill, connections are opened.
+/// Of the load, this share is left out at the start: caches fill, connections are opened.
 pub const LEFT_OUT_SHARE: f64 = 0.1;
 
 /// What may drift.

@@ -18,14 +18,14 @@ pub struct Spike {
     pub spike: Stretch,
     /// What is too long.
     pub limit: Limit,
-    /// For how much of the time from the spike's begin to the end of the load that was exceeded, by when arrivals were
+    /// For how much of the time from the spike's start to the end of the load that was exceeded, by when arrivals were
     /// due.
     pub above: Nanos,
     /// The first and the last moment in which it was exceeded, after t = 0.
     pub above_between: Option<(Nanos, Nanos)>,
     /// The most that had no answer at the end of any row, and when that was.
     pub unanswered_max: (u64, Nanos),
-    /// Arrivals that failed or timed out from the spike's begin on.
+    /// Arrivals that failed or timed out from the spike's start on.
     pub lost: u64,
     /// When it was back at the level before; `None`: not as long as it was watched.
     pub recovery: Option<Recovery>,

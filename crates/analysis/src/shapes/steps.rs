@@ -3,9 +3,9 @@
 use unblink_core::heat::{BINS, CENSORED_ROW, FAILED_ROW, HeatGrid, bin_edge_ns};
 use unblink_core::time::Nanos;
 
-/// A step holds so many arrivals, at the lowest rate of the load.
+/// A step holds this many arrivals, at the lowest rate of the load.
 const ARRIVALS: f64 = 20.0;
-/// And so many at the least, where the stretch is too short for twice [`STEPS`] of those.
+/// And this many at least, where the stretch is too short for twice [`STEPS`] of those.
 const ARRIVALS_MIN: f64 = 5.0;
 /// So few steps can't show that anything holds.
 pub(super) const STEPS: usize = 5;

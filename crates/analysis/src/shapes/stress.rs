@@ -27,7 +27,7 @@ pub const LOST_SHARE: f64 = 0.01;
 pub const SHED_SHARE: f64 = 0.95;
 /// And it goes on delivering this share of its best.
 pub const DELIVERED_SHARE: f64 = 0.80;
-/// It is broken when so many of the steps within [`WINDOW`] are too slow or lose too much.
+/// It is broken when this many of the steps within [`WINDOW`] are too slow or lose too much.
 const BROKEN_SHARE: f64 = 0.9;
 
 /// How a target fails. `docs/shapes.md` says what each means exactly.

@@ -6,7 +6,7 @@
 //! over; all positive ones up to the first that is not, rather than the significant ones alone: too wide an interval is
 //! the smaller harm.
 
-/// Values at the most; a longer series is averaged to so many.
+/// Values at most; a longer series is averaged to this many.
 pub const VALUES_MAX: usize = 60;
 /// Fewer values show no trend.
 pub const VALUES_MIN: usize = 20;
@@ -15,7 +15,7 @@ const Z_INTERVAL: f64 = 2.576;
 /// And of a power of 80 %.
 const Z_POWER: f64 = 0.842;
 
-/// How a figure changes from the begin to the end of what was looked at.
+/// How a figure changes from the start to the end of what was looked at.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Trend {
     /// The median of the values.

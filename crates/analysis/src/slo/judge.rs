@@ -178,7 +178,7 @@ pub fn quantile(
     }
 }
 
-/// The longest of this run: it is no property of the load, and has no interval.
+/// The longest of this run: it is not a property of the load, and has no interval.
 fn max(objective: &Objective, population: &Population<'_>) -> Judgement {
     let (known, censored) = (population.completed, population.censored);
     let open = censored.count() + population.open;

@@ -64,7 +64,7 @@ pub struct Judgement {
     pub high: Option<f64>,
     /// Arrivals that it rests on.
     pub samples: u64,
-    /// So many would do at the least, where they are too few.
+    /// At least this many would do, where they are too few.
     pub needed: Option<u64>,
     /// Windows by how they ended.
     pub windows: Option<WindowCounts>,

@@ -1,4 +1,4 @@
-//! How many samples an objective takes, at the least.
+//! How many samples an objective takes, at least.
 
 use super::ratio::clean_share;
 use super::{Figure, Objective};

@@ -61,7 +61,7 @@ impl AbortRule {
             Some((at, other)) => return Err(error(at, format!("expected `for TIME`, found {other:?}"))),
             None => {
                 let end = text.len();
-                return Err(error(end..end, "for how long must it hurt? Add such as `for 5s`"));
+                return Err(error(end..end, "how long must it hurt? Add a time, such as `for 5s`"));
             }
         };
         words.end()?;
@@ -217,10 +217,10 @@ impl<'a> Words<'a> {
         let Some((scale, unit)) = scale else {
             let what = match length {
                 0 => "this number has no unit".to_string(),
-                _ => format!("{:?} is no unit", &rest[..length]),
+                _ => format!("{:?} is not a unit", &rest[..length]),
             };
             let at = start..self.at + length;
-            return Err(error(at, format!("{what}: there are us, ms, s, m, h, % and /s")));
+            return Err(error(at, format!("{what}: the units are us, ms, s, m, h, % and /s")));
         };
         self.at += length;
         let value = if unit == Unit::Share { hundredth(&digits_text) } else { number * scale };
@@ -272,11 +272,11 @@ fn figure(word: &str) -> Result<Figure, String> {
             let digits = word.strip_prefix('p').filter(|digits| digits.parse::<f64>().is_ok());
             let Some(digits) = digits.filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
             else {
-                return Err(format!("{word:?} is no figure: expected {FIGURES}"));
+                return Err(format!("{word:?} is not a figure: expected {FIGURES}"));
             };
             match hundredth(digits) {
                 q if q > 0.0 && q <= 0.999_999 => Ok(Figure::Quantile(q)),
-                _ => Err(format!("{word:?} is no percentile: expected above p0 and up to p99.9999")),
+                _ => Err(format!("{word:?} is not a percentile: expected above p0 and up to p99.9999")),
             }
         }
     }
@@ -299,10 +299,10 @@ fn possible(objective: &Objective) -> Result<(), String> {
         Figure::AchievedShare if !inside => {
             Err("the last answers come after the load has ended: give a share above 0% and below 100%".into())
         }
-        _ if objective.limit <= 0.0 => Err("the limit is 0: give one above it".into()),
+        _ if objective.limit <= 0.0 => Err("the limit is 0: give a higher one".into()),
         // Where recording ends.
         Figure::Quantile(_) | Figure::Mean | Figure::Max if objective.limit > 3600e9 => {
-            Err("times above 1h are not told apart: give a limit below".into())
+            Err("times above 1h are not told apart: give a lower limit".into())
         }
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use crate::interval::exact::{ONE_LOOK, student};
 
 /// The normal distribution's point for 95 %.
 const NORMAL: f64 = ONE_LOOK.normal;
-/// Stretches at the most; in a longer run neighbours are joined. A multiple of twice [`BLOCKS_MIN`].
+/// Stretches at most; in a longer run neighbours are joined. A multiple of twice [`BLOCKS_MIN`].
 const STRETCHES_MAX: usize = 240;
 
 /// Two sums, stretch by stretch, in memory that does not grow with the run.

@@ -291,7 +291,7 @@ pub struct WindowWatch {
 }
 
 impl WindowWatch {
-    /// Windows from `from`, the begin of the measured load after t = 0.
+    /// Windows from `from`, the start of the measured load after t = 0.
     pub fn new(objective: Objective, failures: Failures, windows: &Windows, from: Nanos) -> WindowWatch {
         WindowWatch {
             objective,

@@ -97,11 +97,11 @@ pub struct Rule {
     /// The request whose arrivals alone are compared; `null`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// A smaller relative difference is no regression.
+    /// A smaller relative difference is not a regression.
     pub effect_min: f64,
     /// Two equal targets are told apart so often.
     pub alarm_level: f64,
-    /// Runs of each side at the least.
+    /// Runs of each side at least.
     pub runs_min: u32,
     /// Of `smallest_findable`.
     pub power: f64,

@@ -29,7 +29,7 @@ pub struct KneesDocument {
     pub process: String,
     /// Nothing was sent: the targets are simulated.
     pub simulated: bool,
-    /// The load came from one kind of machine; otherwise the ratio is told, and no verdict.
+    /// The load came from one kind of machine; otherwise the ratio is given, without a verdict.
     pub same_environment: bool,
     /// The answer.
     pub outcome: Outcome,
@@ -81,8 +81,8 @@ pub enum KneesError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is no document of a search.
-    #[error("{path:?} is no document of unblink knee: {source}")]
+    /// It is not a document of a search.
+    #[error("{path:?} is not a document of unblink knee: {source}")]
     Parse {
         /// The document.
         path: PathBuf,

@@ -48,7 +48,7 @@ pub enum CompareError {
         what: String,
     },
     /// A run has no such request.
-    #[error("{folder} has no request that is called {name:?}, or keeps its times with others; there are {}", few(names), folder = folder.display())]
+    #[error("{folder} has no request called {name:?}, or keeps its times with others; it has {}", few(names), folder = folder.display())]
     NoRequest {
         /// The run.
         folder: PathBuf,
@@ -58,7 +58,7 @@ pub enum CompareError {
         names: Vec<String>,
     },
     /// Several requests of a run have the name.
-    #[error("{folder} has {number} requests that are called {name:?}: give them names of their own, in a plan", folder = folder.display())]
+    #[error("{folder} has {number} requests called {name:?}: give them names of their own, in a plan", folder = folder.display())]
     SeveralRequests {
         /// The run.
         folder: PathBuf,
@@ -103,7 +103,7 @@ pub struct CompareSpec {
     pub quantile: f64,
     /// The request whose arrivals alone are compared.
     pub request: Option<String>,
-    /// A smaller relative difference is no regression.
+    /// A smaller relative difference is not a regression.
     pub effect_min: f64,
     /// Both sides are the same target.
     pub a_a: bool,

@@ -61,7 +61,7 @@ pub struct Quantile {
     /// The same if nothing of it had ever been answered; absent beside `if_answered_now`: without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_never: Option<u64>,
-    /// Where arrivals failed: the share of all arrivals, the failed included, that is answered `ok` within `value`.
+    /// Where arrivals failed: the share of all arrivals, including failed ones, that is answered `ok` within `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_within: Option<f64>,
 }

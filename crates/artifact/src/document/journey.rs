@@ -13,7 +13,7 @@ pub struct JourneyPlan {
     /// Its share of the load's arrivals, from 0 to 1. Absent where none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// So many journeys, of whatever kind, are under way in one worker at the most.
+    /// At most this many journeys, of whatever kind, are under way in one worker.
     pub under_way_max: u32,
     /// Its steps, in order.
     pub steps: Vec<StepPlan>,
@@ -27,9 +27,9 @@ pub struct StepPlan {
     /// How long is thought before each of its requests, in words; absent where nobody thinks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<String>,
-    /// Requests at the least.
+    /// Requests at least.
     pub repeat_min: u32,
-    /// Requests at the most.
+    /// Requests at most.
     pub repeat_max: u32,
     /// How often it is taken, from 0 to 1; absent where it always is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct Journey {
     /// Its share of the load's arrivals, from 0 to 1. Absent where none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// So many journeys, of whatever kind, are under way in one worker at the most.
+    /// At most this many journeys, of whatever kind, are under way in one worker.
     pub under_way_max: u32,
     /// Where those of the measured part ended. A journey is of the measured part by its own intended time, whenever its
     /// requests are.

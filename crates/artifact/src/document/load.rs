@@ -45,7 +45,7 @@ pub struct RunPlan {
     /// What punctuality may cost. Absent for a simulated load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
-    /// Measured arrivals at the most (`-n`).
+    /// Measured arrivals at most (`-n`).
     pub requests_max: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// When a request is tried again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryPlan {
-    /// Attempts of an arrival at the most, the first included.
+    /// Attempts of an arrival at most, the first included.
     pub attempts: u32,
     /// After which failures, in the words of `--retry-on`.
     pub on: String,
@@ -18,7 +18,7 @@ pub struct RetryPlan {
     pub wait_ns: u64,
     /// How much of that chance takes away.
     pub jitter: RetryJitter,
-    /// Attempts after the first at the most, in percent of the arrivals so far; absent: no limit.
+    /// Attempts after the first at most, in percent of the arrivals so far; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_percent: Option<u32>,
     /// Requests that must not be sent twice are tried again, too.

@@ -48,7 +48,7 @@ pub struct Spike {
     pub to_ns: u64,
     /// Which response time is too long.
     pub limit: TimeLimit,
-    /// For how long it was exceeded, from the spike's begin to the end of the load, by when arrivals were due.
+    /// For how long it was exceeded, from the spike's start to the end of the load, by when arrivals were due.
     pub above_ns: u64,
     /// When it was first exceeded, after t = 0; absent when it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct Spike {
     pub unanswered_max: u64,
     /// When that was, after t = 0.
     pub unanswered_max_at_ns: u64,
-    /// Arrivals that failed or timed out from the spike's begin on.
+    /// Arrivals that failed or timed out from the spike's start on.
     pub lost: u64,
     /// How long it took to be as before, from the spike's end.
     pub recovery: RecoveryTime,
@@ -122,7 +122,7 @@ pub struct LevelBefore {
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
-    /// Arrivals that were due and without an answer at the end of a row, but for one row in twenty at the most.
+    /// Arrivals that were due and without an answer at the end of a row, but for one row in twenty at most.
     pub unanswered: u64,
     /// The share of arrivals that failed, 0 to 1.
     #[serde(default)]

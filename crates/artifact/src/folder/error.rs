@@ -36,7 +36,7 @@ pub enum FolderError {
         /// Why.
         source: io::Error,
     },
-    /// A line makes no sense.
+    /// A line can't be understood.
     #[error("{path}, line {line}: {what}; the file was changed or damaged after it was written", path = path.display())]
     Corrupt {
         /// The file.

@@ -1,5 +1,5 @@
 //! `labels.json` in a run folder: what the user has said of the run since. It lies beside the record, so that an index
-//! made anew from the folders knows it, too.
+//! made again from the folders knows it, too.
 
 use crate::bounded::{self, SMALL_BYTES_MAX};
 use crate::harmless;
@@ -41,7 +41,7 @@ pub enum LabelError {
         source: io::Error,
     },
     /// The file is not what it should be.
-    #[error("{path:?} makes no sense: {source}; mend it, or take it away")]
+    #[error("can't understand {path:?}: {source}; repair it or remove it")]
     Corrupt {
         /// The file.
         path: PathBuf,

@@ -40,7 +40,7 @@ pub struct KneeQuestion {
     pub settle_ns: u64,
     /// Measured at least.
     pub measure_ns: u64,
-    /// Measured at the most, while nothing is decided.
+    /// Measured at most, while nothing is decided.
     pub measure_max_ns: u64,
     /// Nothing is asked for so long between two trials.
     pub rest_ns: u64,
@@ -57,7 +57,7 @@ pub struct KneeQuestion {
     /// The search is over when the border surely reaches this rate, or surely does not; `null`: it is to be found.
     #[serde(default)]
     pub at_least_per_s: Option<f64>,
-    /// Load in all at the most; `null`: as much as it takes.
+    /// Load in all at most; `null`: as much as it takes.
     #[serde(default)]
     pub within_ns: Option<u64>,
 }
@@ -166,7 +166,7 @@ pub struct KneeAtLeast {
     pub is_reached: Option<bool>,
 }
 
-/// So many requests in so many seconds, in lowest terms.
+/// This many requests in this many seconds, in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExactRate {
     /// Requests …
@@ -275,7 +275,7 @@ pub struct KneeTrial {
     pub settle_ns: u64,
     /// To be measured at least.
     pub measure_ns: u64,
-    /// To be measured at the most.
+    /// To be measured at most.
     pub measure_max_ns: u64,
     /// Measured.
     pub measured_ns: u64,

@@ -4,7 +4,7 @@ use crate::document::{Distribution, Quantile, SpectrumPoint};
 use unblink_analysis::quantile::{QuantileValue, Survival};
 use unblink_core::record::Track;
 
-/// Points of a percentile spectrum at the most.
+/// Points of a percentile spectrum at most.
 const SPECTRUM_POINTS: usize = 400;
 
 /// A distribution of which a part is known only to be longer than its age.

@@ -3,7 +3,7 @@
 //! Intervals come in one by one, from the engine or from a run folder; at any time the run document can
 //! be made from what came in. Totals are one bank; figures over time are at most 600 rows,
 //! whose neighbours are joined when a run is longer; of the slowest arrivals [`SLOWEST_TOTAL`] are kept
-//! (each interval hands over five at the most).
+//! (each interval hands over five at most).
 
 mod arrivals;
 mod compare;
@@ -179,7 +179,7 @@ impl Tally {
         }
     }
 
-    /// Documents say what pages of so many requests feel.
+    /// Documents say what pages of this many requests feel.
     pub fn set_fanout(&mut self, requests: u32) {
         self.header.fanout = Some(requests);
     }

@@ -12,7 +12,7 @@ use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::record::{Interval, LaneLevels, Outcomes, Series, Track};
 use unblink_core::time::Nanos;
 
-/// Rows at the most; a longer run joins neighbours.
+/// Rows at most; a longer run joins neighbours.
 pub(super) const ROWS_MAX: usize = 600;
 
 /// The rows so far.

@@ -48,7 +48,7 @@ impl Tally {
         (ending.status == RunStatus::Complete).then(|| planned.saturating_sub(due))
     }
 
-    /// What users who wait left out, by a plan of so many arrivals.
+    /// What users who wait left out, by a plan of this many arrivals.
     fn waiting(&self, planned: u64) -> Option<Waiting> {
         let load = &self.header.plan;
         let users = self.header.users().filter(|_| planned > 0)?;

@@ -5,7 +5,7 @@ use crate::document::{Soak, SoakFigure, WatchSample};
 use unblink_analysis::shapes::soak::{Drift, Points, Watched, drift, settled};
 use unblink_core::time::Nanos;
 
-/// Samples at the most; in a longer run every other one is kept.
+/// Samples at most; in a longer run every other one is kept.
 const SAMPLES_MAX: usize = 1_200;
 
 /// What was watched so far, in memory that does not grow with the run's length.
@@ -13,7 +13,7 @@ const SAMPLES_MAX: usize = 1_200;
 pub(super) struct Watches {
     samples: Vec<WatchSample>,
     seen: u64,
-    /// Of so many samples one is kept.
+    /// Of this many samples one is kept.
     every: u64,
 }
 

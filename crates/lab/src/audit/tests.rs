@@ -80,7 +80,7 @@ fn open(case: &Case) -> Played {
     Played { sent: sent.collect(), ..Played::default() }
 }
 
-/// So many users.
+/// This many users.
 fn closed(case: &Case, back_fill_ns: Option<u64>) -> Played {
     let mut played = Played::default();
     for user in 0..u64::from(case.users) {

@@ -75,7 +75,7 @@ pub(super) fn read(text: &str, format: &CsvFormat) -> Result<LabReported, ReadEr
         match ns {
             _ if format.only_ok && !is_ok => {}
             Some(ns) => samples_ns.push(ns),
-            None => return Err(ReadError::line(i + 1, line, format!("{text:?} is no time"))),
+            None => return Err(ReadError::line(i + 1, line, format!("{text:?} is not a time"))),
         }
     }
     if samples_ns.is_empty() && errors == 0 {
@@ -135,7 +135,7 @@ mod tests {
             "line 1 is not understood, it has no column \"elapsed\": \"timeStamp,took,success\""
         );
         let error = jtl(false).read("elapsed,success\n10ms,true\n").expect_err("a unit").to_string();
-        assert_eq!(error, "line 2 is not understood, \"10ms\" is no time: \"10ms,true\"");
+        assert_eq!(error, "line 2 is not understood, \"10ms\" is not a time: \"10ms,true\"");
         let error = jtl(false).read("elapsed,success\n10\n").expect_err("a cut row").to_string();
         assert_eq!(error, "line 2 is not understood, it has no column 2: \"10\"");
         assert!(jtl(false).read("elapsed,success\n-1,true\n").is_err());

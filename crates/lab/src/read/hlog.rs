@@ -17,7 +17,7 @@ pub(super) fn read(text: &str, unit: Unit, tag: Option<&str>) -> Result<LabRepor
         // One line at a time, so that the one which is not understood can be quoted.
         for entry in IntervalLogIterator::new(line.as_bytes()) {
             let Ok(LogEntry::Interval(interval)) = entry else {
-                // The line of names is no entry of the format's own grammar for a line alone.
+                // The line of names is not an entry of the format's own grammar for a line alone.
                 match line.starts_with(['#', '"']) || line.trim().is_empty() {
                     true => break,
                     false if entry.is_ok() => break,

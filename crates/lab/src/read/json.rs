@@ -68,13 +68,13 @@ pub(super) fn read(text: &str, format: &JsonFormat) -> Result<LabReported, ReadE
         .ok_or_else(|| ReadError::text(text, "it is no JSON document"))?;
     let fail = |reason: String| ReadError::text(text, reason);
     let number = |pointer: &str| match document.pointer(pointer) {
-        Some(value) => value.as_f64().ok_or_else(|| fail(format!("{pointer} is no number but {value}"))),
+        Some(value) => value.as_f64().ok_or_else(|| fail(format!("{pointer} is not a number: {value}"))),
         None => Err(fail(format!("there is no {pointer}"))),
     };
     let (mut points, mut longer_from) = (Vec::new(), None::<f64>);
     for (share, pointer) in &format.points {
         let q = share.parse().ok().filter(|q| (0.0..=1.0).contains(q));
-        let q = q.ok_or_else(|| fail(format!("{share:?} is no share from 0 to 1")))?;
+        let q = q.ok_or_else(|| fail(format!("{share:?} is not a share from 0 to 1")))?;
         let value = number(pointer)?;
         let value_ns = format.unit.to_ns(value).ok_or_else(|| fail(format!("{pointer} is {value}")))?;
         points.push(LabPoint { q, value_ns });
@@ -164,7 +164,7 @@ mod tests {
         let error = |text: &str| format().read(text).expect_err("changed").to_string();
         assert!(
             error("{\"l\":{\"p50\":\"10ms\"}}")
-                .starts_with("/l/p50 is no number but \"10ms\"; the output begins")
+                .starts_with("/l/p50 is not a number: \"10ms\"; the output begins")
         );
         assert!(error("{\"l\":{}}").starts_with("there is no /l/p50; the output begins \"{\\\"l\\\":{}}\""));
         assert!(

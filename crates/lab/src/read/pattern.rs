@@ -123,7 +123,7 @@ fn time(found: &regex::Captures<'_>, unit: Option<Unit>) -> Option<u64> {
     unit.to_ns(number(found.name("value")?.as_str())?)
 }
 
-/// A number, its thousands apart by commas or not; a comma anywhere else is no number that is known.
+/// A number, its thousands apart by commas or not; a comma anywhere else is not a number that is known.
 fn number(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut groups = whole.split(',');

@@ -133,7 +133,7 @@ pub enum DefinitionError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// It is no definition.
+    /// It is not a definition.
     #[error("{place}: {reason}")]
     Parse {
         /// The file, or the name of one of ours.

@@ -94,7 +94,7 @@ pub(crate) fn expect_end(stream: &mut impl Read) {
     assert_eq!(stream.read(&mut [0; 64]).expect("an orderly end"), 0);
 }
 
-/// Waits until the server counts so many of `field`.
+/// Waits until the server counts this many of `field`.
 pub(crate) fn wait_for(address: SocketAddr, field: &str, count: u64) {
     wait_on(&mut connect(address), field, count);
 }

@@ -26,7 +26,7 @@ struct Rows<'a> {
     shares_of: Option<u64>,
     /// Some of them are steps of journeys, which have no share of their own.
     has_journeys: bool,
-    /// So many more have no row.
+    /// This many more have no row.
     left_out: usize,
 }
 

@@ -11,7 +11,7 @@ use unblink_artifact::compare::{BandPoint, CompareDocument, Line, Quantity};
 
 /// The very fastest arrivals would take half of the picture: the scale begins where this share is.
 const SHARE_LOWEST: f64 = 0.1;
-/// Of a label, at the most.
+/// Of a label, at most.
 const CHARACTER_WIDTH: f64 = 7.2;
 /// Room that labels of the deciding percentile keep from each other.
 const LABEL_HEIGHT: f64 = 16.0;

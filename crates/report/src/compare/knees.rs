@@ -27,7 +27,7 @@ pub fn knees(doc: &KneesDocument, style: &Style) -> String {
         screen.paragraph(
             0,
             Paint::Plain,
-            "The searches were made on different machines, so the ratio is that of target and machine together, and no verdict.",
+            "The searches were made on different machines, so the ratio is that of target and machine together, and there is no verdict.",
         );
     }
     screen.blank();
@@ -52,7 +52,7 @@ fn sentence(doc: &KneesDocument) -> String {
         (Some(low), Some(high)) => format!("{} to {}", low_end(low), high_end(high)),
         (Some(low), None) => format!("{} or more", low_end(low)),
         (None, Some(high)) => format!("{} or less", high_end(high)),
-        (None, None) => return "Nothing is known of how the two borders lie to each other.".into(),
+        (None, None) => return "Nothing is known about which of the two borders is higher.".into(),
     };
     match doc.ratio {
         Some(ratio) => format!("The highest rate changed by {} ({interval}).", share(ratio)),
@@ -64,7 +64,7 @@ fn about(doc: &KneesDocument) -> String {
     let least = format::percent(doc.effect_min);
     match doc.p_value {
         Some(p) => format!(
-            "Dealt out by chance, the searches would differ this much in {} of cases; above 1\u{a0}% that is no finding. \
+            "Dealt out by chance, the searches would differ this much in {} of cases; above 1\u{a0}% that is not a finding. \
              The interval is Student's, of 95\u{a0}%. Less than {least} counts as none.",
             format::percent(p)
         ),

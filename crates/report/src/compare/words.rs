@@ -112,7 +112,7 @@ fn why(doc: &CompareDocument, p: &str) -> String {
             )
         }
         Some(NoVerdictReason::TooManyRuns) => {
-            "So many runs can be dealt out in more ways than can be looked at: take 10 + 10 at the most."
+            "There are more ways to deal out this many runs than can be checked: compare 10 + 10 at most."
                 .into()
         }
         Some(NoVerdictReason::BaselineUnknown) => format!(
@@ -199,7 +199,7 @@ pub(super) fn notes(doc: &CompareDocument) -> Vec<String> {
     if let (Some(value), Some(splits)) = (doc.p_value, doc.splits) {
         notes.push(format!(
             "Dealt out by chance, the runs would differ this much in {} of cases (all {} ways were looked at); above {} \
-             that is no finding. Less than {} counts as none.",
+             that is not a finding. Less than {} counts as none.",
             format::percent(value),
             format::count(splits),
             format::percent(doc.rule.alarm_level),

@@ -66,7 +66,7 @@ fn the_worst_harm_leads() {
     begins(&overloaded(), "The median rose from ");
 }
 
-/// What is answered after the schedule's end is no part of the run's course.
+/// What is answered after the schedule's end is not a part of the run's course.
 #[test]
 fn a_drain_is_no_drift() {
     for rows in 1..=4u64 {

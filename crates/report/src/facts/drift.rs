@@ -29,19 +29,19 @@ pub(crate) enum How {
     High(u64, u64),
 }
 
-/// Parts of the run that are compared, at the most.
+/// Parts of the run that are compared, at most.
 const PARTS_MAX: usize = 20;
-/// Rows in a part at the least.
+/// Rows in a part at least.
 const PART_ROWS_MIN: usize = 2;
 /// Parts that are needed to speak of a course.
 const PARTS_MIN: usize = 4;
-/// The highest part is so many times the lowest.
+/// The highest part is this many times the lowest.
 const RATIO_MIN: f64 = 1.2;
-/// And so many times further away from it than parts vary by chance.
+/// And this many times further away from it than parts vary by chance.
 const NOISES_MIN: f64 = 6.0;
 /// A part counts as slow that has come so far from the lowest to the highest.
 const SLOW_FROM: f64 = 0.5;
-/// Parts that one step takes, at the most: it may lie within one of them.
+/// Parts that one step takes, at most: it may lie within one of them.
 const STEP_PARTS_MAX: usize = 2;
 
 /// One part: its level, and when it was.

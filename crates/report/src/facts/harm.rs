@@ -53,7 +53,7 @@ pub(super) fn title(harms: &[Harm]) -> Option<String> {
     })
 }
 
-/// How many failed of so many, as a title begins: `60 %`, `3 of 60 000 arrivals`.
+/// How many failed of this many, as a title begins: `60 %`, `3 of 60 000 arrivals`.
 fn how_many(n: u64, of: u64) -> String {
     match n as f64 >= of as f64 / 100.0 {
         true => format!("{} of the arrivals", format::share(n, of)),

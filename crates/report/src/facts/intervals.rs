@@ -92,7 +92,7 @@ pub(crate) fn extremes(d: &Distribution) -> Option<String> {
     let never = of(&|quantile| Some(quantile.if_never.map_or("without end".into(), format::duration)));
     (!now.is_empty()).then(|| {
         format!(
-            "had all that was censored been answered at its age: {}; if never: {}",
+            "if all censored arrivals had been answered at their age: {}; if never: {}",
             now.join(", "),
             never.join(", ")
         )

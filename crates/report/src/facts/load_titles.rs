@@ -37,9 +37,9 @@ fn open_rates(doc: &RunDocument, offered: f64) -> String {
         let some = format::rate(sent);
         return match not_sent(doc) {
             Some(why) if sent > 0.0 => format!("{some} of the offered {all} were sent: {why}"),
-            Some(why) => format!("Nothing of the offered {all} was sent: {why}"),
+            Some(why) => format!("None of the offered {all} was sent: {why}"),
             None if sent > 0.0 => format!("Only {some} of the offered {all} were sent"),
-            None => format!("Nothing of the offered {all} was sent"),
+            None => format!("None of the offered {all} was sent"),
         };
     }
     let late = a.timed_out.saturating_add(a.unfinished).saturating_add(a.unsent);
@@ -226,7 +226,7 @@ mod tests {
         failed.rate.sent = 33.3;
         assert_eq!(said(&failed), "33.3/s of the offered 100/s were sent: connections were refused");
         failed.rate.sent = 0.0;
-        assert_eq!(said(&failed), "Nothing of the offered 100/s was sent: connections were refused");
+        assert_eq!(said(&failed), "None of the offered 100/s was sent: connections were refused");
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         let mut stall = fixture::stall();
         assert_eq!(said(&stall), "At most 1 011 requests in flight, near 31 s; at most 1 waiting to be sent");
         assert!(said(&fixture::pool()).starts_with("At most 96"), "{}", said(&fixture::pool()));
-        // In a simulated run the arrival that is just being sent is no queue.
+        // In a simulated run the arrival that is just being sent is not a queue.
         let mut at_once = stall.clone();
         at_once.send_lag.max = Some(0);
         assert_eq!(said(&at_once), "At most 1 011 requests in flight, near 31 s; none waited to be sent");

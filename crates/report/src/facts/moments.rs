@@ -83,7 +83,7 @@ fn of_row(row: &SeriesRow) -> Moment {
 
 /// Arrivals that a stretch should hold on average to be drawn as a rate: fewer are noise.
 const ARRIVALS_MIN: u64 = 20;
-/// Stretches that are joined at the most: a second of cells.
+/// Stretches that are joined at most: a second of cells.
 const JOINED_MAX: usize = 10;
 /// Of a run that is longer, rates are those of seconds.
 const LONG_NS: u64 = 20 * SECOND_NS;

@@ -68,7 +68,7 @@ fn in_words(kind: &str) -> String {
     words.into()
 }
 
-/// Of all arrivals, the failed included, how many were answered `ok` within the percentile that people quote: percentiles
+/// Of all arrivals, including failed ones, how many were answered `ok` within the percentile that people quote: percentiles
 /// speak of those that did not fail.
 pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {
     let d = &doc.response_time;
@@ -77,7 +77,7 @@ pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {
     let quantile = shown.iter().rfind(|quantile| quantile.q <= 0.99 && quantile.answered_within.is_some())?;
     let share = quantile.answered_within.filter(|share| share.is_finite())?;
     Some(format!(
-        "of all arrivals, the failed included, {} were ok within the {} of {}",
+        "of all arrivals, including failed ones, {} were ok within the {} of {}",
         format::percent(share),
         format::quantile_label(quantile.q),
         format::duration(quantile.value)

@@ -20,7 +20,7 @@ pub(crate) fn retries(doc: &RunDocument) -> Option<Told> {
         ("recovered", of.recovered),
         ("out of attempts", of.exhausted),
         ("refused by the budget", of.refused_by_budget),
-        ("refused for want of room", of.refused_by_room),
+        ("refused for lack of room", of.refused_by_room),
     ];
     let counts = counts.into_iter().enumerate().filter(|(i, (_, n))| *i < 3 || *n > 0);
     let mut sentences = Vec::new();

@@ -113,20 +113,20 @@ fn spike(spike: &Spike) -> Shape {
     let finding = match (spike.recovery.after_ns, fails_before(&spike.before)) {
         // A level of failures is none to come back to.
         (_, Some(share)) => format!(
-            "It lost {lost} from the begin of {jump} on, and {share} failed before it already: there is no level \
+            "It lost {lost} from the start of {jump} on, and {share} failed before it already: there is no level \
              to come back to."
         ),
         (None, None) if is_too_coarse(&spike.recovery) => format!(
-            "{}Whether it was as before after {jump} can't be told: too few arrivals came within {within}.",
+            "{}It can't be told whether it was as before after {jump}: too few arrivals came within {within}.",
             if spike.lost > 0 { format!("It lost {lost}. ") } else { String::new() }
         ),
         (None, _) if spike.lost > 0 => {
             format!(
-                "It lost {lost} from the begin of {jump} on, and was not as before within {within} after it."
+                "It lost {lost} from the start of {jump} on, and was not as before within {within} after it."
             )
         }
         (Some(after), _) if spike.lost > 0 => format!(
-            "It lost {lost} from the begin of {jump} on, and was as before {}.",
+            "It lost {lost} from the start of {jump} on, and was as before {}.",
             match after <= spike.recovery.resolution_ns {
                 true => "as soon as it ended".to_string(),
                 false => format!("{} after it", duration(after)),
@@ -134,7 +134,7 @@ fn spike(spike: &Spike) -> Shape {
         ),
         (None, _) => format!("After {jump} it was not as before within {within}."),
         (Some(after), _) if after <= spike.recovery.resolution_ns && spike.above_ns == 0 => {
-            format!("It carried {jump}: nothing had to recover.")
+            format!("It carried {jump}; there was nothing to recover from.")
         }
         (Some(after), _) if after <= spike.recovery.resolution_ns => {
             format!("It was as before as soon as {jump} ended.")
@@ -153,7 +153,7 @@ fn spike(spike: &Spike) -> Shape {
         recovery(&spike.recovery, "from the spike's end"),
         too_slow,
         backlog(spike.unanswered_max, spike.unanswered_max_at_ns),
-        line("lost", count(spike.lost), "failed or timed out from its begin on"),
+        line("lost", count(spike.lost), "failed or timed out from its start on"),
         before(&spike.before),
     ];
     // What was lost comes first: no recovery brings it back.
@@ -231,7 +231,7 @@ fn recovers(stress: &Stress) -> String {
     let Some(recovery) = &stress.recovery else { return String::new() };
     match recovery.after_ns {
         None if is_too_coarse(recovery) => format!(
-            "Whether it recovers can't be told: too few arrivals came within {}.",
+            "It can't be told whether it recovers: too few arrivals came within {}.",
             moment(recovery.watched_ns)
         ),
         None => format!("It did not recover within {}.", moment(recovery.watched_ns)),

@@ -103,7 +103,7 @@ pub(crate) fn heat(doc: &RunDocument) -> Title {
 }
 
 fn heat_finding(doc: &RunDocument) -> String {
-    // What the load does on purpose is no event, and its percentiles mix all rates.
+    // What the load does on purpose is not an event, and its percentiles mix all rates.
     if let Some(ShapeResult::Spike(_) | ShapeResult::Stress(_)) = &doc.shape
         && let Some(shape) = super::shape(doc)
     {

@@ -17,7 +17,7 @@ pub(crate) fn transient(doc: &RunDocument) -> Option<String> {
     let transient = doc.transient.as_ref()?;
     let event = transient.event_at_ns.map(|at| {
         format!(
-            " An event at {} is no transient, and so nothing from there on is left out.",
+            " The event at {} is not a transient, so nothing from there on is left out.",
             format::moment(crate::event::about(doc, at))
         )
     });

@@ -33,12 +33,12 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
             format!("Every arrival is accounted for, and no check found anything against this run.{ended}")
         }
         ValidityStatus::Valid => format!(
-            "Every arrival is accounted for, and nothing was found that takes from these figures.{ended}"
+            "Every arrival is accounted for, and nothing was found that weakens these figures.{ended}"
         ),
         ValidityStatus::Degraded => format!("Read {findings} before the figures."),
         ValidityStatus::Invalid if is_told(doc) => {
             format!(
-                "Read {findings} before the figures: what is said of the objectives, they can't have reversed."
+                "Read {findings} before the figures. They can't have reversed what is said of the objectives."
             )
         }
         ValidityStatus::Invalid => "No verdict can rest on this run.".into(),
@@ -112,7 +112,7 @@ mod tests {
         doc.status = RunStatus::Interrupted;
         assert_eq!(
             validity_sentence(&doc),
-            "Every arrival is accounted for, and nothing was found that takes from these figures. The run was \
+            "Every arrival is accounted for, and nothing was found that weakens these figures. The run was \
              ended early."
         );
     }

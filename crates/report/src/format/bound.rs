@@ -28,7 +28,7 @@ impl Bound {
         let size = value.abs();
         let decimals = if size < 1.0 { decimals_max } else { (2 - size.log10().floor() as i32).max(0) };
         let step = 10f64.powi(decimals.min(decimals_max));
-        // What the product of two floats may have added or lost is no reason for a step.
+        // What the product of two floats may have added or lost is not a reason for a step.
         let steps = value * step;
         match self {
             Bound::Lower => (steps + 1e-9).floor() / step,

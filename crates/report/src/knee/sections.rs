@@ -19,7 +19,7 @@ fn trials(doc: &KneeDocument, room: Room) -> Option<Section> {
     let note = match doc.capacity_per_s {
         _ if is_page => "by rate",
         Some(_) => "by rate; mean beside 1/(µ − λ), the simplest queue of this capacity",
-        None => "by rate; without overload nobody knows µ of 1/(µ − λ)",
+        None => "by rate; µ of 1/(µ − λ) is only known after overload",
     };
     let label = format::quantile_label(doc.header.question.quantile);
     let columns = [

@@ -37,7 +37,7 @@ fn bracketed(doc: &KneeDocument) -> (String, String) {
         (true, _) => "No more was asked (--at-least).".into(),
         (false, Some(within)) => {
             format!(
-                "The load was to last for {} at the most (--within); a search with more time says where between the two \
+                "The load was to last {} at most (--within); a search with more time says where between the two \
                  the border is.",
                 format::moment(within)
             )
@@ -181,7 +181,7 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
             why.to_lowercase()
         ),
         RefusalCode::Generator => format!(
-            "At {at} the generator was the limit, not the target, so this is no knee of the target.{why} Give the \
+            "At {at} the generator was the limit, not the target, so this is not a knee of the target.{why} Give the \
              generator more processors or a machine of its own, or stop below it (--max)."
         ),
         RefusalCode::Hysteresis => format!(

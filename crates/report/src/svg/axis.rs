@@ -102,7 +102,7 @@ impl Scale {
         Scale::new(Kind::Log, (round_below(from), high), range)
     }
 
-    /// Like [`Scale::durations`], for any values above 0, but no wider than the values are apart, and a quarter at the least: noise of a few per
+    /// Like [`Scale::durations`], for any values above 0, but no wider than the values are apart, and a quarter at least: noise of a few per
     /// cent is to look like little.
     pub(crate) fn close(low: f64, high: f64, range: (f64, f64)) -> Scale {
         let low = low.max(1e-3);
@@ -320,7 +320,7 @@ fn time_step(ns: f64) -> f64 {
     found.unwrap_or_else(|| (ns / 86_400e9).ceil() * 86_400e9)
 }
 
-/// Where an axis of durations begins: at the least, unless it lies so far below p1 that it would take the axis.
+/// Where an axis of durations begins: at least, unless it lies so far below p1 that it would take the axis.
 pub(crate) fn lowest(least_ns: u64, p1_ns: u64) -> u64 {
     const RATIO_MAX: u64 = 4;
     if least_ns.saturating_mul(RATIO_MAX) >= p1_ns { least_ns } else { p1_ns }

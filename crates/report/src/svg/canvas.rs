@@ -95,7 +95,7 @@ impl Canvas {
     }
 }
 
-/// A path through points; starts anew after `None`.
+/// A path through points; starts again after `None`.
 pub(crate) fn polyline(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
     let mut d = String::new();
     let mut pen_up = true;

@@ -152,7 +152,7 @@ fn draw_span(
     let x = Scale::linear((span.0 as f64, span.1 as f64), (plot.left, plot.right));
     let y = values.map(|(low, high)| Scale::durations(low, high, (plot.bottom, plot.top)));
 
-    // One drawn column per pixel at the most: what lies closer is put together.
+    // One drawn column per pixel at most: what lies closer is put together.
     let per_column = span.1.saturating_sub(span.0).div_ceil(heat.column_ns.max(1)).max(1);
     let merged = per_column.div_ceil((plot.width() / 2.0) as u64).max(1);
     let width_ns = merged.saturating_mul(heat.column_ns);

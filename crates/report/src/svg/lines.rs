@@ -81,7 +81,7 @@ fn cap(moments: &[Moment]) -> Option<f64> {
     (due > 0.0 && high > BURST_RATIO * due).then_some(2.0 * due)
 }
 
-/// A burst is so many times what falls due.
+/// A burst is this many times what falls due.
 const BURST_RATIO: f64 = 2.5;
 
 /// What is higher than the axis, as a mark at its upper end: the highest, and when.
@@ -127,7 +127,7 @@ pub(crate) fn lateness(canvas: &mut Canvas, doc: &RunDocument) {
         return Plot::of(canvas, 62.0).message(canvas, "The simulated generator was never late.");
     }
     over_time(canvas, doc, "lateness", &lines, |high, range| {
-        // From a microsecond to a millisecond at the least: then a glance tells good from bad.
+        // From a microsecond to a millisecond at least: then a glance tells good from bad.
         Scale::durations(low.clamp(1_000, 10_000), (high as u64).max(1_000_000), range)
     });
 }

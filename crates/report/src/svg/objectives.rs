@@ -46,7 +46,7 @@ pub(super) fn quantile(slo: &SloResult) -> Option<f64> {
 /// Left, top, right and bottom of words.
 pub(super) type Place = (f64, f64, f64, f64);
 
-/// Width of a letter of the words, at the most.
+/// Width of a letter of the words, at most.
 const LETTER: f64 = 7.2;
 /// A picture that is no wider is for a phone, and has room for little.
 const NARROW: f64 = 400.0;

@@ -32,7 +32,7 @@ struct Axes<'a> {
     end: f64,
 }
 
-/// Draws `panels` in so many columns, each with `truth` in it.
+/// Draws `panels` in this many columns, each with `truth` in it.
 pub(crate) fn together(truth: &[(f64, u64)], panels: &[Panel], width: f64, columns: usize) -> Canvas {
     let height = panels.len().div_ceil(columns) as f64 * ROW_HEIGHT;
     let mut canvas = Canvas::new("explain", Size { width, height });

@@ -71,7 +71,7 @@ impl Picture {
         self.sizes.iter().all(|(_, canvas)| canvas.empty)
     }
 
-    /// Why it is empty, where that is not for want of answers.
+    /// Why it is empty, where that is not for lack of answers.
     pub(crate) fn why(&self) -> Option<&'static str> {
         self.sizes.iter().find_map(|(_, canvas)| canvas.why)
     }
@@ -194,7 +194,7 @@ pub(crate) fn swatch(class: &str, id: &str) -> String {
     }
 }
 
-/// Lines of at most so many characters.
+/// Lines of at most this many characters.
 fn wrapped(text: &str, characters: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

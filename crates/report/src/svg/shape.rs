@@ -126,7 +126,7 @@ fn draw_stress(canvas: &mut Canvas, doc: &RunDocument, stress: &Stress) {
     hover(canvas, &plot, (&x, &y), "rates");
 }
 
-/// Width of a letter of a label, at the most.
+/// Width of a letter of a label, at most.
 const LETTER: f64 = 7.4;
 
 /// From when to when it recovered: a dimension line between both ends.

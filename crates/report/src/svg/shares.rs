@@ -12,7 +12,7 @@ use unblink_artifact::document::{Distribution, RunDocument};
 const CENSORED_SHARE_MIN: f64 = 0.1;
 /// Width of the hatched part, of the picture.
 const BEYOND: f64 = 0.22;
-/// Width of a letter of a label, at the most.
+/// Width of a letter of a label, at most.
 const LETTER: f64 = 7.0;
 
 /// Is this picture the better one?

@@ -6,7 +6,7 @@ use super::heat::{span, warm_up};
 use crate::facts;
 use unblink_artifact::document::{RunDocument, SeriesRow, Soak, SoakFigure, SoakFigureName};
 
-/// A straight trend is a curve on a logarithmic axis: it is drawn in so many steps.
+/// A straight trend is a curve on a logarithmic axis: it is drawn in this many steps.
 const STEPS: u32 = 24;
 
 type Of = fn(&SeriesRow) -> Option<u64>;
@@ -101,7 +101,7 @@ mod tests {
             assert!(drawn.is_x(first.0, soak.from_ns as f64) && drawn.is_x(last.0, soak.to_ns as f64));
             assert!(drawn.is_y(first.1, figure.level - figure.change / 2.0));
             assert!(drawn.is_y(last.1, figure.level + figure.change / 2.0));
-            // From the upper edge of the begin along it to the end, and back along the lower edge.
+            // From the upper edge of the start along it to the end, and back along the lower edge.
             let wedge = drawn.path(&format!("wedge {class}"));
             let (before, after) = (wedge.len() / 2 - 1, wedge.len() / 2);
             assert!(drawn.is_y(wedge[0].1, figure.level - figure.low / 2.0));

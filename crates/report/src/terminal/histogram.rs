@@ -4,7 +4,7 @@ use super::text::{Align, Paint, Screen, Span, clean};
 use crate::{facts, format};
 use unblink_artifact::document::RunDocument;
 
-/// Rows at the most; bins are put together to stay below.
+/// Rows at most; bins are put together to stay below.
 const ROWS_MAX: usize = 16;
 /// Not nothing, and shorter than the shortest bar.
 const FEW: char = '∙';

@@ -9,7 +9,7 @@ use unblink_artifact::document::{RunDocument, SeriesRow};
 
 /// With fewer rows there is no time to speak of.
 const ROWS_MIN: usize = 3;
-/// Columns of the strip itself, at the most and at the least.
+/// Columns of the strip itself, at most and at least.
 const WIDTH_MAX: usize = 60;
 const WIDTH_MIN: usize = 12;
 /// Characters of a line's name.

@@ -264,7 +264,7 @@ pub(crate) fn clean(text: &str) -> String {
     harmless::replaced(&format::plain(text))
 }
 
-/// How many characters of `text`, `room` at the most, can stand without a figure being cut: `1 2…` would be another one.
+/// How many characters of `text`, `room` at most, can stand without a figure being cut: `1 2…` would be another one.
 fn whole_figures(text: &str, room: usize) -> usize {
     let all: Vec<char> = text.chars().collect();
     let is = |i: Option<usize>, of: fn(char) -> bool| i.and_then(|i| all.get(i)).is_some_and(|&c| of(c));

@@ -11,7 +11,7 @@ fn overflowing(in_flight: u64, change: impl FnOnce(&mut Counters, &mut Evidence<
         row.in_flight = in_flight.min(level);
         row.backlog = level - row.in_flight;
     }
-    // Of 10 ms at the least, so that 500/s are 5 at once.
+    // Of 10 ms at least, so that 500/s are 5 at once.
     (0..1_000).for_each(|_| world.bank.track_mut(Series::Service).record(RESPONSE));
     change(&mut world.bank.counters, &mut world.evidence);
     world.finding(Code::Saturated).expect("it is saturated")
@@ -36,7 +36,7 @@ fn what_waits_in_the_target_is_the_targets() {
 fn what_waits_for_a_connection_in_use_is_the_pools() {
     let pool = overflowing(5, |counters, _| counters.lag.no_connection_ns = 1 + N * 5_000);
     blames(&pool, "The client's 1", 0.0);
-    // Those that timed out for want of one never show in the lag.
+    // Those that timed out for lack of one never show in the lag.
     let shed = overflowing(5, |counters, _| {
         counters.measured.timed_out_never_sent = 100;
         counters.measured.timed_out_pool_full = 100;

@@ -32,7 +32,7 @@ fn the_account_of_each_operation_closes() {
     assert_eq!(with(&[GOOD, GOOD]), None);
     let found = with(&[GOOD, PartAccount { name: "order", due: 9, ..GOOD }]).expect("one fell due less");
     assert!(
-        found.message.starts_with("The account of \"order\" does not close: 10 arrivals"),
+        found.message.starts_with("The account of \"order\" does not add up: 10 arrivals"),
         "{}",
         found.message
     );

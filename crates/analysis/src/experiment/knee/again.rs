@@ -8,7 +8,7 @@ use unblink_core::sim::Random;
 
 /// A verdict that changes within so many resolutions of the border is chance, not hysteresis.
 const BORDER_RESOLUTIONS: f64 = 2.0;
-/// Delivering less than this share of what is offered is no chance, even at the border.
+/// Delivering less than this share of what is offered is not chance, even at the border.
 const FALLS_BEHIND_SHARE: f64 = 0.9;
 /// Below this share of the answer queues hardly count: what is above the limit there is not due to the rate.
 const LOW_SHARE: f64 = 0.8;
@@ -40,7 +40,7 @@ impl Knee {
             let (was, is) = (self.last_at(rate)?.outcome.verdict, again.outcome.verdict);
             let differs = (was == Verdict::Met) != (is == Verdict::Met);
             let doubted = differs && is_decided(was) && is_decided(is);
-            // At the border chance decides; but a target that falls behind where it did not before is no chance.
+            // At the border chance decides; but a target that falls behind where it did not before is not chance.
             let outcome = &again.outcome;
             let falls_behind = outcome.delivered_per_s < FALLS_BEHIND_SHARE * outcome.offered_per_s;
             (doubted && (is_off_border(rate) || (falls_behind && rate <= good)))

@@ -6,7 +6,7 @@ use crate::experiment::criterion::{Miss, Verdict};
 use crate::experiment::trial::{Purpose, Step};
 use unblink_core::schedule::Rate;
 
-/// So many rates are held for longer at the most.
+/// At most this many rates are held for longer.
 pub(super) const CONFIRMATIONS_MAX: usize = 4;
 /// A hold gives way when its percentile is this many times the limit.
 const NEAR_TIMES: f64 = 2.0;

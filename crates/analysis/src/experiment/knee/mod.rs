@@ -29,13 +29,13 @@ use unblink_core::time::Nanos;
 
 /// From one rate of the bracket to the next.
 const GROWTH: u64 = 2;
-/// The start is halved so many times at the most.
+/// The start is halved this many times at most.
 const HALVINGS_MAX: i32 = 6;
 /// When a quarter of a rate is no faster than this share of what the rate itself was, it is not the rate that is slow.
 const FLAT_SHARE: f64 = 0.9;
-/// The answer is held so many times as long as the longest step.
+/// The answer is held this many times as long as the longest step.
 const CONFIRM_TIMES: u64 = 2;
-/// Latency is measured for so many steps' time, at this share of the last stationary rate.
+/// Latency is measured for this many steps' time, at this share of the last stationary rate.
 const LATENCY_TIMES: u64 = 3;
 /// Where latency is to be quoted: between the two shares of [`SAFE_BAND`].
 pub const LATENCY_SHARE: f64 = 0.75;
@@ -59,7 +59,7 @@ pub struct Settings {
     pub settle: Nanos,
     /// Measured at least.
     pub measure: Nanos,
-    /// Measured at the most, while nothing is decided.
+    /// Measured at most, while nothing is decided.
     pub measure_max: Nanos,
     /// Of the second pass's order.
     pub seed: u64,

@@ -2,7 +2,7 @@
 //! Computational Scalability Based on Rational Functions", 2008), over the mean number in flight.
 //!
 //! N/X = (1 + σ(N − 1) + κN(N − 1))/γ is linear in 1/γ, σ/γ and κ/γ, and is the mean response time, which varies in
-//! proportion to itself: least squares with weights X²/N². An interval holds what fits to trials that are drawn anew
+//! proportion to itself: least squares with weights X²/N². An interval holds what fits to trials that are drawn again
 //! (bootstrap, with seeded draws) give, and what Student's distribution gives for the linear fit without a bound at 0:
 //! a parameter that can't be told from 0 has an interval that begins there. How far the trials are off the curve is
 //! told, and a law that does not fit is none: latency of many workers, which is flat and then bends, is such a case.
