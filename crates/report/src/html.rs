@@ -1,6 +1,7 @@
 //! A run as one self-contained page: no network, light and dark, readable without its script.
 
 mod block;
+mod inert;
 mod page;
 mod sections;
 mod tables;

@@ -1,5 +1,6 @@
 //! Blocks as HTML.
 
+use super::inert::inert;
 use crate::block::{Align, Block, Paint, Section, Table, Tone, dim, plain};
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
@@ -98,11 +99,7 @@ pub(crate) fn figure(out: &mut String, picture: &Picture, scope: &str, level: u8
     }
     let _ = write!(out, "</figcaption><div class=\"plot\">{}</div>", picture.inline());
     if let Some(lines) = &picture.lines {
-        let _ = write!(
-            out,
-            "<script type=\"application/json\" class=\"lines\">{}</script>",
-            super::page::inert(lines)
-        );
+        let _ = write!(out, "<script type=\"application/json\" class=\"lines\">{}</script>", inert(lines));
     }
     out.push_str("</figure>");
 }
