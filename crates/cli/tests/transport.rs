@@ -229,6 +229,13 @@ fn connect_to_several_places_for_a_while() {
     assert_eq!((opened[0] + opened[1]) as u64, run.connections("opened") + 1);
     assert!(opened.iter().all(|&n| n >= 3), "{opened:?}");
     assert_eq!(run.connections("closed_by_age"), run.connections("opened") - 4);
+    // What each has answered; one of them was asked before the run, too.
+    let answers = run.at("/origins/0/connections/answers_by_address");
+    let answered = servers.each_ref().map(|server| answers[server.address.to_string()]["ok"].as_u64());
+    let seen = servers.each_ref().map(|server| server.seen().len() as u64);
+    let [one, other] = answered.map(|n| n.expect("it has answered"));
+    assert_eq!(one + other, 250, "{answers}");
+    assert!([(one, seen[0]), (other, seen[1])].iter().all(|(n, seen)| seen - n <= 1), "{answers}, {seen:?}");
     assert!(run.connections("closed_by_age") >= 6, "{}", run.document["origins"][0]["connections"]);
     assert_eq!(run.connections("peak"), 4);
     assert_eq!(run.document["origins"][0]["connections"]["age_ns"], 1_000_000_000);

@@ -1,4 +1,4 @@
-//! Which address of the target the next connection goes to.
+//! Which address of the target the next connection goes to, and what came of each.
 
 use crate::target::Address;
 use unblink_core::failure::FailureKind;
@@ -9,7 +9,7 @@ const AVOIDED_FOR: Nanos = Nanos::from_secs(1);
 /// One that does not answer is passed over for as long as the first time, then twice as long and so on, so often.
 const DOUBLINGS_MAX: u32 = 6;
 
-/// What came of the attempts to connect to one address.
+/// What came of the attempts to connect to one address, and of the requests to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AddressCounts {
     /// Connections that became usable.
@@ -20,6 +20,31 @@ pub struct AddressCounts {
     pub unanswered: u64,
     /// Attempts that failed otherwise: no route to it, say.
     pub unreachable: u64,
+    /// Answers from it, where the target may have several addresses.
+    pub answers: Option<AnswerCounts>,
+}
+
+/// Answers to measured arrivals. One that came after the timeout is in no count, as its arrival has timed out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AnswerCounts {
+    /// As expected.
+    pub ok: u64,
+    /// Not as expected, those included after which the arrival was tried again.
+    pub failed: u64,
+    /// Sum of the response times of those that are ok, in ns.
+    pub response_sum_ns: u128,
+    /// The longest of these.
+    pub response_max: Nanos,
+}
+
+impl AnswerCounts {
+    /// Adds another worker's.
+    fn add(&mut self, o: &AnswerCounts) {
+        self.ok += o.ok;
+        self.failed += o.failed;
+        self.response_sum_ns += o.response_sum_ns;
+        self.response_max = self.response_max.max(o.response_max);
+    }
 }
 
 impl AddressCounts {
@@ -29,6 +54,9 @@ impl AddressCounts {
         self.refused += o.refused;
         self.unanswered += o.unanswered;
         self.unreachable += o.unreachable;
+        if let Some(answers) = &o.answers {
+            self.answers.get_or_insert_default().add(answers);
+        }
     }
 }
 
@@ -40,6 +68,8 @@ pub(crate) struct Addresses {
     current: Vec<u32>,
     /// Whose turn it is, of these.
     turn: usize,
+    /// There are several, or there may be.
+    counts_answers: bool,
 }
 
 struct Known {
@@ -51,9 +81,10 @@ struct Known {
 }
 
 impl Addresses {
-    /// At least one address; workers begin at different ones.
-    pub(crate) fn new(addresses: &[Address], worker: usize) -> Addresses {
-        let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0 };
+    /// At least one address, which others may follow; workers begin at different ones.
+    pub(crate) fn new(addresses: &[Address], may_change: bool, worker: usize) -> Addresses {
+        let counts_answers = may_change || addresses.len() > 1;
+        let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0, counts_answers };
         all.replace(addresses);
         all.turn = worker % all.current.len();
         all
@@ -76,8 +107,9 @@ impl Addresses {
 
     fn number(&mut self, address: &Address) -> u32 {
         let place = self.known.iter().position(|known| known.address == *address).unwrap_or_else(|| {
-            let (avoided_until, counts) = (Instant(0), AddressCounts::default());
-            self.known.push(Known { address: address.clone(), avoided_until, silent: 0, counts });
+            let answers = self.counts_answers.then(AnswerCounts::default);
+            let counts = AddressCounts { answers, ..AddressCounts::default() };
+            self.known.push(Known { address: address.clone(), avoided_until: Instant(0), silent: 0, counts });
             self.known.len() - 1
         });
         place as u32
@@ -140,6 +172,24 @@ impl Addresses {
         }
     }
 
+    /// Whether answers are counted by address: not where all come from one.
+    #[inline]
+    pub(crate) fn count_answers(&self) -> bool {
+        self.counts_answers
+    }
+
+    /// An answer came from `address` in time, `response` after its arrival should have started.
+    pub(crate) fn answered(&mut self, address: u32, is_ok: bool, response: Nanos) {
+        let Some(answers) = &mut self.known[address as usize].counts.answers else { return };
+        if is_ok {
+            answers.ok += 1;
+            answers.response_sum_ns += u128::from(response.0);
+            answers.response_max = answers.response_max.max(response);
+        } else {
+            answers.failed += 1;
+        }
+    }
+
     /// By address.
     pub(crate) fn into_counts(self) -> Vec<(Address, AddressCounts)> {
         self.known.into_iter().map(|known| (known.address, known.counts)).collect()
@@ -160,7 +210,7 @@ mod tests {
 
     #[test]
     fn in_turn_but_for_those_that_refused() {
-        let mut addresses = Addresses::new(&addresses(&[1, 2, 3]), 1);
+        let mut addresses = Addresses::new(&addresses(&[1, 2, 3]), false, 1);
         assert_eq!(take(&mut addresses, 0), [1, 2, 0, 1]);
         addresses.avoid(0, Instant(0));
         assert_eq!(take(&mut addresses, 1), [2, 1, 2, 1]);
@@ -171,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_that_does_not_answer_is_tried_ever_less_often() {
-        let mut addresses = Addresses::new(&addresses(&[1, 2]), 0);
+        let mut addresses = Addresses::new(&addresses(&[1, 2]), false, 0);
         for (times, seconds) in [(1, 1), (1, 2), (1, 4), (10, 64)] {
             (0..times).for_each(|_| addresses.avoid_silent(0, Instant(0)));
             let until = seconds * AVOIDED_FOR.0;
@@ -185,7 +235,7 @@ mod tests {
 
     #[test]
     fn others_may_take_their_place() {
-        let mut all = Addresses::new(&addresses(&[1, 2, 3]), 0);
+        let mut all = Addresses::new(&addresses(&[1, 2, 3]), false, 0);
         assert_eq!(take(&mut all, 0), [0, 1, 2, 0]);
         all.count(1);
         // The second stays, under the number that it had and in its place; two are new.

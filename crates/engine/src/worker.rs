@@ -365,6 +365,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// The dispatcher learns what a connection has heard. What it then asks for is written, and nothing is read.
     #[inline]
     fn tell(&mut self, id: ConnId, now: Instant) {
+        if self.ways[usize::from(id.origin)].addresses.count_answers() {
+            self.count_by_address(id, now);
+        }
         let mut i = 0;
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;

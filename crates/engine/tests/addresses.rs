@@ -8,7 +8,7 @@ use std::sync::Arc;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::Counters;
+use unblink_core::record::{Bank, Counters, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -94,22 +94,36 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
 }
 
 fn run(job: Job<Http1>) -> (Counters, Summary) {
+    let (bank, summary) = recorded(job);
+    (bank.counters, summary)
+}
+
+/// Everything that was recorded.
+fn recorded(job: Job<Http1>) -> (Bank<u64>, Summary) {
+    let mut bank = Bank::new(job.plan.layout());
     let mut running = start(job).expect("it starts");
-    let mut counters = Counters::default();
     while let Some(interval) = running.next_interval() {
-        counters.add(&interval.bank.counters);
+        bank.add(&interval.bank);
     }
-    (counters, running.finish().expect("it ends"))
+    (bank, running.finish().expect("it ends"))
 }
 
 #[test]
 fn each_address_in_turn() {
     let addresses = [listening(), listening(), listening()];
     for threads in [1, 2, 3] {
-        let (counters, summary) = run(job(&addresses, Pool::Fixed { n: 9 }, threads));
-        assert_eq!(counters.measured.ok, 200);
+        let (bank, summary) = recorded(job(&addresses, Pool::Fixed { n: 9 }, threads));
+        assert_eq!(bank.counters.measured.ok, 200);
         let by_address = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].usable);
         assert_eq!(by_address.iter().sum::<u64>(), 9);
+        let answers = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].answers);
+        let answers = answers.map(|answers| answers.expect("there are several"));
+        assert_eq!(answers.iter().map(|answers| answers.ok).sum::<u64>(), 200);
+        assert_eq!(answers.iter().map(|answers| answers.failed).sum::<u64>(), 0);
+        let sum_ns: u128 = answers.iter().map(|answers| answers.response_sum_ns).sum();
+        assert_eq!(sum_ns, bank.track(Series::Response).sum_ns, "{answers:?}");
+        let longest = answers.iter().map(|answers| answers.response_max.0).max();
+        assert_eq!(longest, Some(bank.track(Series::Response).max_ns));
         // Each worker goes round on its own.
         assert!(by_address.iter().all(|&n| n >= 2), "{threads}: {by_address:?}");
     }

@@ -1,9 +1,11 @@
-//! A plaintext request allocates nothing once the connections are there: counted by the allocator.
+//! A plaintext request allocates nothing once the connections are there, whether it is always the same or written anew for
+//! each arrival: counted by the allocator.
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 use unblink_core::dispatch::Pool;
@@ -14,9 +16,12 @@ use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::run::{Running, start};
 use unblink_engine::target::{Address, Target};
+use unblink_wire::blank::place;
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 use unblink_workload::answer::{Condition, Expect, Needle};
+use unblink_workload::template::Holes;
+use unblink_workload::{Composition, Context, Lets, Source, Values};
 
 /// The thread whose allocations are counted; 0 is nobody.
 static WATCHED: AtomicI32 = AtomicI32::new(0);
@@ -122,6 +127,41 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<
     }
 }
 
+/// The same with places in the path, a header and the body, which are drawn from laws and rows for each arrival.
+fn templated(job: Job<Http1>) -> Job<Http1> {
+    let mut rows = |_: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(&b"id,word\n1,one\n2,two\n"[..])) };
+    let mut lets = Lets::default();
+    for (name, text) in
+        [("item", "zipf(1G)"), ("user", "csv(users.csv, shuffled)"), ("size", "lognormal(100, 1, max=1KiB)")]
+    {
+        lets.add(name, Source::parse(text, &mut rows).expect(text)).expect(name);
+    }
+    let mut holes = Holes::new(&lets);
+    let mut read = |text: &str, context| holes.read(text, context, place).expect("a template");
+    let target = read("/items/{{item}}?user={{user.id}}", Context::Target);
+    let header = read("{{uuid}}", Context::Header);
+    let body = r#"{"word": "{{user.word}}", "pad": "{{bytes(size)}}", "at": "{{now(ms)}}"}"#;
+    let body = read(body, Context::Json);
+    let composition = Some(Composition::new(holes.into_holes()));
+    let values = Values::new(lets, vec![composition; 2], &[], &job.plan, 7).expect("values");
+    let headers = [("X-Id".to_string(), header)];
+    let request = RequestBuilder {
+        method: "POST",
+        target: &target,
+        host: "h",
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    let blank = request.render_blank().expect("a request").map(Arc::new);
+    assert!(blank.is_some(), "it has places");
+    let operations = job.operations.into_iter().map(|operation| Request {
+        head: Default::default(),
+        blank: blank.clone(),
+        ..operation
+    });
+    Job { operations: operations.collect(), values: Some(values), ..job }
+}
+
 fn watch(thread: &str) {
     let threads = std::fs::read_dir("/proc/self/task").expect("procfs");
     let id = threads.map(|task| task.expect("a task").path()).find_map(|task| {
@@ -188,6 +228,8 @@ fn a_plaintext_request_allocates_nothing() {
         ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 }, &[])),
         ("closed", job(plain, closed(), Pool::Auto { max: 8 }, &[])),
         ("checked", job(json, even(), Pool::Fixed { n: 8 }, &checks)),
+        // Each connection has a buffer that grows to its longest request, which one connection meets soon.
+        ("templated", templated(job(plain, even(), Pool::Fixed { n: 1 }, &[]))),
     ] {
         let (allocations, ok) = allocations_of(job);
         assert!(ok > 500, "{name}: {ok} answers prove nothing");

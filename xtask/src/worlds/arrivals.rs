@@ -2,6 +2,7 @@
 
 use super::hold;
 use std::collections::{BTreeMap, VecDeque};
+use unblink_core::arrival::Key;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan};
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, STREAMS, Schedule};
 use unblink_core::share::Share;
@@ -14,8 +15,7 @@ const UNITS_PER_REQUEST: i128 = 2_000_000_000_000;
 /// An arrival that falls due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// The number of its load.
-    pub(super) load: u32,
+    pub(super) key: Key,
     pub(super) index: u64,
     pub(super) operation: u32,
     pub(super) intended: Instant,
@@ -121,7 +121,7 @@ impl Arrivals {
                 }
                 *measured_left -= u64::from(intended >= self.measured_from);
                 Some(Due {
-                    load: 0,
+                    key: Key { load: 0, unit: user, step: step as u32 },
                     index: step * *users + user,
                     operation: in_turn(user * operations / *users + step),
                     intended,
@@ -164,12 +164,13 @@ fn open(plan: &Plan, worker: u32) -> Result<Vec<Due>, String> {
             if is_mine {
                 let operation = asked[(turn % turns) as usize];
                 let index = number * loads + u64::from(load);
-                mine.push(Due { load, index, operation, intended: ZERO + offset, begins: false });
+                let key = Key { load, unit: number, step: 0 };
+                mine.push(Due { key, index, operation, intended: ZERO + offset, begins: false });
             }
         }
     }
     // Stable: what one load has at one time stays in its order.
-    mine.sort_by_key(|due| (due.intended, due.load));
+    mine.sort_by_key(|due| (due.intended, due.key.load));
     Ok(mine)
 }
 

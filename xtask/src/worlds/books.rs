@@ -10,12 +10,13 @@ use super::lane::Lane;
 use super::round::Round;
 use super::tally::Tally;
 use super::timeline::Moments;
+use super::tries::Tries;
 use super::under_way::UnderWay;
 use std::collections::{HashMap, VecDeque};
 use unblink_core::dispatch::{ACTIONS_MAX, Action, ConnId, Event, FlightId, OPENS_PER_TICK_MAX, Pool, Room};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::Plan;
-use unblink_core::record::{ConnectionLevels, Gauges, LaneLevels};
+use unblink_core::record::{ConnectionLevels, Gauges, LaneLevels, RetryCounts};
 use unblink_core::sim::{Part, Sight, ZERO};
 use unblink_core::time::{Instant, Nanos};
 
@@ -55,6 +56,7 @@ pub(super) struct Books<'a> {
     /// Where each flight went that there ever was.
     pub(super) origin_of: HashMap<FlightId, usize>,
     pub(super) under_way: UnderWay,
+    pub(super) tries: Tries,
     /// What the client has to do next, since requests have been given up.
     pub(super) owed: VecDeque<Action>,
     pub(super) turn: Turn,
@@ -82,6 +84,7 @@ impl<'a> Books<'a> {
             round: Round::default(),
             origin_of: HashMap::new(),
             under_way: UnderWay::default(),
+            tries: Tries::default(),
             owed: VecDeque::new(),
             turn: Turn::default(),
             turns: Vec::new(),
@@ -91,7 +94,8 @@ impl<'a> Books<'a> {
 
     /// Levels right now.
     pub(super) fn gauges(&self) -> Gauges {
-        let mut gauges = Gauges::default();
+        // Who waits before another attempt was sent, and nothing of the client's keeps it.
+        let mut gauges = Gauges { in_flight: self.tries.ahead().len() as u64, ..Gauges::default() };
         for (origin, lane) in self.lanes.iter().enumerate() {
             let (in_flight, backlog) = (lane.carried.in_flight as u64, lane.backlog() as u64);
             gauges.in_flight += in_flight;
@@ -103,11 +107,14 @@ impl<'a> Books<'a> {
         gauges
     }
 
-    /// The places in `entries` of those who have not ended: in flight, to be sent again, waiting.
+    /// The places in `entries` of those who have not ended: in flight, to be sent again, waiting to be sent at all.
     pub(super) fn without_end(&self) -> [Vec<usize>; 3] {
-        let second_sends = self.lanes.iter().flat_map(|lane| &lane.second_sends);
-        let waiting = self.lanes.iter().flat_map(|lane| &lane.waiting);
-        [self.under_way.in_order().collect(), second_sends.copied().collect(), waiting.copied().collect()]
+        let second_sends = self.lanes.iter().flat_map(|lane| &lane.second_sends).copied();
+        let place = |(_, place): &(Instant, usize)| *place;
+        let ready = self.lanes.iter().flat_map(|lane| lane.ready.iter().map(place));
+        let waiting = self.lanes.iter().flat_map(|lane| lane.waiting.iter().map(place));
+        let again = second_sends.chain(ready).chain(self.tries.ahead());
+        [self.under_way.in_order().collect(), again.collect(), waiting.collect()]
     }
 
     /// Where the entry's operation goes.
@@ -147,6 +154,7 @@ impl<'a> Books<'a> {
             Event::Tick => {
                 self.turn.expires = true;
                 self.expire_flights();
+                self.give_up_attempts()?;
             }
             Event::Connected(id, times) => {
                 if let Some(State::Opening(since)) = self.carried(id)?.state_of(id) {
@@ -177,23 +185,30 @@ impl<'a> Books<'a> {
                 (0..self.lanes.len()).for_each(|origin| self.expire_waiting(origin));
             }
             self.take_note_of_due(self.turn.now);
+            self.release();
         }
     }
 
     /// Arrivals that fall due at `until` or before are waiting from now on.
     pub(super) fn take_note_of_due(&mut self, until: Instant) {
-        while let Some(Due { load, index, operation, intended, begins }) = self.arrivals.next_due(until) {
+        while let Some(Due { key, index, operation, intended, begins }) = self.arrivals.next_due(until) {
             let measured = self.arrivals.is_measured(intended);
             let origin = self.plan.spec().origins.of(operation);
-            self.lanes[origin].falls_due(self.entries.len());
+            self.lanes[origin].falls_due(intended, self.entries.len());
             let entry = Entry {
-                load,
+                key,
                 index,
                 intended,
                 operation,
                 measured,
                 begins,
                 sent: None,
+                attempt: None,
+                repeats: 0,
+                resent: false,
+                ready_at: Instant(0),
+                given_up: Default::default(),
+                tries: RetryCounts::default(),
                 sends: 0,
                 usable_since: Instant(0),
                 end: None,
@@ -224,7 +239,9 @@ impl<'a> Books<'a> {
     /// The run is over: whatever is left was cut off in its last turn.
     pub(super) fn end_run(&mut self) {
         self.look();
-        while let Some(place) = self.lanes.iter_mut().find_map(Lane::pop_waiting) {
+        while let Some(place) =
+            self.lanes.iter_mut().find_map(Lane::pop_waiting).or_else(|| self.tries.pop_any())
+        {
             let outcome = match (self.is_late(place), self.entries[place].sent) {
                 (true, _) => Outcome::TimedOut,
                 (false, Some(_)) => Outcome::Unfinished,

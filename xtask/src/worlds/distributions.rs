@@ -77,7 +77,7 @@ fn collect(measured: &[&Entry], books: &Books<'_>, case: &Case, places: [usize; 
         let origin = case.plan.origins.of(entry.operation);
         let parts = [
             lists.by_operation.get_mut(operation),
-            lists.by_load.get_mut(entry.load as usize),
+            lists.by_load.get_mut(entry.key.load as usize),
             lists.by_origin.get_mut(origin),
         ];
         parts.into_iter().flatten().for_each(|part| part.add(entry, timeout));
@@ -85,7 +85,7 @@ fn collect(measured: &[&Entry], books: &Books<'_>, case: &Case, places: [usize; 
             put(Series::SendLag, sent.since(entry.intended));
         }
         parts::durations(entry, timeout).for_each(|(series, value)| put(series, value));
-        match (entry.end, entry.sent) {
+        match (entry.end, entry.attempt) {
             (Some(End { at, outcome: Outcome::Ok, .. }), sent) => {
                 // The simulated network delivers an answer in one piece.
                 put(Series::FirstByte, at.since(sent.unwrap_or(at)));

@@ -7,7 +7,7 @@ use super::hold;
 use unblink_core::dispatch::{Action, CloseKind, Closing, ConnId, FlightId, IDLE_MAX, Pool, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::Answer;
+use unblink_core::record::{Answer, RetryCause};
 
 /// Waiting arrivals of a lane that one turn lets expire.
 const EXPIRIES_PER_TURN: usize = 4096;
@@ -19,13 +19,25 @@ impl Books<'_> {
             let Some(place) = self.under_way.oldest().filter(|&place| self.is_late(place)) else { return };
             let origin = self.origin(place);
             let Some((slot, flight, is_over)) = self.lanes[origin].carried.abandon(place) else { return };
-            let conn = self.lanes[origin].carried.name(origin, slot);
             self.finish(place, Outcome::TimedOut, 0, slot);
-            if self.room.cancels {
-                self.owed.push_back(Action::Cancel { conn, flight });
-            } else if is_over {
-                self.owed.push_back(Action::Close(conn, CloseKind::Abort));
-            }
+            self.cancel_or_close(origin, (slot, flight, is_over));
+        }
+    }
+
+    /// Nobody waits for the answer of what is under way here any more.
+    pub(super) fn let_go(&mut self, place: usize) {
+        let origin = self.origin(place);
+        if let Some(given_up) = self.lanes[origin].carried.abandon(place) {
+            self.cancel_or_close(origin, given_up);
+        }
+    }
+
+    fn cancel_or_close(&mut self, origin: usize, (slot, flight, is_over): (u32, FlightId, bool)) {
+        let conn = self.lanes[origin].carried.name(origin, slot);
+        if self.room.cancels {
+            self.owed.push_back(Action::Cancel { conn, flight });
+        } else if is_over {
+            self.owed.push_back(Action::Close(conn, CloseKind::Abort));
         }
     }
 
@@ -77,10 +89,10 @@ impl Books<'_> {
         // A failed attempt costs the oldest that still has time, of those that wait for the same origin.
         let origin = usize::from(id.origin);
         self.expire_waiting(origin);
-        if let Some(place) = self.lanes[origin].pop_waiting() {
-            self.finish(place, Outcome::Failed(kind), 0, 0);
+        match self.take_waiting(origin) {
+            Some(place) => self.try_again_or_fail(place, kind, 0),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn answered(&mut self, id: FlightId, answer: &Answer) -> Result<(), String> {
@@ -89,6 +101,11 @@ impl Books<'_> {
         let Some((place, slot)) = self.lanes[carried].carried.land(id, now)? else { return Ok(()) };
         self.lanes[carried].carried.note_answer(slot);
         let Some(place) = place else { return Ok(()) };
+        if let Some(kind) = answer.failure
+            && self.is_tried_again(place, RetryCause::Failed(kind), answer.status)?
+        {
+            return Ok(());
+        }
         self.tally.answered(self.entries[place].measured, answer);
         let outcome = match answer.failure {
             _ if self.is_late(place) => Outcome::TimedOut,
@@ -115,38 +132,57 @@ impl Books<'_> {
         let remains = self.carried(id)?.end(id.slot);
         hold!(self.room != Room::SINGLE || remains.carried.len() == 1, "a reset on {id:?}, which rests");
         for place in remains.carried {
-            let entry = &self.entries[place];
+            let entry = self.entries[place];
             let again = remains.has_answered && self.plan.spec().idempotent[entry.operation as usize];
-            if self.is_late(place) {
-                self.finish(place, Outcome::TimedOut, 0, id.slot);
-            } else if again && !closing.answered && entry.sends == 1 {
+            if again && !closing.answered && !entry.resent && !self.is_late(place) {
                 self.under_way.end(place);
+                self.tries.forget(place);
+                self.entries[place].resent = true;
                 self.lanes[usize::from(id.origin)].second_sends.push_back(place);
             } else {
-                self.finish(place, Outcome::Failed(closing.kind), 0, id.slot);
+                self.try_again_or_fail(place, closing.kind, id.slot)?;
             }
+        }
+        Ok(())
+    }
+
+    /// An attempt has failed without an answer.
+    fn try_again_or_fail(&mut self, place: usize, kind: FailureKind, slot: u32) -> Result<(), String> {
+        if !self.is_tried_again(place, RetryCause::Failed(kind), 0)? {
+            let outcome = if self.is_late(place) { Outcome::TimedOut } else { Outcome::Failed(kind) };
+            self.finish(place, outcome, 0, slot);
         }
         Ok(())
     }
 
     pub(super) fn expire_waiting(&mut self, origin: usize) {
         for _ in 0..EXPIRIES_PER_TURN {
-            let is_late = |place: Option<&usize>| place.is_some_and(|&place| self.is_late(place));
             let lane = &self.lanes[origin];
-            let (second, first) = (is_late(lane.second_sends.front()), is_late(lane.waiting.front()));
+            let fronts = [
+                lane.second_sends.front().copied(),
+                lane.ready.front().map(|(_, place)| *place),
+                lane.waiting.front().map(|(_, place)| *place),
+            ];
+            let is_late = |front: &Option<usize>| front.is_some_and(|place| self.is_late(place));
+            let late = fronts.iter().position(is_late);
             let lane = &mut self.lanes[origin];
-            let queue = match (second, first) {
-                (true, _) => &mut lane.second_sends,
-                (_, true) => &mut lane.waiting,
-                _ => return,
+            let place = match late {
+                Some(0) => lane.second_sends.pop_front(),
+                Some(1) => lane.ready.pop_front().map(|(_, place)| place),
+                Some(_) => lane.waiting.pop_front().map(|(_, place)| place),
+                None => None,
             };
-            let Some(place) = queue.pop_front() else { return };
+            let Some(place) = place else { return };
             self.finish(place, Outcome::TimedOut, 0, 0);
         }
     }
 
     pub(super) fn finish(&mut self, place: usize, outcome: Outcome, status: u16, slot: u32) {
         self.under_way.end(place);
+        self.tries.forget(place);
+        if self.entries[place].repeats > 0 {
+            self.retried(place, outcome);
+        }
         let entry = &mut self.entries[place];
         entry.end = Some(End { at: self.turn.now, outcome, status, slot });
         self.tally.ended(place, entry);

@@ -1,6 +1,8 @@
 //! Random worlds: a plan, a server, a network and a generator, all from one seed.
 
-use unblink_core::dispatch::{Pool, Room};
+use super::entry::GIVEN_UP_MAX;
+use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
+use unblink_core::failure::FailureKind;
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Bursts, Phase, Process, Rate};
@@ -59,6 +61,7 @@ pub(super) fn case(seed: u64) -> Case {
     };
     let others = apart(seed, STREAM + 2, |dice| several_origins(dice, &mut plan)).unwrap_or_default();
     apart(seed, STREAM + 3, |dice| several_loads(dice, &mut plan, duration));
+    plan.retry = apart(seed, STREAM + 4, |dice| retry(dice, plan.timeout));
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
@@ -131,6 +134,25 @@ fn several_loads(dice: &mut Dice, plan: &mut PlanSpec, duration: u64) {
     plan.load = LoadSpec::Several(parts);
     // It would have to say of which load.
     plan.limit = None;
+}
+
+/// Up to five attempts, after some failures or when one takes too long.
+fn retry(dice: &mut Dice, timeout: Nanos) -> Retry {
+    let mut on = RetryOn::default();
+    [429, 500, 503].into_iter().filter(|_| !dice.one_in(3)).for_each(|status| on.add_status(status));
+    let kinds = [FailureKind::RESET, FailureKind::CONNECT_REFUSED, FailureKind::SHED];
+    kinds.into_iter().filter(|_| dice.one_in(2)).for_each(|kind| on.add_kind(kind));
+    let may_give_up = timeout.0 > 1 && (dice.one_in(2) || on.is_empty());
+    Retry {
+        attempts: 2 + dice.below(GIVEN_UP_MAX as u64) as u32,
+        on,
+        try_timeout: may_give_up.then(|| Nanos(dice.between(1, timeout.0 - 1))),
+        wait: Nanos(if dice.one_in(4) { 0 } else { dice.between(1, 300 * MILLISECOND_NS) }),
+        jitter: [Jitter::None, Jitter::Equal, Jitter::Full][dice.below(3) as usize],
+        budget_percent: dice.one_in(3).then(|| dice.below(60) as u32),
+        is_unsafe: dice.one_in(4),
+        seed: dice.bits(),
+    }
 }
 
 /// A generator of choices.

@@ -26,6 +26,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod tries;
 mod under_way;
 
 pub use command::{USAGE, describe, worlds};

@@ -29,6 +29,7 @@ impl Part {
         let of = &mut self.outcomes;
         of.due += 1;
         of.sent += u64::from(entry.sent.is_some());
+        of.add(&Outcomes { retries: entry.tries, ..Outcomes::default() });
         for (series, value) in durations(entry, timeout) {
             self.lists[series as usize].push(value.0.min(RECORDABLE_MAX.0));
         }
@@ -49,7 +50,8 @@ impl Part {
     }
 }
 
-/// What the end of an arrival says of response and service time: that they were so long, or are longer.
+/// What the end of an arrival says of response and service time: that they were so long, or are longer. Of the attempts
+/// that were given up it is known that their service takes longer.
 pub(super) fn durations(entry: &Entry, timeout: Nanos) -> impl Iterator<Item = (Series, Nanos)> {
     let (series, until) = match entry.end.map(|end| (end.outcome, end.at)) {
         None | Some((Outcome::Failed(_), _)) => (None, ZERO),
@@ -60,8 +62,9 @@ pub(super) fn durations(entry: &Entry, timeout: Nanos) -> impl Iterator<Item = (
         }
     };
     let response = series.map(|(response, _)| (response, until.since(entry.intended)));
-    let service = series.zip(entry.sent).map(|((_, service), sent)| (service, until.since(sent)));
-    response.into_iter().chain(service)
+    let service = series.zip(entry.attempt).map(|((_, service), sent)| (service, until.since(sent)));
+    let given_up = entry.given_up.into_iter().flatten().map(|age| (Series::ServiceCensored, age));
+    response.into_iter().chain(service).chain(given_up)
 }
 
 /// Each place holds what its arrivals have come to; there is none where there is one of them only.
@@ -101,7 +104,7 @@ pub(super) fn samples(total: &Bank<u64>, measured: &[&Entry]) -> Result<(), Stri
     for (load, sample) in (0..).zip(&total.samples) {
         for kept in sample.as_slice() {
             let is_same = |entry: &&&Entry| {
-                (entry.load, offset(entry.intended), entry.sent.map(offset))
+                (entry.key.load, offset(entry.intended), entry.sent.map(offset))
                     == (load, kept.intended, kept.sent)
             };
             // Of n loads every n-th number of the run is of this one.

@@ -2,6 +2,7 @@
 //! connections for; where a turn ends before that, the next one begins with another lane.
 
 use super::books::Books;
+use super::entry::Entry;
 use super::hold;
 use unblink_core::dispatch::{ConnId, FlightId, SENDS_PER_CALL_MAX};
 use unblink_core::outcome::Outcome;
@@ -23,7 +24,7 @@ impl Books<'_> {
         self.pass_lanes_before(origin)?;
         self.round.sends += 1;
         let place = loop {
-            let Some(place) = self.lanes[origin].pop_waiting() else {
+            let Some(place) = self.take_waiting(origin) else {
                 return Err(format!("{index} is sent to origin {origin} at {at:?}, and nothing waits"));
             };
             if !self.is_late(place) {
@@ -38,22 +39,37 @@ impl Books<'_> {
         hold!(at >= entry.intended, "{entry:?} is sent at {at:?}, before its time");
         entry.sends += 1;
         if entry.sent.is_none() {
-            entry.sent = Some(at);
-            entry.usable_since = usable_since;
+            (entry.sent, entry.attempt) = (Some(at), Some(at));
+            entry.usable_since = usable_since.max(entry.ready_at);
             self.tally.sent(entry.measured, at);
             if entry.begins {
                 self.tally.user_begins(at);
             }
+        } else if entry.attempt.is_none() {
+            entry.attempt = Some(at);
+            self.sent_again(place);
         } else {
-            hold!(entry.sends == 2, "{entry:?} is sent more than twice");
+            hold!(entry.resent, "{entry:?} is sent more than twice");
             self.tally.connections(conn.origin).resent += 1;
         }
+        self.time_attempt(place);
         hold!(
             self.origin_of.insert(flight, origin).is_none(),
             "{flight:?} bears a name that was used before"
         );
-        self.under_way.begin(entry.intended, origin, place);
+        let Entry { intended, repeats, .. } = self.entries[place];
+        self.under_way.begin((intended, origin, self.round_of(repeats)), place);
         self.lanes[origin].carried.take_off(conn, flight, place)
+    }
+
+    /// The next one that is to be sent to `origin`, or to end unsent in its place.
+    pub(super) fn take_waiting(&mut self, origin: usize) -> Option<usize> {
+        let place = self.lanes[origin].pop_waiting()?;
+        let entry = &self.entries[place];
+        if entry.repeats == 0 && entry.sends == 0 {
+            self.tries.begins();
+        }
+        Some(place)
     }
 
     fn pass_lanes_before(&mut self, origin: usize) -> Result<(), String> {
@@ -70,7 +86,7 @@ impl Books<'_> {
     /// A lane has sent all that it could: what has still waited beside a connection with room was late.
     fn pass_lane(&mut self, lane: usize) -> Result<(), String> {
         while self.lanes[lane].carried.have_room() {
-            let Some(place) = self.lanes[lane].pop_waiting() else { break };
+            let Some(place) = self.take_waiting(lane) else { break };
             let entry = self.entries[place];
             let now = self.now();
             hold!(self.is_late(place), "{entry:?} waits beside a connection with room at {now:?}");

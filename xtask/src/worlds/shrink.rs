@@ -3,7 +3,7 @@
 
 use super::generate::Case;
 use super::{ENDLESS, NO_PLAN, Sum};
-use unblink_core::dispatch::{Pool, Room};
+use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::plan::{LoadSpec, OpenPart};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::sim::{GeneratorSpec, NetworkSpec, ServerSpec, Service};
@@ -59,6 +59,8 @@ fn simpler(case: &Case) -> Vec<Case> {
         with(&|c| c.world.others[place] = ServerSpec::new(c.world.others[place].service.clone()));
         with(&|c| c.world.others[place] = c.world.server.clone());
     }
+    with(&|c| c.plan.retry = None);
+    simpler_retries(&mut with);
     with(&|c| c.stop = None);
     with(&|c| c.plan.warmup = Nanos::ZERO);
     with(&|c| c.plan.limit = None);
@@ -94,6 +96,16 @@ fn simpler(case: &Case) -> Vec<Case> {
     with(&|c| c.plan.limit = c.plan.limit.map(|limit| (limit / 2).max(1)));
     with(&|c| c.plan.timeout.0 = (c.plan.timeout.0 / 2).max(1));
     all
+}
+
+fn simpler_retries(with: &mut impl FnMut(&dyn Fn(&mut Case))) {
+    let mut with = |change: &dyn Fn(&mut Retry)| with(&|c| c.plan.retry.iter_mut().for_each(change));
+    with(&|retry| retry.try_timeout = None);
+    with(&|retry| retry.on = RetryOn::default());
+    with(&|retry| retry.budget_percent = None);
+    with(&|retry| retry.wait = Nanos::ZERO);
+    with(&|retry| retry.jitter = Jitter::None);
+    with(&|retry| retry.attempts = 2);
 }
 
 fn smaller_loads(case: &Case, with: &mut impl FnMut(&dyn Fn(&mut Case))) {

@@ -2,6 +2,7 @@
 //! kind of wrong log and wrong record is shown to be seen.
 
 mod apart;
+mod tries;
 
 use super::recording::Snapshot;
 use super::*;

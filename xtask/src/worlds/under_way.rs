@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use unblink_core::time::Instant;
 
-/// When an arrival was intended, its origin, and the number of its sending: in the order in which they are given up.
-type Order = (Instant, usize, u64);
+/// When an arrival was intended, its origin, the round of its attempt, and the number of its sending: in the order in which
+/// they are given up.
+type Order = (Instant, usize, usize, u64);
 
 /// Places in the books.
 #[derive(Default)]
@@ -15,9 +16,9 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    pub(super) fn begin(&mut self, intended: Instant, origin: usize, place: usize) {
+    pub(super) fn begin(&mut self, (intended, origin, round): (Instant, usize, usize), place: usize) {
         self.sent += 1;
-        let order = (intended, origin, self.sent);
+        let order = (intended, origin, round, self.sent);
         self.in_order.insert(order, place);
         self.orders.insert(place, order);
     }

@@ -54,6 +54,25 @@ pub struct Connections {
     /// Attempts to connect that failed, by address of the target; addresses without one are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
+    /// Answers to measured arrivals by address of the target, where it has several or may come to have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers_by_address: BTreeMap<String, AddressAnswers>,
+}
+
+/// Answers from one address. One that came after the timeout is in no count, as its arrival has timed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AddressAnswers {
+    /// As expected.
+    pub ok: u64,
+    /// Not as expected, those included after which the arrival was tried again.
+    pub failed: u64,
+    /// Mean response time of those that are `ok`; absent where there are none. Arrivals without an answer are at no address, so
+    /// that one that hangs shows by how few answers it gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_mean_ns: Option<u64>,
+    /// The longest response time of those that are `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_max_ns: Option<u64>,
 }
 
 /// Attempts to connect to one address that failed.

@@ -1,7 +1,7 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, WorkerPriority,
+    Aborted, AddressAnswers, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ pub struct OriginEnding {
     pub by_address: BTreeMap<String, u64>,
     /// Failed attempts to connect, by address.
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
+    /// Answers by address.
+    pub answers_by_address: BTreeMap<String, AddressAnswers>,
     /// So often its name could not be resolved again.
     pub resolving_failed: u64,
     /// Why the request before the run failed, if it did: then there was no run.
@@ -150,6 +152,7 @@ impl OriginEnding {
         OriginEnding {
             by_address: origin.connections.by_address.clone(),
             failed_by_address: origin.connections.failed_by_address.clone(),
+            answers_by_address: origin.connections.answers_by_address.clone(),
             resolving_failed: origin.connections.resolving_failed,
             preflight: origin.preflight.clone(),
         }

@@ -85,5 +85,6 @@ fn connections(
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,
+        answers_by_address: ending.answers_by_address,
     }
 }

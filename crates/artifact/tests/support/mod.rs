@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 use unblink_artifact::document::{
-    self, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan, OperationPlan,
-    OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Target, Tool, WorkerPriority,
+    self, AddressAnswers, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan,
+    OperationPlan, OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Target, Tool, WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
@@ -376,6 +376,11 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
             failed_by_address: [(
                 "192.0.2.1:80".to_string(),
                 FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
+            )]
+            .into(),
+            answers_by_address: [(
+                "192.0.2.1:80".to_string(),
+                AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) },
             )]
             .into(),
             preflight: None,

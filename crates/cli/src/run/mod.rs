@@ -22,11 +22,11 @@ pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_un
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, WorkerPriority};
+use unblink_artifact::document::{AddressAnswers, FailedAttempts, RunDocument, RunStatus, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
-use unblink_engine::addresses::AddressCounts;
+use unblink_engine::addresses::{AddressCounts, AnswerCounts};
 use unblink_engine::priority::Priority;
 use unblink_engine::run::{OriginSummary, Summary};
 
@@ -207,15 +207,25 @@ fn origin_ending(summary: OriginSummary) -> OriginEnding {
     let OriginSummary { by_address, resolving_failed } = summary;
     OriginEnding {
         by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
+        answers_by_address: by_address
+            .iter()
+            .filter_map(|(at, counts)| Some((at.clone(), answers(&counts.answers?))))
+            .collect(),
         failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),
         resolving_failed,
         preflight: None,
     }
 }
 
+fn answers(counts: &AnswerCounts) -> AddressAnswers {
+    let AnswerCounts { ok, failed, response_sum_ns, response_max } = *counts;
+    let mean = response_sum_ns.checked_div(u128::from(ok)).map(|mean| mean as u64);
+    AddressAnswers { ok, failed, response_mean_ns: mean, response_max_ns: mean.map(|_| response_max.0) }
+}
+
 /// Of one address, if there were any.
 fn failed_attempts((address, counts): (String, AddressCounts)) -> Option<(String, FailedAttempts)> {
-    let AddressCounts { usable: _, refused, unanswered, unreachable } = counts;
+    let AddressCounts { refused, unanswered, unreachable, .. } = counts;
     let failed = FailedAttempts { refused, unanswered, unreachable };
     (failed != FailedAttempts::default()).then_some((address, failed))
 }

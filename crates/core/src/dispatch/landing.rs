@@ -37,6 +37,12 @@ impl<L: Load> Dispatch<L> {
         self.resolve(id).map(|slot| &self.flights[slot].flight.arrival)
     }
 
+    /// The same, as long as its end is awaited.
+    pub fn awaited(&self, id: FlightId) -> Option<&Arrival> {
+        let bound = &self.flights[self.resolve(id)?];
+        (!bound.is_abandoned).then_some(&bound.flight.arrival)
+    }
+
     /// The flight whose arrival should have started first, and when.
     pub(super) fn oldest(&self) -> Option<(Instant, u32)> {
         let mut oldest: Option<(Instant, u32)> = None;
@@ -53,8 +59,9 @@ impl<L: Load> Dispatch<L> {
 
     /// `flight` is under way on `conn`.
     #[inline]
-    pub(super) fn take_off(&mut self, flight: Flight, origin: usize, conn: u32) -> FlightId {
-        let bound = Bound { origin: origin as u8, conn, is_abandoned: false, is_timed: false, flight };
+    pub(super) fn take_off(&mut self, flight: &Flight, origin: usize, conn: u32) -> FlightId {
+        let bound =
+            Bound { origin: origin as u8, conn, is_abandoned: false, is_timed: false, flight: *flight };
         let slot = self.flights.take(bound);
         // Sends of a lane come in the order of intended times but for the rare second send, so the walk from the tail is
         // short. Later attempts have lists of their own.
@@ -68,7 +75,6 @@ impl<L: Load> Dispatch<L> {
         FlightId { slot, generation: self.flights.generation(slot) }
     }
 
-    #[inline]
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
         let Bound { origin, flight, .. } = &mut self.flights[slot];
@@ -292,7 +298,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Frees the place of a flight, and gives its connection.
-    #[inline]
+    #[inline(always)]
     fn free(&mut self, slot: u32, now: Instant) -> &mut Connection {
         self.forget_attempt(slot);
         let Bound { origin, conn, is_abandoned, ref flight, .. } = self.flights[slot];

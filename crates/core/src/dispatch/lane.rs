@@ -22,8 +22,8 @@ pub(super) struct Lane {
     /// What is under way, by intended time. Were there one list for all lanes, one that catches up would have to put what it
     /// sends before all that is under way elsewhere. By the number of the attempt.
     in_flight: [List<BY_INTENDED>; ROUNDS_MAX],
-    /// The last of these lists that is used.
-    last_round: usize,
+    /// How many of these lists are used.
+    rounds: usize,
     /// What is to be sent a second time.
     pub(super) resend: VecDeque<Flight>,
     /// Stretches in which nobody looked at the clock while arrivals fell due.
@@ -41,7 +41,7 @@ impl Lane {
         Lane {
             connections: Connections::new(policy, origin as u8),
             in_flight: [List::EMPTY; ROUNDS_MAX],
-            last_round: policy.retry.as_ref().map_or(0, |retry| ROUNDS_MAX.min(retry.attempts as usize) - 1),
+            rounds: policy.retry.as_ref().map_or(1, |retry| ROUNDS_MAX.min(retry.attempts as usize)),
             resend: VecDeque::with_capacity(policy.flights_reserved()),
             overslept: VecDeque::with_capacity(OVERSLEPT_MAX),
             falling_due: None,
@@ -53,13 +53,13 @@ impl Lane {
     /// What is under way, each by intended time.
     #[inline]
     pub(super) fn in_flight(&self) -> &[List<BY_INTENDED>] {
-        &self.in_flight[..=self.last_round]
+        &self.in_flight[..self.rounds]
     }
 
     /// The list of a flight after so many attempts, and the connections.
     #[inline]
     pub(super) fn round(&mut self, repeats: u32) -> (&mut List<BY_INTENDED>, &mut Connections) {
-        let round = (repeats as usize).min(self.last_round);
+        let round = (repeats as usize).min(self.rounds - 1);
         (&mut self.in_flight[round], &mut self.connections)
     }
 

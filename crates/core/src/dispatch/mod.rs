@@ -152,13 +152,18 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// Takes note of what happened at `now` and appends what is to be done to `out`.
+    #[inline]
     pub fn handle(&mut self, now: Instant, event: Event, out: &mut Actions, rec: &mut Recorder) {
-        if let Event::Sent(id) = event {
-            // Carrying an action out says nothing about what is left to do.
-            return self.sent(id, now, rec);
-        }
-        self.more_to_do = false;
         match &event {
+            // Carrying an action out says nothing about what is left to do.
+            Event::Sent(id) => self.sent(*id, now, rec),
+            _ => self.react(now, &event, out, rec),
+        }
+    }
+
+    fn react(&mut self, now: Instant, event: &Event, out: &mut Actions, rec: &mut Recorder) {
+        self.more_to_do = false;
+        match event {
             Event::Tick => self.tick(now, out, rec),
             Event::Connected(id, times) => self.connected(*id, *times, now, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
@@ -318,9 +323,9 @@ impl<L: Load> Dispatch<L> {
             if *sends == SENDS_PER_CALL_MAX {
                 return false;
             }
-            let next = self.take_waiting(origin);
+            let mut next = self.take_waiting(origin);
             // Where it lies: a flight is large.
-            let Some(flight) = &next else { break };
+            let Some(flight) = &mut next else { break };
             if self.is_late(&flight.arrival, now) {
                 self.give_up_waiting(flight, now, rec);
                 continue;
@@ -337,7 +342,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     #[inline]
-    fn bind(&mut self, flight: &Flight, origin: usize, conn: u32, out: &mut Actions) {
+    fn bind(&mut self, flight: &mut Flight, origin: usize, conn: u32, out: &mut Actions) {
         let connections = &self.lanes[origin].connections;
         // Any connection with room would have done: only the time without one is time waited for one, and of an attempt after
         // the first also the time before it.
@@ -346,11 +351,11 @@ impl<L: Load> Dispatch<L> {
         // What the plan held back was not waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
         // It has waited for room, and the pool neither grew nor could.
-        let is_full = ready > flight.noticed && connections.was_settled_at(flight.noticed);
-        let pool_full = flight.pool_full || is_full;
+        flight.pool_full |= ready > flight.noticed && connections.was_settled_at(flight.noticed);
+        flight.ready = ready;
         let id = connections.id(conn);
         let Arrival { operation, index, .. } = flight.arrival;
-        let flight = self.take_off(Flight { ready, pool_full, ..*flight }, origin, conn);
+        let flight = self.take_off(flight, origin, conn);
         out.push(Action::Send { conn: id, flight, operation, arrival: index });
     }
 
@@ -362,7 +367,7 @@ impl<L: Load> Dispatch<L> {
     }
 
     /// The next one: second sends first, then whatever could be sent first, a further attempt or an arrival.
-    #[inline]
+    #[inline(always)] // into the loop that sends: a flight is large
     fn take_waiting(&mut self, origin: usize) -> Option<Flight> {
         if (self.retrying.is_some() || !self.lanes[origin].resend.is_empty())
             && let Some(flight) = self.take_before_head(origin)
@@ -392,7 +397,7 @@ impl<L: Load> Dispatch<L> {
         self.retrying.as_mut()?.pop_ready(origin)
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_head(&mut self, origin: usize) -> Option<Flight> {
         let load = self.load.as_mut()?;
         let arrival = load.head(origin)?;

@@ -120,16 +120,8 @@ impl Closed {
 }
 
 impl Closed {
-    /// What a user asks for next.
-    #[inline]
-    fn operation(&self, user: u64, step: u32) -> u32 {
-        let sequences = self.beginners.users.max(1);
-        self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })
-    }
-}
-
-impl Load for Closed {
-    fn advance(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
+    /// At least one request falls due.
+    fn fall_due(&mut self, now: Instant, mut due: impl FnMut(Arrival)) {
         while let Some(intended) = self.next_due().filter(|&next| next <= now) {
             let begins = self.beginners.next_start() == Some(intended);
             let (user, step) = if begins {
@@ -149,6 +141,22 @@ impl Load for Closed {
             self.left -= u64::from(intended >= self.measured_from);
             self.ready[self.origins.of(arrival.operation)].push_back(arrival);
             due(arrival);
+        }
+    }
+
+    /// What a user asks for next.
+    #[inline]
+    fn operation(&self, user: u64, step: u32) -> u32 {
+        let sequences = self.beginners.users.max(1);
+        self.asked.at(Place { sequence: user, sequences, ordinal: u64::from(step) })
+    }
+}
+
+impl Load for Closed {
+    #[inline]
+    fn advance(&mut self, now: Instant, due: impl FnMut(Arrival)) {
+        if self.next_due().is_some_and(|next| next <= now) {
+            self.fall_due(now, due);
         }
     }
 

@@ -164,6 +164,7 @@ impl Recorder {
     }
 
     /// An arrival fell due.
+    #[inline]
     pub fn due(&mut self, arrival: &Arrival) {
         self.count(arrival, |outcomes| outcomes.due += 1);
         if arrival.journey.is_some() {
@@ -375,7 +376,7 @@ impl Recorder {
         outcome
     }
 
-    #[inline]
+    #[inline(always)] // how it ended is known where it is called
     fn ended(&mut self, flight: &Flight, outcome: Outcome, now: Instant) {
         if flight.repeats > 0 {
             self.note_retried(flight, outcome);
@@ -428,7 +429,7 @@ impl Recorder {
     }
 
     fn note_slow(&mut self, flight: &Flight, connection: u32, status: u16, outcome: Outcome, now: Instant) {
-        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended)) {
+        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended), flight.arrival.intended) {
             return;
         }
         let Arrival { index, operation, intended, .. } = flight.arrival;

@@ -56,10 +56,13 @@ impl Slowest {
         &self.kept[..self.len]
     }
 
-    /// True when `response` would be kept: a cheap test before a [`SlowArrival`] is put together.
+    /// False when `response` is certainly not kept: a cheap test before a [`SlowArrival`] is put together. In virtual time
+    /// most arrivals may have taken equally long.
     #[inline]
-    pub fn would_keep(&self, response: Nanos) -> bool {
-        self.len < SLOWEST_KEPT || response >= self.kept[SLOWEST_KEPT - 1].response()
+    pub fn would_keep(&self, response: Nanos, intended: Instant) -> bool {
+        let last = &self.kept[SLOWEST_KEPT - 1];
+        let slowest = last.response();
+        self.len < SLOWEST_KEPT || response > slowest || (response == slowest && intended <= last.intended)
     }
 
     /// Keeps `arrival` if it is among the slowest.
@@ -117,6 +120,7 @@ mod tests {
         }
         let kept: Vec<u64> = slowest.as_slice().iter().map(|a| a.response().0).collect();
         assert_eq!(kept, [9, 9, 8, 7, 5]);
-        assert!(slowest.would_keep(Nanos(5)) && !slowest.would_keep(Nanos(4)));
+        let keeps = |response, intended| slowest.would_keep(Nanos(response), Instant(intended));
+        assert!(keeps(6, 9) && keeps(5, 0) && !keeps(5, 1) && !keeps(4, 0));
     }
 }

@@ -1,9 +1,15 @@
-//! Where the connections to one origin go.
+//! Where the connections to one origin go, and how many answers come from there.
 
+use super::Worker;
 use crate::addresses::{AddressCounts, Addresses};
+use crate::conn::News;
 use crate::directory::Directory;
 use crate::target::{Address, Target};
 use std::sync::Arc;
+use unblink_core::dispatch::ConnId;
+use unblink_core::load::Load;
+use unblink_core::time::Instant;
+use unblink_wire::protocol::Protocol;
 
 /// The addresses of an origin, and the local ones that connections to it come from.
 pub(super) struct Way {
@@ -17,7 +23,7 @@ impl Way {
     /// For one of so many workers.
     pub(super) fn new(target: &Target, directory: Arc<Directory>, worker: usize, workers: u32) -> Way {
         Way {
-            addresses: Addresses::new(&target.addresses, worker),
+            addresses: Addresses::new(&target.addresses, target.refresh.is_some(), worker),
             directory,
             directory_seen: 0,
             slots_per_source: target.per_source.map(|n| (n / workers).max(1)),
@@ -39,5 +45,23 @@ impl Way {
 
     pub(super) fn into_counts(self) -> Vec<(Address, AddressCounts)> {
         self.addresses.into_counts()
+    }
+}
+
+impl<L: Load, P: Protocol> Worker<L, P> {
+    /// Counts what the connection has heard by its address, before the dispatcher learns of it and forgets whose it is.
+    pub(super) fn count_by_address(&mut self, id: ConnId, now: Instant) {
+        let Some(address) = self.conn(id).map(|conn| conn.attempt().address) else { return };
+        let measured_from = self.start + self.job.plan.measured_from();
+        let timeout = self.job.plan.spec().timeout;
+        for news in &self.common.hearing.news {
+            let News::Answered(flight, answer) = news else { continue };
+            let Some(arrival) = self.dispatch.awaited(*flight) else { continue };
+            let response = now.since(arrival.intended);
+            if arrival.intended >= measured_from && response <= timeout {
+                let addresses = &mut self.ways[usize::from(id.origin)].addresses;
+                addresses.answered(address, answer.failure.is_none(), response);
+            }
+        }
     }
 }

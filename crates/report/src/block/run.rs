@@ -44,7 +44,9 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
         let counted = facts::connections(origin).into_iter();
         let counted = counted.map(|(name, n)| (name.to_string(), format::count(n)));
         let to = facts::addresses(doc, origin).map(|to| Block::Line(Paint::Plain, to));
-        name.into_iter().chain([Block::Counts(counted.collect())]).chain(to)
+        let answered = facts::answers_by_address(origin);
+        let answered = answered.into_iter().map(|line| Block::Line(Paint::Plain, line));
+        name.into_iter().chain([Block::Counts(counted.collect())]).chain(to).chain(answered)
     };
     let blocks = doc.origins.iter().flat_map(of_one).collect();
     Section { class: "pairs", name: "Connections", note: note.into(), blocks }
