@@ -6,6 +6,7 @@
 //! And what its answer must be like, and what is taken from it: [`answer`].
 
 pub mod answer;
+mod balanced;
 mod date;
 mod decimal;
 mod draws;
@@ -27,6 +28,7 @@ mod values;
 mod weighted;
 mod ycsb;
 
+pub use balanced::{Balanced, Unbalanced};
 pub use draws::{Drawing, Draws};
 pub use encode::Context;
 pub use error::{Place, SourceError};

@@ -10,6 +10,8 @@ use crate::lines::Lines;
 
 /// Weights add up to this at the most, so that a draw errs by less than 2^-11 of the smallest weight.
 const TOTAL_MAX: u64 = 1 << 53;
+/// Of a line. What stands in it may be nobody's business.
+const NO_PAIR: &str = "this is not `value,weight`";
 
 /// Each value with a probability of its weight over all weights, exactly, by the alias method (Walker 1977; Vose 1991) in
 /// whole numbers: a value is picked evenly, and a second number says whether its alias is drawn instead.
@@ -38,16 +40,17 @@ impl Weighted {
         let mut known = HashMap::new();
         let mut total = 0u64;
         while let Some((line, text)) = lines.next()? {
-            let (value, weight) = text
-                .split_once(',')
-                .ok_or_else(|| Fault::at(line, format!("`{text}` is not `value,weight`")))?;
+            let (value, weight) = text.split_once(',').ok_or_else(|| Fault::at(line, NO_PAIR))?;
             let number = |name: &str, text: &str| {
-                whole(text.trim()).map_err(|message| Fault::at(line, format!("{name}: {message}")))
+                whole(text.trim()).map_err(|_| {
+                    let message =
+                        format!("the {name} is no whole number from 0 on, such as 1000, 10k or 4KiB");
+                    Fault::at(line, message)
+                })
             };
             let (value, weight) = (number("value", value)?, number("weight", weight)?);
             if let Some(before) = known.insert(value, line) {
-                let message =
-                    format!("{} stands in line {before} already; add up the weights", grouped(value));
+                let message = format!("this value stands in line {before} already; add up the weights");
                 return Err(Fault::at(line, message));
             }
             total = match total.checked_add(weight).filter(|total| *total <= TOTAL_MAX) {
@@ -151,10 +154,10 @@ mod tests {
             ("", "None", "has no lines"),
             ("\n \n", "None", "has no lines"),
             ("1,0\n", "None", "no weight above 0"),
-            ("1,2\nx\n", "Some(2)", "`x` is not `value,weight`"),
-            ("1,2\n\n2,-1\n", "Some(3)", "weight: `-1` is negative"),
-            ("value,weight\n1,2", "Some(1)", "value: `value` is not a number"),
-            ("4KiB,2\n4096,1\n", "Some(2)", "4,096 stands in line 1 already"),
+            ("1,2\nx\n", "Some(2)", "this is not `value,weight`"),
+            ("1,2\n\n2,-1\n", "Some(3)", "the weight is no whole number from 0 on"),
+            ("value,weight\n1,2", "Some(1)", "the value is no whole number"),
+            ("4KiB,2\n4096,1\n", "Some(2)", "this value stands in line 1 already"),
             ("1,9007199254740993", "Some(1)", "at most 2^53"),
         ] {
             let error = read(text).expect_err(text);

@@ -10,24 +10,27 @@ fn parse(text: &str) -> Result<Source, SourceError> {
 #[test]
 fn each_law_says_what_it_is() {
     for (text, words) in [
-        ("zipf(1M)", "zipf over 1,000,000 keys, exponent 0.99"),
+        ("zipf(1M)", "zipf over 1\u{202f}000\u{202f}000 keys, exponent 0.99"),
         ("zipf(n=10, s=1.2, from=5)", "zipf over 10 keys, exponent 1.2, from 5"),
         ("uniform(100)", "uniform from 0 to 99"),
         ("uniform(1, 100)", "uniform from 1 to 100"),
         ("uniform(first=1, last=6)", "uniform from 1 to 6"),
-        ("uniform(100, from=1000)", "uniform from 1,000 to 1,099"),
-        ("hotspot(1M, keys=20%, draws=80%)", "hot spot: 200,000 of 1,000,000 keys get 80 % of the draws"),
+        ("uniform(100, from=1000)", "uniform from 1\u{202f}000 to 1\u{202f}099"),
+        (
+            "hotspot(1M, keys=20%, draws=80%)",
+            "hot spot: 200\u{202f}000 of 1\u{202f}000\u{202f}000 keys get 80 % of the draws",
+        ),
         ("sequential", "one after another without end"),
         ("sequential(10)", "one after another of 10 keys"),
         (
             "latest(1k)",
-            "zipf from the newest backwards, exponent 0.99, over 1,000 keys and those inserted since",
+            "zipf from the newest backwards, exponent 0.99, over 1\u{202f}000 keys and those inserted since",
         ),
-        ("constant(4KiB)", "always 4,096"),
-        ("lognormal(4KiB, 1.2)", "lognormal, median 4,096, σ of ln 1.2"),
+        ("constant(4KiB)", "always 4\u{202f}096"),
+        ("lognormal(4KiB, 1.2)", "lognormal, median 4\u{202f}096, σ of ln 1.2"),
         (
             "lognormal(4KiB, 1.2, max=64KiB)",
-            "lognormal, median 4,096, σ of ln 1.2, drawn again above 65,536 (1.04 % of draws)",
+            "lognormal, median 4\u{202f}096, σ of ln 1.2, drawn again above 65\u{202f}536 (1.04 % of draws)",
         ),
         ("exponential(100, max=99)", "exponential, mean 100, drawn again above 99 (36.97 % of draws)"),
         ("csv(users.csv)", "2 rows of users.csv, one after another"),
@@ -35,13 +38,13 @@ fn each_law_says_what_it_is() {
         ("list(colours.txt, shuffled)", "3 rows of colours.txt, in a new random order in each pass"),
         ("list([a, b], random)", "2 rows of the list, each at random"),
         ("[\"a\", \"b\", \"c\"]", "3 rows of the list, one after another"),
-        ("ycsb_zipfian(1M)", "YCSB's zipfian over 1,000,000 keys, θ 0.99"),
-        ("ycsb_scrambled(1M)", "YCSB's scrambled zipfian over 1,000,000 keys"),
-        ("ycsb_latest(1k)", "YCSB's latest over 1,000 keys and those inserted since, θ 0.99"),
+        ("ycsb_zipfian(1M)", "YCSB's zipfian over 1\u{202f}000\u{202f}000 keys, θ 0.99"),
+        ("ycsb_scrambled(1M)", "YCSB's scrambled zipfian over 1\u{202f}000\u{202f}000 keys"),
+        ("ycsb_latest(1k)", "YCSB's latest over 1\u{202f}000 keys and those inserted since, θ 0.99"),
         ("ycsb_hotspot(10)", "YCSB's hot spot: the first 2 of 10 keys get 80 % of the draws"),
         (
             "ycsb_exponential(1000)",
-            "YCSB's exponential: 286 keys behind the newest on average, over 1,000 keys and those inserted since",
+            "YCSB's exponential: 286 keys behind the newest on average, over 1\u{202f}000 keys and those inserted since",
         ),
     ] {
         assert_eq!(parse(text).expect(text).describe(), words, "{text}");
@@ -58,7 +61,7 @@ fn each_mistake_has_its_own_words() {
         ("zipf(1M, s=-1)", "-1", "`s` must be above 0"),
         ("zipf(1M, s=50)", "50", "`s` is at most 10"),
         ("zipf(1M, s=nan)", "nan", "`s`: `nan` is not a number such as 0.99"),
-        ("zipf(2T)", "2T", "`n` is too large: at most 1,000,000,000,000 keys"),
+        ("zipf(2T)", "2T", "`n` is too large: at most 1\u{202f}000\u{202f}000\u{202f}000\u{202f}000 keys"),
         ("zipf(1M, 0.99, 0, 7)", "7", "one argument too many: zipf(n, s=0.99, from=0)"),
         ("zipf(1M, n=2)", "n", "`n` is given twice"),
         ("zipf(1M, form=2)", "form", "no argument `form`, did you mean `from`? zipf(n, s=0.99, from=0)"),

@@ -70,13 +70,13 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     Err(format!("`{text}` is not a share; write one from 0% to 100%, or from 0 to 1"))
 }
 
-/// With commas between the thousands.
+/// With narrow spaces between the thousands, as in all reports.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.char_indices() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
+            shown.push('\u{202f}');
         }
         shown.push(digit);
     }
@@ -135,6 +135,9 @@ mod tests {
 
     #[test]
     fn thousands_are_apart() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(grouped),
+            ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]
+        );
     }
 }

@@ -3,16 +3,18 @@
 use std::io::Read;
 
 use super::table::{Table, distinct};
+use crate::balanced::{Balanced, Unbalanced};
 use crate::error::Fault;
 use crate::lines::NOT_UTF8;
 
 /// Reads all rows. Fields may be quoted, and hold commas and line breaks then; blank lines are left out.
 ///
 /// # Errors
-/// An empty file, no rows, two columns of the same name, a row with another number of fields, bytes that are not UTF-8.
+/// An empty file, no rows, two columns of the same name, a row with another number of fields, a quote that is
+/// never closed, bytes that are not UTF-8.
 /// The line is that where the row starts, or the first of the blank lines before it.
 pub(super) fn read(reader: Box<dyn Read + '_>) -> Result<Table, Fault> {
-    let mut csv = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(reader);
+    let mut csv = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(Balanced::new(reader));
     let headers = csv.byte_headers().map_err(fault)?.clone();
     if headers.is_empty() {
         return Err(Fault::of_file("is empty; its first line names the columns"));
@@ -48,7 +50,10 @@ fn fault(error: csv::Error) -> Fault {
                 "this row has {len} fields, the first line has {expected_len}; quote fields that hold commas"
             ),
         },
-        csv::ErrorKind::Io(error) => error.into(),
+        csv::ErrorKind::Io(error) => match Unbalanced::in_error(&error) {
+            Some(unbalanced) => Fault::at(unbalanced.line, unbalanced.to_string()),
+            None => error.into(),
+        },
         other => Fault { line, message: format!("{other:?}") },
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn read(reader: Box<dyn Read + '_>) -> Result<Table, Fault> {
             let written = value.get();
             let pushed = if written.starts_with('"') {
                 let text: String = serde_json::from_str(written)
-                    .map_err(|_| Fault::at(line, format!("`{name}`: {written} stands for no text")))?;
+                    .map_err(|_| Fault::at(line, format!("`{name}`: this stands for no text")))?;
                 table.push(text.as_bytes())
             } else {
                 table.push(written.as_bytes())

@@ -133,9 +133,8 @@ impl Feeder {
             return format!("{} has no columns: its rows are single values", self.name);
         }
         let names: Vec<&str> = self.columns().iter().map(String::as_str).collect();
-        let hint =
-            nearest(column, &names).map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-        format!("{}:1: no column is called `{column}`{hint} There are {}", self.name, listed(self.columns()))
+        let rather = rather(column, &names);
+        format!("{}:1: no column is called `{column}`{rather} {}", self.name, listed(self.columns()))
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -159,9 +158,17 @@ fn order(given: &Arguments<'_>) -> Result<Order, SourceError> {
     let Some(word) = given.text("order")? else { return Ok(Order::Sequential) };
     ORDERS.iter().find(|(name, _)| *name == word).map(|(_, order)| *order).ok_or_else(|| {
         let names = ORDERS.map(|(name, _)| name);
-        let hint = nearest(word, &names).map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-        given.refused("order", format!("there is no order `{word}`{hint} There are {}", names.join(", ")))
+        let message = format!("there is no order `{word}`{} {}", rather(word, &names), names.join(", "));
+        given.refused("order", message)
     })
+}
+
+/// What was probably meant, and how the names that there are begin.
+fn rather(word: &str, names: &[&str]) -> String {
+    match nearest(word, names) {
+        Some(near) => format!(", did you mean `{near}`? There are"),
+        None => "; there are".to_string(),
+    }
 }
 
 /// One value per line; blank lines are left out.
