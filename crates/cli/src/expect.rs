@@ -5,6 +5,7 @@ use crate::secrets;
 use crate::value::bytes;
 use anyhow::Result;
 use unblink_workload::answer::{Condition, ConditionError, Needle};
+use unblink_workload::template::{Piece, pieces};
 
 /// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`, `header NAME = VALUE`, `regex PATTERN`,
 /// `json PATH exists`.
@@ -17,6 +18,12 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
              'header NAME', 'header NAME = VALUE', 'regex PATTERN' or 'json $.PATH exists'"
         )
     };
+    if pieces(text).is_ok_and(|all| all.iter().any(|piece| matches!(piece, Piece::Place(..)))) {
+        return Err(format!(
+            "{shown:?}: nothing is filled in for {{{{…}}}} in a condition: write what is the same in each answer, or match \
+             braces that are meant as they are with 'regex'"
+        ));
+    }
     let other = || match Condition::parse(text) {
         Err(ConditionError::Name) => Err(expected()),
         parsed => parsed.map_err(|error| format!("{shown:?}: {error}")),

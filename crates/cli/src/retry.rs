@@ -12,6 +12,9 @@ use unblink_core::plan::PlanSpec;
 pub(crate) fn spec(args: &RetryArgs, seed: u64) -> Result<Option<Retry>> {
     let needs_more = [
         ("try-timeout", args.try_timeout.is_some()),
+        ("retry-on", args.retry_on.is_some()),
+        ("retry-wait", args.retry_wait.is_some()),
+        ("retry-jitter", args.retry_jitter.is_some()),
         ("retry-budget", args.retry_budget.is_some()),
         ("retry-unsafe", args.retry_unsafe),
     ];
@@ -26,10 +29,10 @@ pub(crate) fn spec(args: &RetryArgs, seed: u64) -> Result<Option<Retry>> {
     }
     Ok(Some(Retry {
         attempts: args.attempts,
-        on: args.retry_on.set,
+        on: args.on().set,
         try_timeout: args.try_timeout,
-        wait: args.retry_wait,
-        jitter: match args.retry_jitter {
+        wait: args.wait(),
+        jitter: match args.jitter() {
             JitterArg::None => Jitter::None,
             JitterArg::Equal => Jitter::Equal,
             JitterArg::Full => Jitter::Full,
@@ -44,10 +47,10 @@ pub(crate) fn spec(args: &RetryArgs, seed: u64) -> Result<Option<Retry>> {
 pub(crate) fn describe(args: &RetryArgs) -> Option<RetryPlan> {
     (args.attempts > 1).then(|| RetryPlan {
         attempts: args.attempts,
-        on: args.retry_on.text.clone(),
+        on: args.on().text,
         try_timeout_ns: args.try_timeout.map(|limit| limit.0),
-        wait_ns: args.retry_wait.0,
-        jitter: match args.retry_jitter {
+        wait_ns: args.wait().0,
+        jitter: match args.jitter() {
             JitterArg::None => RetryJitter::None,
             JitterArg::Equal => RetryJitter::Equal,
             JitterArg::Full => RetryJitter::Full,

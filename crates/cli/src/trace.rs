@@ -12,6 +12,7 @@ use unblink_core::plan::PHASES_MAX;
 use unblink_core::schedule::{Phase, Rate};
 use unblink_core::time::Nanos;
 use unblink_report::format;
+use unblink_workload::{Balanced, Unbalanced};
 
 /// More than any file of so few rows is long.
 const BYTES_MAX: u64 = 16 << 20;
@@ -116,9 +117,13 @@ fn rates(file: &Path, column: Option<&str>) -> Result<Vec<Rate>> {
 /// The same of its text; or which line is wrong, and why.
 fn in_text(text: &str, column: Option<&str>) -> Result<Vec<Rate>, (u64, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(Balanced::new(text.as_bytes()));
     let line = |position: Option<&csv::Position>| position.map_or(1, |position| line_of(text, position));
-    let at = |error: csv::Error| (line(error.position()), csv_words(&error));
+    let at = |error: csv::Error| match unbalanced(&error) {
+        Some(unbalanced) => (unbalanced.line, unbalanced.to_string()),
+        None => (line(error.position()), csv_words(&error)),
+    };
     let names: Vec<String> = reader.headers().map_err(at)?.iter().map(ToString::to_string).collect();
     let place = place(&names, column).map_err(|why| (1, why))?;
     let mut rates = Vec::new();
@@ -148,16 +153,31 @@ fn line_of(text: &str, position: &csv::Position) -> u64 {
 
 fn place(names: &[String], column: Option<&str>) -> Result<usize, String> {
     let there = || few(names);
-    let find = |name: &str| names.iter().position(|other| other == name);
+    let find = |name: &str| {
+        let mut so_called = names.iter().enumerate().filter(|(_, other)| *other == name);
+        match (so_called.next(), so_called.next()) {
+            (Some(_), Some(_)) => {
+                Err(format!("several columns are called {name:?}: which one has the rates?"))
+            }
+            (first, _) => Ok(first.map(|(place, _)| place)),
+        }
+    };
     match (column, names) {
         (_, []) => Err("the file is empty".into()),
         (Some(column), _) => {
-            find(column).ok_or_else(|| format!("no column is called {column:?}; there are {}", there()))
+            find(column)?.ok_or_else(|| format!("no column is called {column:?}; there are {}", there()))
         }
         (None, [_]) => Ok(0),
-        (None, _) => find(COLUMN).ok_or_else(|| {
+        (None, _) => find(COLUMN)?.ok_or_else(|| {
             format!("which column has the rates? There are {}: name it with --trace-column", there())
         }),
+    }
+}
+
+fn unbalanced(error: &csv::Error) -> Option<Unbalanced> {
+    match error.kind() {
+        csv::ErrorKind::Io(error) => Unbalanced::in_error(error),
+        _ => None,
     }
 }
 
@@ -188,6 +208,9 @@ mod tests {
         for (text, column, line, part) in [
             ("a,b\n1,2\n", None, 1, "There are a, b"),
             ("a,b\n1,2\n", Some("c"), 1, "no column is called \"c\"; there are a, b"),
+            ("rate,rate\n1,2\n", None, 1, "several columns are called \"rate\""),
+            ("a,b,b\n1,2,3\n", Some("b"), 1, "several columns are called \"b\""),
+            ("rate,note\n1,\"x\n2,y\n3,z\n", None, 2, "never closed"),
             ("rate\n", None, 1, "no row"),
             ("", None, 1, "empty"),
             ("rate\n5\nfast\n", None, 3, "rate: \"fast\" is not a rate"),

@@ -168,6 +168,15 @@ impl What {
         }
     }
 
+    /// Is it out of a file or an answer, so that it may be a secret?
+    pub(crate) fn is_of_others(&self, lets: &Lets) -> bool {
+        match self {
+            What::Value { of, .. } => !lets.source(*of).is_number(),
+            What::Captured(_) => true,
+            _ => false,
+        }
+    }
+
     /// Is it always a whole number?
     pub(crate) fn is_number(&self, lets: &Lets) -> bool {
         match self {

@@ -114,6 +114,11 @@ impl Source {
         !matches!(self.kind, Kind::Rows(_))
     }
 
+    /// Whether keys are drawn, some of which may be more popular than others; other numbers are sizes.
+    pub fn is_key(&self) -> bool {
+        matches!(self.kind, Kind::Keys(_) | Kind::Ycsb(_))
+    }
+
     /// The law in words: `zipf over 1,000,000 keys, exponent 0.99`.
     pub fn describe(&self) -> String {
         match &self.kind {

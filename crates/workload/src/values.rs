@@ -41,6 +41,16 @@ impl Composition {
         })
     }
 
+    /// How many places there are.
+    pub fn places(&self) -> u32 {
+        self.holes.len() as u32
+    }
+
+    /// May what stands in the place `number` be shown? Rows of files and parts of answers may be secrets.
+    pub fn is_public(&self, number: u32, lets: &Lets) -> bool {
+        self.holes.get(number as usize).is_some_and(|hole| !hole.what.is_of_others(lets))
+    }
+
     /// The numbers of the named values that it needs.
     pub fn uses(&self) -> &[u32] {
         &self.uses

@@ -15,23 +15,23 @@ pub(crate) struct RetryArgs {
     pub attempts: u32,
 
     /// Failures after which a request is tried again: statuses (503, 5xx), connect, reset
-    #[arg(long, value_name = "LIST", default_value = "429,5xx,connect,reset", help_heading = "Retry",
-          value_parser = on)]
-    pub retry_on: OnFailures,
+    /// [default: 429,5xx,connect,reset]
+    #[arg(long, value_name = "LIST", help_heading = "Retry", value_parser = on)]
+    pub retry_on: Option<OnFailures>,
 
     /// Give up an attempt that takes longer and try again; the last attempt is waited for until --timeout
     #[arg(long, value_name = "TIME", help_heading = "Retry", allow_hyphen_values = true,
           value_parser = value::duration)]
     pub try_timeout: Option<Nanos>,
 
-    /// Wait this long after the first attempt, and twice as long after each further one
-    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Retry", allow_hyphen_values = true,
+    /// Wait this long after the first attempt, and twice as long after each further one [default: 100ms]
+    #[arg(long, value_name = "TIME", help_heading = "Retry", allow_hyphen_values = true,
           value_parser = value::duration)]
-    pub retry_wait: Nanos,
+    pub retry_wait: Option<Nanos>,
 
-    /// Shorten these waits at random: `equal` by up to a half, `full` down to nothing
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = JitterArg::None, help_heading = "Retry")]
-    pub retry_jitter: JitterArg,
+    /// Shorten these waits at random: `equal` by up to a half, `full` down to nothing [default: none]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Retry")]
+    pub retry_jitter: Option<JitterArg>,
 
     /// Allow no more retries than this percentage of the requests so far; each thread keeps to it for its share
     #[arg(long, value_name = "PERCENT", help_heading = "Retry", allow_hyphen_values = true, value_parser = budget)]
@@ -42,6 +42,23 @@ pub(crate) struct RetryArgs {
           default_value_t = false, default_missing_value = "true", hide_default_value = true,
           hide_possible_values = true, action = clap::ArgAction::Set)]
     pub retry_unsafe: bool,
+}
+
+impl RetryArgs {
+    /// Failures after which a request is tried again.
+    pub(crate) fn on(&self) -> OnFailures {
+        self.retry_on.clone().unwrap_or_else(|| on("429,5xx,connect,reset").expect("these are failures"))
+    }
+
+    /// From the first attempt to the second.
+    pub(crate) fn wait(&self) -> Nanos {
+        self.retry_wait.unwrap_or(Nanos::from_millis(100))
+    }
+
+    /// What is taken away from each wait.
+    pub(crate) fn jitter(&self) -> JitterArg {
+        self.retry_jitter.unwrap_or(JitterArg::None)
+    }
 }
 
 /// How much of a wait chance takes away.

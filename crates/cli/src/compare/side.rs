@@ -88,7 +88,10 @@ impl Source {
     /// The plan of a run and its load in a line, without the network.
     pub(super) fn planned(&self, args: &CompareArgs) -> Result<(Plan, String)> {
         match self {
-            Source::Real(requests) => run::planned(&run_args(args, requests, args.load.clone())),
+            Source::Real(requests) => {
+                let planned = run::planned(&run_args(args, requests, args.load.clone()))?;
+                Ok((planned.plan, planned.summary))
+            }
             Source::World { world, .. } => {
                 world.simulation(&world.load(&args.load), "ideal", &Asked::default()).map(Simulation::planned)
             }

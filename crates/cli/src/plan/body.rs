@@ -55,10 +55,7 @@ fn in_text(node: &Node, text: &str) -> Result<String, Wrong> {
     let mut out = String::from("\"");
     for piece in all {
         match piece {
-            Piece::Text(text) => {
-                let whole = quoted(text);
-                out += &whole[1..whole.len() - 1];
-            }
+            Piece::Text(text) => out += &in_quotes(text),
             Piece::Place(_, at) => out += &text[at],
         }
     }
@@ -67,6 +64,12 @@ fn in_text(node: &Node, text: &str) -> Result<String, Wrong> {
 
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// What stands for `text` between the quotes of a JSON text.
+pub(super) fn in_quotes(text: &str) -> String {
+    let whole = quoted(text);
+    whole[1..whole.len() - 1].to_string()
 }
 
 /// The node as `application/x-www-form-urlencoded`, in the order in which it was written.
@@ -88,23 +91,45 @@ pub(super) fn form(node: &Node) -> Result<String, Wrong> {
     Ok(fields.collect::<Result<Vec<String>, _>>()?.join("&"))
 }
 
-/// Percent-encoded but for its templates.
+/// Percent-encoded but for its templates and its variables.
 fn encoded(text: &str, node: &Node) -> Result<String, Wrong> {
     let mut out = String::new();
     for piece in pieces(text).map_err(|error| Wrong::new(node.at.clone(), error.message))? {
         match piece {
             Piece::Place(_, at) => out += &text[at],
-            Piece::Text(text) => {
-                for byte in text.bytes() {
-                    match byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte) {
-                        true => out.push(char::from(byte)),
-                        false => out += &format!("%{byte:02X}"),
-                    }
-                }
-            }
+            Piece::Text(text) => out += &encoded_around_variables(text),
         }
     }
     Ok(out)
+}
+
+/// `$${`, which stands for `${`, is none.
+fn encoded_around_variables(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(start) = rest.find("${") {
+        let (before, variable) = rest.split_at(start);
+        let end = variable.find('}').map_or(variable.len(), |end| end + 1);
+        out += &percent_encoded(before.strip_suffix('$').unwrap_or(before));
+        if before.ends_with('$') {
+            out += &percent_encoded("${");
+            rest = &variable[2..];
+        } else {
+            out += &variable[..end];
+            rest = &variable[end..];
+        }
+    }
+    out + &percent_encoded(rest)
+}
+
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -138,5 +163,7 @@ mod tests {
     fn tables_are_forms() {
         let form = of("x = { a = \"b c&d\", \"e f\" = [\"{{x}}\", 1] }", form).unwrap();
         assert_eq!(form, "a=b%20c%26d&e%20f={{x}}&e%20f=1");
+        let of_variables = of("x = { a = \"1 ${ID} {2} $${ID}\" }", super::form).unwrap();
+        assert_eq!(of_variables, "a=1%20${ID}%20%7B2%7D%20%24%7BID%7D");
     }
 }

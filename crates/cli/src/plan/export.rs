@@ -5,6 +5,7 @@ use super::fields::Field;
 use super::file::{PlanFile, Text};
 use super::holds::{Holds, is_seen_header};
 use crate::secrets;
+use unblink_workload::template::{Piece, pieces};
 
 /// The variables so far.
 #[derive(Default)]
@@ -21,25 +22,40 @@ impl Variables {
         match field.holds {
             Holds::Header if is_seen_header(&text.raw) => text.raw.clone(),
             Holds::Header => match text.raw.split_once(':') {
-                Some((header, _)) => {
+                Some((header, value)) => {
                     let what = format!("the value of the header {} in line {line}", header.trim());
-                    format!("{header}: {}", self.variable(header, &what))
+                    format!("{header}: {}", self.around_places(header, value.trim(), &what))
                 }
                 None => self.variable("header", &format!("the header in line {line}")),
             },
             Holds::Body if secrets::is_one_variable(&text.raw) => text.raw.clone(),
             Holds::Body => self.variable("body", &format!("the body in line {line}")),
-            Holds::Url => secrets::mask_url_by(&text.raw, &mut |part, _| {
+            Holds::Url => secrets::mask_url_by(&text.raw, &mut |part, value| {
                 let what = match part {
                     "userinfo" => format!("user and password of the URL in line {line}"),
                     part => format!("{part} in the URL in line {line}"),
                 };
-                self.variable(part, &what)
+                self.around_places(part, value, &what)
             }),
             // Whoever asks for the plan in another form wants to run it, and an expectation takes no variable.
             Holds::Expectation => text.raw.clone(),
             holds => holds.shown(&text.raw),
         }
+    }
+
+    /// A variable for each piece of `value` between its templates: a variable's value is none.
+    fn around_places(&mut self, part: &str, value: &str, what: &str) -> String {
+        let all = pieces(value).unwrap_or_default();
+        if all.iter().all(|piece| matches!(piece, Piece::Text(_))) {
+            return self.variable(part, what);
+        }
+        let written = all.iter().map(|piece| match piece {
+            Piece::Place(_, at) if secrets::is_one_variable(&value[at.clone()]) => {
+                value[at.clone()].to_string()
+            }
+            Piece::Place(..) | Piece::Text(_) => self.variable(part, &format!("a piece of {what}")),
+        });
+        written.collect()
     }
 
     /// `${NAME}`, named after `part`; the environment may hold another of this name, so that what it stands for is said.

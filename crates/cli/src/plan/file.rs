@@ -2,9 +2,11 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, REQUESTS, SETUP};
+use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
+use super::unknown::unknown;
+use super::variables;
 use super::yaml;
 use crate::args::arrivals;
 use crate::errors::{Refused, each, several};
@@ -40,6 +42,8 @@ pub(crate) struct PlanFile {
     pub hidden: Vec<Range<usize>>,
     /// Nothing will be sent: variables that the environment does not have are taken for granted.
     pub to_look_at: bool,
+    /// The same, by a command that simulates it.
+    pub is_simulated: bool,
 }
 
 /// A value as it was written, and where.
@@ -130,7 +134,19 @@ pub(crate) fn parse(path: &Path, text: String) -> Result<PlanFile> {
     }
     let path = path.to_path_buf();
     let [loads, requests, journeys, setup] = tables;
-    Ok(PlanFile { path, source, given, requests, loads, journeys, setup, lets, hidden, to_look_at: false })
+    Ok(PlanFile {
+        path,
+        source,
+        given,
+        requests,
+        loads,
+        journeys,
+        setup,
+        lets,
+        hidden,
+        to_look_at: false,
+        is_simulated: false,
+    })
 }
 
 impl PlanFile {
@@ -402,7 +418,13 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
         (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
-        (_, value) => Ok(vec![text_of(Node { value, ..node })?]),
+        (_, value) => {
+            let text = text_of(Node { value, ..node })?;
+            if field.name == "json" {
+                variables::check_json(&text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
+            }
+            Ok(vec![text])
+        }
     }
 }
 
@@ -422,29 +444,4 @@ fn table(node: Node, otherwise: &str) -> Result<Vec<(Key, Node)>, Wrong> {
         Value::Scalar(text) if text.is_empty() || text == "~" => Ok(Vec::new()),
         _ => Err(Wrong::new(node.at, otherwise)),
     }
-}
-
-/// There is no field of this name among `own`, but maybe elsewhere.
-fn unknown<'a>(whole: &str, key: &Key, own: impl Iterator<Item = &'a str> + Clone) -> Wrong {
-    let name = key.name.as_str();
-    let message = format!("{whole} has no {name:?}");
-    // Several lists have some of the names, and a request is what is meant most often.
-    let of_request = || fields::of(REQUESTS).find(|field| field.name == name);
-    let of_list = |field: &Field| List::called(&field.section).is_some();
-    match fields::named(name).map(|field| of_request().filter(|_| of_list(field)).unwrap_or(field)) {
-        Some(other) => Wrong { help: belongs(other), ..Wrong::new(key.at.clone(), message) },
-        None => {
-            let list = own.clone().collect::<Vec<_>>().join(", ");
-            Wrong::new(key.at.clone(), format!("{message}; there are {list}")).or_rather(name, own)
-        }
-    }
-}
-
-/// Where a field stands.
-fn belongs(field: &Field) -> Option<String> {
-    Some(match field.section.as_str() {
-        TOP => "it belongs above all sections".to_string(),
-        list if List::called(list).is_some() => format!("it belongs into [[{list}]]"),
-        section => format!("it belongs into [{section}]"),
-    })
 }

@@ -1,6 +1,7 @@
 //! Plan files: what is on the command line, written down.
 
 mod body;
+mod drawn;
 mod export;
 mod fields;
 mod file;
@@ -19,9 +20,11 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unknown;
 mod user;
 mod value;
 mod values;
+mod variables;
 mod write;
 mod yaml;
 
@@ -38,41 +41,47 @@ use overlay::Overlay;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use unblink_artifact::plan_check::{PLAN_CHECK_SCHEMA, PlanCheck, PlanCheckDocument, PlanError};
+use unblink_core::plan::Plan;
 use unblink_report::format;
+use unblink_workload::Lets;
 use user::User;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
-        return with_requests(crate::parse(short::command(), argv));
+        return with_requests(crate::parse(short::command(), argv), None);
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
     }
-    let plan = file::read(Path::new(&name))?;
+    let mut plan = file::read(Path::new(&name))?;
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
     if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
         bail!(
             "--request and a plan exclude each other: write what is requested into the plan, as [[requests]]"
         );
     }
-    let overlay = Overlay::of(&plan, command, User::of(&Cli::command(), command, &argv))?;
+    let user = User::of(&Cli::command(), command, &argv);
+    plan.is_simulated = user.wants_simulation(command, &plan);
+    let overlay = Overlay::of(&plan, command, user)?;
     // Looked at before anything is begun, so that what is wrong with the plan is shown in the plan. Standard input is
     // there once.
     let is_stdin = |text: &file::Text| text.raw == "-";
     let reads_stdin =
         argv.iter().any(|arg| arg == "-") || plan.given.iter().any(|g| g.values.iter().any(is_stdin));
-    let cli = with_requests(overlay.requested(crate::parse(overlay.below(short::command())?, argv)))?;
+    let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
+    let cli = with_requests(cli, Some(overlay.lets()))?;
     if !reads_stdin {
         planned(&cli).map_err(|error| overlay.pointed(error))?;
     }
     Ok(cli)
 }
 
-/// The URLs of a command line as requests, where no plan says what is asked.
-fn with_requests(mut cli: Cli) -> Result<Cli> {
+/// The URLs of a command line as requests, where no plan says what is asked. They use the values of a plan, if there is one.
+fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
     let (urls, lines, requests) = match &mut cli.command {
         // Its journeys are what is requested.
         Command::Run(args) if !args.journeys.is_empty() => return Ok(cli),
@@ -82,7 +91,7 @@ fn with_requests(mut cli: Cli) -> Result<Cli> {
     };
     if requests.is_empty() {
         let (lets, lines) = (&mut lines.lets, &lines.lines);
-        lets.named = lets::table(&lets.lets)?;
+        lets.named = planned.cloned().map_or_else(|| lets::table(&lets.lets), Ok)?;
         *requests = match (lines.as_slice(), urls.as_slice()) {
             ([], urls) => errors::all(urls.iter().map(|url| Request::new(None, url)))?,
             (lines, [] | [_]) => line::requests(lines, urls.first().map(String::as_str))?,
@@ -202,13 +211,22 @@ fn read_to_look_at(path: &Path) -> Result<PlanFile> {
     Ok(PlanFile { to_look_at: true, ..file::read(path)? })
 }
 
-/// What a command line comes to, without anything being sent: the plan of its runs, if they are alike, and a line.
-fn planned(cli: &Cli) -> Result<(Option<unblink_core::plan::Plan>, String)> {
-    let of_run = |(plan, summary)| (Some(plan), summary);
+/// What a command line comes to, without anything being sent.
+enum Foreseen {
+    /// A run of a target.
+    Run(Box<run::Planned>),
+    /// The plan of simulated runs, and a line.
+    Simulated(Box<Plan>, String),
+    /// Runs that are not alike, in a line.
+    Several(String),
+}
+
+fn planned(cli: &Cli) -> Result<Foreseen> {
+    let of_run = |(plan, summary)| Foreseen::Simulated(Box::new(plan), summary);
     match &cli.command {
-        Command::Run(args) => run::planned(args).map(of_run),
+        Command::Run(args) => run::planned(args).map(|planned| Foreseen::Run(Box::new(planned))),
         Command::Sim(args) => sim::planned(args).map(of_run),
-        Command::Knee(args) => knee::planned(args).map(|summary| (None, summary)),
+        Command::Knee(args) => knee::planned(args).map(Foreseen::Several),
         Command::Compare(args) => compare::planned(args).map(of_run),
         _ => bail!("a plan is for run, sim, knee and compare"),
     }
@@ -283,16 +301,26 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
         true => error,
         false => plan.error_of_all(&crate::explain_error(&error)),
     };
-    let (core, summary) = planned(&overlay.requested(cli))
+    let foreseen = planned(&overlay.requested(cli))
         .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
+    let columns = output::style().width.into();
+    let drawn = match &foreseen {
+        Foreseen::Run(planned) => drawn::of(planned, columns),
+        _ => String::new(),
+    };
+    let (core, summary) = match foreseen {
+        Foreseen::Run(planned) => (Some(planned.plan), planned.summary),
+        Foreseen::Simulated(plan, summary) => (Some(*plan), summary),
+        Foreseen::Several(summary) => (None, summary),
+    };
     let picture = match &core {
-        Some(core) if core.is_open() => picture::of(core, output::style().width.into()),
+        Some(core) if core.is_open() => picture::of(core, columns),
         Some(_) => "No rate is fixed beforehand: each user waits for its answer.\n".to_string(),
         None => "No rate is fixed beforehand: each follows from what came of those before.\n".to_string(),
     };
     let arrivals = core.and_then(|core| core.scheduled(core.spec().warmup, core.load_length()));
     let arrivals = arrivals.map(|scheduled| scheduled.measured);
-    Ok(Checked { summary, arrivals, picture })
+    Ok(Checked { summary, arrivals, picture: picture + &drawn })
 }
 
 /// Every field, those that the plan leaves out as comments with what they are then.

@@ -29,6 +29,8 @@ pub(super) struct Overlay<'a> {
     /// What of the plan's fields it heeds.
     heeded: Vec<Given>,
     requests: Requests,
+    /// The values of the plan and of the command line.
+    lets: Arc<Lets>,
     /// In the place of the load that the fields describe.
     loads: Vec<PlannedLoad>,
     journeys: Vec<Journey>,
@@ -119,7 +121,12 @@ impl<'a> Overlay<'a> {
         let paths = journeys::Paths { target: target.as_ref(), lets: &lets };
         let journeys = journeys::of(plan, command, &user, paths, beside)?;
         let setup = setup::of(plan, command, &user, paths)?;
-        Ok(Overlay { plan, user, command, heeded, requests, loads, journeys, setup })
+        Ok(Overlay { plan, user, command, heeded, requests, lets: lets.clone(), loads, journeys, setup })
+    }
+
+    /// The values that requests draw.
+    pub(super) fn lets(&self) -> &Arc<Lets> {
+        &self.lets
     }
 
     /// The fields that are heeded.

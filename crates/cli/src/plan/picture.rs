@@ -10,7 +10,7 @@ const WIDTH_MAX: usize = 60;
 const WIDTH_MIN: usize = 20;
 const ROWS: usize = 8;
 /// A cell, filled by eighths from below.
-const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The picture of an open plan on a screen of so many columns: what its loads offer together and, where there are
 /// several, what each of them offers.

@@ -5,6 +5,7 @@ use super::fields::{CANDIDATE, TARGET};
 use super::file::{PlanFile, Table, Text, values_of};
 use super::lists::REQUESTS;
 use super::value;
+use super::variables::Form;
 use crate::errors::Refused;
 use crate::request::body::BodyFiles;
 use crate::request::fields::{PlannedRequest, RequestArgs};
@@ -135,7 +136,7 @@ pub(super) struct Address<'a> {
 
 fn written<'a>(plan: &PlanFile, url: Option<&'a Text>) -> Result<Option<Address<'a>>> {
     let address = |url: &'a Text| {
-        Ok(Address { url: value::filled_in(plan, url)?, shown: url.raw.clone(), at: Some(url) })
+        Ok(Address { url: value::filled_in(plan, Form::Plain, url)?, shown: url.raw.clone(), at: Some(url) })
     };
     url.map(address).transpose()
 }

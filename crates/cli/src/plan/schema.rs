@@ -56,7 +56,10 @@ fn of(field: &Field) -> Value {
     let help = &field.help;
     match field.kind {
         Kind::Switch => json!({"type": "boolean", "description": help}),
-        Kind::Table => json!({"type": ["object", "array", "string"], "description": help}),
+        Kind::Table if field.name == "json" => {
+            json!({"type": ["object", "array", "string"], "description": help})
+        }
+        Kind::Table => json!({"type": ["object", "string"], "description": help}),
         Kind::Many => json!({
             "description": help,
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],

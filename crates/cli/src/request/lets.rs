@@ -1,13 +1,14 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
-use unblink_workload::{Lets, Source, SourceError};
+use unblink_engine::bounded;
+use unblink_workload::{Composition, Lets, Source, SourceError};
 
 /// What a plan or the command line names.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -40,10 +41,20 @@ pub(crate) fn of_flags(lets: &[String]) -> Result<Vec<Named>> {
     lets.iter().map(named).collect()
 }
 
+/// What is no regular file, such as a pipe, is read no further than this: it may have no end.
+const STREAM_BYTES_MAX: u64 = 64 << 20;
+
 /// Reads a value whose files lie in `folder`.
 pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, SourceError> {
-    let mut open = |name: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(folder.join(name))?)) };
-    Source::parse(text, &mut open)
+    Source::parse(text, &mut |name| opened(&folder.join(name)))
+}
+
+fn opened(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = File::open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(Box::new(file)),
+        false => Ok(Box::new(Cursor::new(bounded::read_from(file, STREAM_BYTES_MAX)?))),
+    }
 }
 
 /// The table of the values of a command line without a plan.
@@ -56,8 +67,35 @@ pub(crate) fn table(lets: &[String]) -> Result<Arc<Lets>> {
     Ok(Arc::new(table.of_run(run_id(false))))
 }
 
+/// A value that nobody uses may be a template that was misspelt, and is sent as it stands.
+pub(crate) fn check_used<'a>(
+    lets: &Lets,
+    compositions: impl Iterator<Item = &'a Composition> + Clone,
+) -> Result<()> {
+    let is_used = |number: u32| compositions.clone().any(|one| one.uses().contains(&number));
+    match (0..).zip(lets.iter()).find(|(number, _)| !is_used(*number)) {
+        Some((_, (name, _))) => bail!(
+            "let names {name}, and no request uses it: write {{{{{name}}}}} where it belongs, or leave it out"
+        ),
+        None => Ok(()),
+    }
+}
+
 /// What makes a run's identifiers its own: 0, so that they can be had again, where its seed is given.
 pub(crate) fn run_id(has_seed: bool) -> u64 {
     let is_given = has_seed || std::env::args().any(|arg| arg == "--seed" || arg.starts_with("--seed="));
     if is_given { 0 } else { RandomState::new().build_hasher().finish() | 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        for text in ["csv(/dev/zero)", "list(/dev/zero)", "histogram(/dev/zero)"] {
+            let error = read(text, Path::new("")).unwrap_err().to_string();
+            assert!(error.contains("/dev/zero: can't be opened: it has more than"), "{error}");
+        }
+    }
 }

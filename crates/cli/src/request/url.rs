@@ -42,7 +42,8 @@ impl Url {
     pub(crate) fn parse(text: &str) -> Result<Url> {
         template::refuse_in_address(text)?;
         let aside = Aside::of(text)?;
-        let url = Url::parse_plain(&aside.text)?;
+        let url = Url::parse_plain(&aside.text);
+        let url = url.map_err(|error| anyhow!("{}", aside.restored(&crate::explain_error(&error))))?;
         Ok(Url { target: aside.restored(&url.target), ..url })
     }
 

@@ -18,7 +18,7 @@ use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer};
 use crate::{clock, exit, output, precision, signals};
 use anyhow::Result;
-pub(crate) use prepare::{Prepared, check_transient, planned, prepare, prepare_under};
+pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;

@@ -8,6 +8,7 @@ use super::{objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused};
+use crate::request::lets::check_used;
 use crate::request::share;
 use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, secrets};
@@ -58,7 +59,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let operations = requests.operations_apart(&plan);
-    let values = values(&mut requests, &plan, args.load.seed)?;
+    let values = values(args, &mut requests, &plan)?;
     let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let job = Job {
         plan,
@@ -94,9 +95,22 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     Ok(Prepared { job, header, target_line, setup })
 }
 
-/// What `args` come to, as far as that can be told without the network and this machine's limits: the plan, and the
-/// load in one line.
-pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
+/// What flags come to, as far as that can be told without the network and this machine's limits.
+pub(crate) struct Planned {
+    pub plan: Plan,
+    /// The load in one line.
+    pub summary: String,
+    pub requests: Requests,
+    /// What differs from one arrival to the next, if anything does.
+    pub values: Option<Values>,
+    /// Of what is drawn.
+    pub seed: u64,
+    /// The share of each request that stands alone and of each journey, by name, if they were given shares.
+    pub shares: Vec<(String, f64)>,
+}
+
+/// What `args` come to.
+pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let mut requests = requests(args)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
@@ -104,21 +118,31 @@ pub(crate) fn planned(args: &RunArgs) -> Result<(Plan, String)> {
         Connections::Fixed(n) => Pool::Fixed { n },
     };
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
-    values(&mut requests, &plan, args.load.seed)?;
+    let values = values(args, &mut requests, &plan)?;
     let operations = requests.operations_apart(&plan);
     objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let (described, _) = describe(args, &plan, &requests.targets);
-    Ok((plan, described.summary))
+    let names = requests.targets.iter().take(requests.plain).map(|target| target.name.clone());
+    let names = names.chain(args.journeys.iter().map(|journey| journey.name.clone()));
+    let shares = requests.weights.iter().flat_map(|weights| share::parts(weights));
+    let shares = names.zip(shares).collect();
+    Ok(Planned { plan, summary: described.summary, requests, values, seed: args.load.seed, shares })
 }
 
 /// What differs from one arrival to the next.
-fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+fn values(args: &RunArgs, requests: &mut Requests, plan: &Plan) -> Result<Option<Values>> {
     let compositions = std::mem::take(&mut requests.compositions);
+    // A file of targets may stand in the place of the requests that use them.
+    if args.targets.is_none() {
+        let setup = args.setup.iter().map(|one| Ok(one.request.render()?.1));
+        let setup = setup.collect::<Result<Vec<_>>>()?;
+        check_used(&requests.lets, compositions.iter().chain(&setup).flatten())?;
+    }
     if compositions.iter().all(Option::is_none) {
         return Ok(None);
     }
     let lets = (*requests.lets).clone();
-    let values = Values::new(lets, compositions, &requests.inserts, plan, seed);
+    let values = Values::new(lets, compositions, &requests.inserts, plan, args.load.seed);
     values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
 }
 

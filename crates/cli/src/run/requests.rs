@@ -3,6 +3,7 @@
 
 use super::target_file;
 use crate::args::run::RunArgs;
+use crate::aside::Aside;
 use crate::request::body::BodyFiles;
 use crate::request::fields::RequestArgs;
 use crate::request::share::{self, Share};
@@ -13,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
 use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Scheme, Target, TargetsBeyond};
+use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
@@ -48,6 +50,8 @@ pub(crate) struct Requests {
     pub targets: Vec<Target>,
     /// The same by method and path, secrets and all: what they may be called by whoever asks.
     pub asked: Vec<String>,
+    /// The same again with secrets masked, and with the numbers of its places: `GET /items/{{0}}`.
+    pub numbered: Vec<String>,
     /// The path or query of one has an @, which may have been meant for the end of a password.
     pub has_at_sign: bool,
     pub beyond: Option<TargetsBeyond>,
@@ -111,6 +115,7 @@ impl Gathering {
             weights: None,
             targets: Vec::new(),
             asked: Vec::new(),
+            numbered: Vec::new(),
             has_at_sign: false,
             beyond: None,
         });
@@ -146,6 +151,8 @@ impl Gathering {
                 self.unnamed.push(found.targets.len());
             }
             found.targets.push(target);
+            let path = secrets::mask_path_of(&Aside::of(&request.url_text)?.text);
+            found.numbered.push(harmless::replaced(&format!("{} {path}", request.method())));
             found.asked.push(format!("{} {}", request.method(), request.url.target));
         } else {
             found.beyond = Some(TargetsBeyond::add(found.beyond.take(), &target));

@@ -51,6 +51,10 @@ impl Asked {
             if numbers.is_empty() {
                 let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
                 let message = match names.is_empty() {
+                    true if !args.journeys.is_empty() => {
+                        "all requests of journeys are simulated by one server: leave it out, or the journeys"
+                            .into()
+                    }
                     true => {
                         "it takes the name of a request, and there is no plan that lists [[requests]]".into()
                     }
