@@ -6,6 +6,7 @@ use super::sim::WorldArgs;
 use super::steady;
 use super::target::TargetArgs;
 use crate::request::Request;
+use crate::setup::SetupRequest;
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;
@@ -44,6 +45,10 @@ pub(crate) struct CompareArgs {
     /// What a plan requests of the baseline and of the candidate.
     #[arg(skip)]
     pub planned: Option<[Vec<Request>; 2]>,
+
+    /// What a plan asks beside the load, of the baseline and of the candidate.
+    #[arg(skip)]
+    pub setup: [Vec<SetupRequest>; 2],
 
     /// Compare BASE with itself, to see how much equal targets differ here
     #[arg(long, conflicts_with = "candidate", help_heading = "Comparison")]

@@ -88,7 +88,11 @@ fn places(args: &CompareArgs) -> Result<Places> {
                 if base.is_empty() { "target" } else { "candidate, the URL that is held against target" }
             );
         }
-        return Ok(Places::Measured([base, candidate].map(|requests| Source::Real(requests.clone()))));
+        let setup = [&args.setup[0], if args.a_a { &args.setup[0] } else { &args.setup[1] }];
+        let sides = [(base, setup[0]), (candidate, setup[1])];
+        return Ok(Places::Measured(
+            sides.map(|(requests, setup)| Source::Real { requests: requests.clone(), setup: setup.clone() }),
+        ));
     }
     let Some(base) = &args.baseline else {
         bail!(

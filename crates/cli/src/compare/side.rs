@@ -7,6 +7,7 @@ use crate::args::sim::WorldArgs;
 use crate::errors::refuse;
 use crate::request::Request;
 use crate::run::{self, Prepared};
+use crate::setup::SetupRequest;
 use crate::signals::Interruptions;
 use crate::sim::mix::Asked;
 use crate::sim::{Described, Simulation};
@@ -19,8 +20,8 @@ use unblink_core::plan::Plan;
 
 /// Where the runs of one side come from.
 pub(crate) enum Source {
-    /// What a URL or a plan asks for.
-    Real(Vec<Request>),
+    /// What a URL or a plan asks for, and what it asks beside the load.
+    Real { requests: Vec<Request>, setup: Vec<SetupRequest> },
     /// In virtual time.
     World { world: Box<Described>, words: WorldArgs },
 }
@@ -39,7 +40,7 @@ enum Run {
 
 impl Source {
     pub(super) fn url(url: &str) -> Result<Source> {
-        Ok(Source::Real(vec![Request::new(None, url)?]))
+        Ok(Source::Real { requests: vec![Request::new(None, url)?], setup: Vec::new() })
     }
 
     /// Both sides in virtual time.
@@ -72,9 +73,11 @@ impl Source {
         let load = LoadArgs { seed: args.load.seed.wrapping_add(number), ..args.load.clone() };
         let connections = load.connections;
         match self {
-            Source::Real(requests) => {
-                let prepared = run::prepare(&run_args(args, requests, load))?;
-                let asked = asked::of_target(&prepared, &args.target, connections, requests);
+            Source::Real { requests, setup } => {
+                let prepared = run::prepare(&run_args(args, requests, setup, load))?;
+                let all: Vec<Request> =
+                    requests.iter().chain(setup.iter().map(|one| &one.request)).cloned().collect();
+                let asked = asked::of_target(&prepared, &args.target, connections, &all);
                 Ok(Ready { asked, run: Run::Real(Box::new(prepared)) })
             }
             Source::World { world, words } => {
@@ -88,8 +91,8 @@ impl Source {
     /// The plan of a run and its load in a line, without the network.
     pub(super) fn planned(&self, args: &CompareArgs) -> Result<(Plan, String)> {
         match self {
-            Source::Real(requests) => {
-                let planned = run::planned(&run_args(args, requests, args.load.clone()))?;
+            Source::Real { requests, setup } => {
+                let planned = run::planned(&run_args(args, requests, setup, args.load.clone()))?;
                 Ok((planned.plan, planned.summary))
             }
             Source::World { world, .. } => {
@@ -111,7 +114,7 @@ impl Ready {
     /// Asks a real target once.
     pub(super) fn preflight(&self) -> Result<()> {
         match &self.run {
-            Run::Real(prepared) => run::preflight::all(&prepared.job, &prepared.header.targets),
+            Run::Real(prepared) => run::ask_once(prepared),
             Run::Simulated(_) => Ok(()),
         }
     }
@@ -135,6 +138,7 @@ impl Ready {
     }
 }
 
-fn run_args(args: &CompareArgs, requests: &[Request], load: LoadArgs) -> RunArgs {
-    RunArgs::of_experiment(requests.to_vec(), load, args.target.clone(), args.quiet)
+fn run_args(args: &CompareArgs, requests: &[Request], setup: &[SetupRequest], load: LoadArgs) -> RunArgs {
+    let run = RunArgs::of_experiment(requests.to_vec(), load, args.target.clone(), args.quiet);
+    RunArgs { setup: setup.to_vec(), ..run }
 }

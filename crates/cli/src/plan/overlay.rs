@@ -34,7 +34,8 @@ pub(super) struct Overlay<'a> {
     /// In the place of the load that the fields describe.
     loads: Vec<PlannedLoad>,
     journeys: Vec<Journey>,
-    setup: Vec<SetupRequest>,
+    /// Of the target, and of the candidate that a comparison holds against it.
+    setup: [Vec<SetupRequest>; 2],
 }
 
 /// What a plan requests.
@@ -57,13 +58,10 @@ impl Requests {
         let urls = user.urls();
         Ok(match command {
             For::Run if user.has("targets") => Requests::None,
-            For::Compare if !is_simulated => {
-                let a_a = user.has("a-a") || plan.value("a-a").is_some();
-                Requests::OfBoth(match a_a {
-                    true => [requests::of(plan, &urls, lets)?, Vec::new()],
-                    false => requests::of_both(plan, &urls, lets)?,
-                })
-            }
+            For::Compare if !is_simulated => Requests::OfBoth(match is_a_a(plan, user) {
+                true => [requests::of(plan, &urls, lets)?, Vec::new()],
+                false => requests::of_both(plan, &urls, lets)?,
+            }),
             For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls, lets)?),
             For::Sim if !plan.journeys.is_empty() => Requests::Of(requests::beside_journeys(plan, lets)?),
             For::Sim => Requests::Of(requests::simulated(plan, lets)?),
@@ -120,7 +118,22 @@ impl<'a> Overlay<'a> {
         let target = requests::target_of(plan, &user.urls(), command == For::Sim)?;
         let paths = journeys::Paths { target: target.as_ref(), lets: &lets };
         let journeys = journeys::of(plan, command, &user, paths, beside)?;
-        let setup = setup::of(plan, command, &user, paths)?;
+        let asks_two = command == For::Compare && !is_simulated && !is_a_a(plan, &user);
+        let setup = match asks_two {
+            false => [setup::of(plan, command, &user, paths)?, Vec::new()],
+            true => {
+                let [base, candidate] = requests::targets_of_both(plan, &user.urls())?;
+                let of = |target: Option<requests::Address<'_>>| match &target {
+                    // That there is none is said where it is missed.
+                    None => Ok(Vec::new()),
+                    some => {
+                        setup::of(plan, command, &user, journeys::Paths { target: some.as_ref(), ..paths })
+                    }
+                };
+                let (base, candidate) = errors::both(of(base), of(candidate))?;
+                [base, candidate]
+            }
+        };
         Ok(Overlay { plan, user, command, heeded, requests, lets: lets.clone(), loads, journeys, setup })
     }
 
@@ -157,14 +170,17 @@ impl<'a> Overlay<'a> {
             Of::Run(args) => {
                 args.load.loads.clone_from(&self.loads);
                 args.journeys.clone_from(&self.journeys);
-                args.setup.clone_from(&self.setup);
+                args.setup.clone_from(&self.setup[0]);
             }
             Of::Sim(args) => {
                 args.load.loads.clone_from(&self.loads);
                 args.journeys.clone_from(&self.journeys);
             }
-            Of::Knee(args) => args.setup.clone_from(&self.setup),
-            Of::Compare(args) => args.load.loads.clone_from(&self.loads),
+            Of::Knee(args) => args.setup.clone_from(&self.setup[0]),
+            Of::Compare(args) => {
+                args.load.loads.clone_from(&self.loads);
+                args.setup.clone_from(&self.setup);
+            }
             _ => {}
         }
         match (&mut cli.command, &self.requests) {
@@ -187,6 +203,11 @@ impl<'a> Overlay<'a> {
         };
         self.plan.pointed(error, &self.heeded, is_users)
     }
+}
+
+/// Is the target compared with itself?
+fn is_a_a(plan: &PlanFile, user: &User) -> bool {
+    user.has("a-a") || plan.value("a-a").is_some()
 }
 
 /// Refuses what the command can't make anything of.

@@ -97,13 +97,18 @@ pub(crate) fn simulated(plan: &PlanFile, lets: &Arc<Lets>) -> Result<Vec<Request
     together(plan, requests)
 }
 
-/// Every request of `plan`, at its target and at its candidate. One URL stands for the candidate, two stand for both.
+/// Where the paths of `plan` are, of the target and of the candidate. One URL stands for the candidate, two stand for both.
+pub(super) fn targets_of_both<'a>(plan: &'a PlanFile, urls: &[String]) -> Result<[Option<Address<'a>>; 2]> {
+    Ok(match urls {
+        [] => [written(plan, plan.value(TARGET))?, written(plan, plan.value(CANDIDATE))?],
+        [candidate] => [written(plan, plan.value(TARGET))?, given(candidate)],
+        [base, candidate, ..] => [given(base), given(candidate)],
+    })
+}
+
+/// Every request of `plan`, at its target and at its candidate.
 pub(crate) fn of_both(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<[Vec<Request>; 2]> {
-    let (base, candidate) = match urls {
-        [] => (written(plan, plan.value(TARGET))?, written(plan, plan.value(CANDIDATE))?),
-        [candidate] => (written(plan, plan.value(TARGET))?, given(candidate)),
-        [base, candidate, ..] => (given(base), given(candidate)),
-    };
+    let [base, candidate] = targets_of_both(plan, urls)?;
     for (own, asked) in [(plan.value(TARGET), &base), (plan.value(CANDIDATE), &candidate)] {
         let (Some(own), Some(asked)) = (own, asked) else { continue };
         if own.raw == asked.shown && !plan.requests.is_empty() && has_path(&asked.shown) {

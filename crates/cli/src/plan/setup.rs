@@ -41,17 +41,14 @@ fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> 
 
 /// What is asked beside the load of `command`.
 pub(super) fn of(plan: &PlanFile, command: For, user: &User, paths: Paths<'_>) -> Result<Vec<SetupRequest>> {
-    let Some(first) = plan.setup.first() else { return Ok(Vec::new()) };
+    if plan.setup.is_empty() {
+        return Ok(Vec::new());
+    }
     match command {
         // Nothing is asked where all is simulated.
         For::Sim => return Ok(Vec::new()),
         For::Knee | For::Compare if user.wants_simulation(command, plan) => return Ok(Vec::new()),
-        For::Compare => {
-            let message = "a comparison asks two targets, and [[setup]] is for one: measure each with unblink run, and \
-                           compare their folders";
-            return Err(plan.error(&values_of(&first.given, "url")[0], message));
-        }
-        For::Run | For::Knee => {}
+        For::Run | For::Knee | For::Compare => {}
     }
     let mut files = BodyFiles::default();
     let all = errors::all(plan.setup.iter().map(|table| one(plan, table, paths, &mut files)))?;

@@ -54,6 +54,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     Ok(exit::of_run(&document))
 }
 
+/// Asks each target once, with what the setup brings.
+pub(crate) fn ask_once(prepared: &Prepared) -> Result<()> {
+    if let Some(setup) = &prepared.setup {
+        setup.before()?;
+    }
+    preflight::all(&prepared.job, &prepared.header.targets)
+}
+
 /// One whole run, recorded into `folder`.
 pub(crate) fn execute(
     prepared: Prepared,
