@@ -72,6 +72,8 @@ fn a_plan_in_another_form_keeps_its_templates() {
     }
     // A body that is one variable is what the variable says, templates and all.
     place.file("again.toml", &said.stdout);
+    let checked = place.call(&["plan", "check", "again.toml"]);
+    assert_eq!(checked.code(), Some(0), "what the body uses is not known: {checked:?}");
     let server = healthy();
     let run = finish(
         place
@@ -198,7 +200,7 @@ fn nothing_wrong_passes_in_silence() {
     ] {
         run(args).refused(parts);
     }
-    place.call(&["run", "{{item}}/x", "-R", "10"]).refused(&["{{item}}"]);
+    place.call(&["run", "http://127.0.0.1:9/{{item}} x", "-R", "10"]).refused(&["9/{{item}} "]);
     place.file(
         "plan.toml",
         "[load]\nrate = 5\n[[requests]]\nurl = \"http://127.0.0.1:9/\"\njson = \"{'a': 1}\"\n",

@@ -119,7 +119,7 @@ impl Source {
         matches!(self.kind, Kind::Keys(_) | Kind::Ycsb(_))
     }
 
-    /// The law in words: `zipf over 1,000,000 keys, exponent 0.99`.
+    /// The law in words: `zipf over 1 000 keys, exponent 0.99`.
     pub fn describe(&self) -> String {
         match &self.kind {
             Kind::Keys(keys) => keys.describe(),

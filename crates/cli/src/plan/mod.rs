@@ -303,6 +303,11 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     };
     let foreseen = planned(&overlay.requested(cli))
         .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
+    if let Foreseen::Run(planned) = &foreseen
+        && !value::lacks_a_body(plan)
+    {
+        lets::refuse_unused(planned.unused.as_deref()).map_err(of_all)?;
+    }
     let columns = output::style().width.into();
     let drawn = match &foreseen {
         Foreseen::Run(planned) => drawn::of(planned, columns),

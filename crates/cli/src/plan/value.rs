@@ -3,7 +3,7 @@
 use super::fields::{Field, Kind};
 use super::file::{PlanFile, Table, Text};
 use super::holds::Holds;
-use super::lists::List;
+use super::lists::{LISTS, List};
 use super::variables::{Form, fill};
 use crate::errors::{self, without_secrets};
 use crate::secrets;
@@ -48,6 +48,16 @@ pub(super) fn filled_in(plan: &PlanFile, form: Form, text: &Text) -> Result<Stri
     let stand_in = stand_in(text);
     let value = |name: &str| std::env::var(name).ok().or_else(|| (!is_sent).then(|| stand_in.to_string()));
     fill(&text.raw, form, value).map_err(|why| plan.error(text, why))
+}
+
+/// Is a body a variable that the environment lacks? What it says, templates and all, is not known then.
+pub(super) fn lacks_a_body(plan: &PlanFile) -> bool {
+    let tables = LISTS.iter().flat_map(|list| plan.tables(list));
+    let tables = tables.flat_map(|table| [table].into_iter().chain(&table.inner));
+    let given = plan.given.iter().chain(tables.flat_map(|table| &table.given));
+    let bodies = given.filter(|given| given.field.holds == Holds::Body).flat_map(|given| &given.values);
+    let name = |text: &Text| text.raw.strip_prefix("${")?.strip_suffix('}').map(str::to_string);
+    bodies.filter_map(name).any(|name| std::env::var(name).is_err())
 }
 
 /// The same with what stands in for each variable, so that it can be looked at without the environment.

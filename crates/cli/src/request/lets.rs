@@ -67,14 +67,19 @@ pub(crate) fn table(lets: &[String]) -> Result<Arc<Lets>> {
     Ok(Arc::new(table.of_run(run_id(false))))
 }
 
-/// A value that nobody uses may be a template that was misspelt, and is sent as it stands.
-pub(crate) fn check_used<'a>(
+/// The first value that none of these needs.
+pub(crate) fn unused<'a>(
     lets: &Lets,
     compositions: impl Iterator<Item = &'a Composition> + Clone,
-) -> Result<()> {
+) -> Option<String> {
     let is_used = |number: u32| compositions.clone().any(|one| one.uses().contains(&number));
-    match (0..).zip(lets.iter()).find(|(number, _)| !is_used(*number)) {
-        Some((_, (name, _))) => bail!(
+    (0..).zip(lets.iter()).find(|(number, _)| !is_used(*number)).map(|(_, (name, _))| name.to_string())
+}
+
+/// A value that nobody uses may have a template that was misspelt, and is sent as it stands.
+pub(crate) fn refuse_unused(unused: Option<&str>) -> Result<()> {
+    match unused {
+        Some(name) => bail!(
             "let names {name}, and no request uses it: write {{{{{name}}}}} where it belongs, or leave it out"
         ),
         None => Ok(()),

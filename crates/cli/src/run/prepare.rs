@@ -8,8 +8,7 @@ use super::{objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused};
-use crate::request::lets::check_used;
-use crate::request::share;
+use crate::request::{lets, share};
 use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, secrets};
 use anyhow::{Result, anyhow};
@@ -59,7 +58,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let operations = requests.operations_apart(&plan);
-    let values = values(args, &mut requests, &plan)?;
+    lets::refuse_unused(unused(args, &requests)?.as_deref())?;
+    let values = values(&mut requests, &plan, args.load.seed)?;
     let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let job = Job {
         plan,
@@ -103,6 +103,8 @@ pub(crate) struct Planned {
     pub requests: Requests,
     /// What differs from one arrival to the next, if anything does.
     pub values: Option<Values>,
+    /// The first named value that nothing uses.
+    pub unused: Option<String>,
     /// Of what is drawn.
     pub seed: u64,
     /// The share of each request that stands alone and of each journey, by name, if they were given shares.
@@ -118,7 +120,8 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
         Connections::Fixed(n) => Pool::Fixed { n },
     };
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
-    let values = values(args, &mut requests, &plan)?;
+    let unused = unused(args, &requests)?;
+    let values = values(&mut requests, &plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
     objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
     let (described, _) = describe(args, &plan, &requests.targets);
@@ -126,23 +129,27 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let names = names.chain(args.journeys.iter().map(|journey| journey.name.clone()));
     let shares = requests.weights.iter().flat_map(|weights| share::parts(weights));
     let shares = names.zip(shares).collect();
-    Ok(Planned { plan, summary: described.summary, requests, values, seed: args.load.seed, shares })
+    Ok(Planned { plan, summary: described.summary, requests, values, unused, seed: args.load.seed, shares })
+}
+
+/// The first named value that nothing uses. A file of targets may stand in the place of the requests that do.
+fn unused(args: &RunArgs, requests: &Requests) -> Result<Option<String>> {
+    if args.targets.is_some() {
+        return Ok(None);
+    }
+    let setup = args.setup.iter().map(|one| Ok(one.request.render()?.1));
+    let setup = setup.collect::<Result<Vec<_>>>()?;
+    Ok(lets::unused(&requests.lets, requests.compositions.iter().chain(&setup).flatten()))
 }
 
 /// What differs from one arrival to the next.
-fn values(args: &RunArgs, requests: &mut Requests, plan: &Plan) -> Result<Option<Values>> {
+fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Values>> {
     let compositions = std::mem::take(&mut requests.compositions);
-    // A file of targets may stand in the place of the requests that use them.
-    if args.targets.is_none() {
-        let setup = args.setup.iter().map(|one| Ok(one.request.render()?.1));
-        let setup = setup.collect::<Result<Vec<_>>>()?;
-        check_used(&requests.lets, compositions.iter().chain(&setup).flatten())?;
-    }
     if compositions.iter().all(Option::is_none) {
         return Ok(None);
     }
     let lets = (*requests.lets).clone();
-    let values = Values::new(lets, compositions, &requests.inserts, plan, args.load.seed);
+    let values = Values::new(lets, compositions, &requests.inserts, plan, seed);
     values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
 }
 
