@@ -3,6 +3,7 @@
 //! a request before its time or out of turn, one left waiting beside a connection to its origin with room.
 
 use super::arrivals::{Arrivals, Due};
+use super::attempts::Tries;
 use super::carried::{Carried, State};
 use super::entry::Entry;
 use super::hold;
@@ -10,7 +11,6 @@ use super::lane::Lane;
 use super::round::Round;
 use super::tally::Tally;
 use super::timeline::Moments;
-use super::tries::Tries;
 use super::under_way::UnderWay;
 use std::collections::{HashMap, VecDeque};
 use unblink_core::dispatch::{ACTIONS_MAX, Action, ConnId, Event, FlightId, OPENS_PER_TICK_MAX, Pool, Room};

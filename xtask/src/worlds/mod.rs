@@ -5,6 +5,7 @@
 //! can be while it still fails.
 
 mod arrivals;
+mod attempts;
 mod bins;
 mod books;
 mod carried;

@@ -1,57 +1,13 @@
 //! Attempts after the first: who has another one, when, and which attempts are given up.
 
+use super::attempts::{Tries, is_asked_for, wait};
 use super::books::{Books, TIMEOUTS_PER_TURN};
 use super::entry::Entry;
-use super::hold;
-use std::collections::{BTreeMap, HashMap};
-use unblink_core::dispatch::{Jitter, Retry, RetryOn};
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{RetryCause, RetryCounts};
-use unblink_core::time::{Instant, Nanos};
 
 /// Rounds of attempts.
 const ROUNDS_MAX: u32 = 4;
-
-/// When the next attempt may be sent, when the arrival was intended, and its number: in the order in which they come again.
-type Order = (Instant, Instant, u64);
-
-/// What a worker knows of its retries.
-#[derive(Default)]
-pub(super) struct Tries {
-    /// Places in the books of those whose time has not come.
-    ahead: BTreeMap<Order, usize>,
-    /// Attempts under way that may be given up, by when they were sent first, and then as they came.
-    timed: BTreeMap<(Instant, u64), usize>,
-    timed_at: HashMap<usize, (Instant, u64)>,
-    sent: u64,
-    /// Arrivals that had, or could have had, their first attempt.
-    arrivals: u64,
-    granted: u64,
-}
-
-impl Tries {
-    /// Those whose time has not come.
-    pub(super) fn ahead(&self) -> impl ExactSizeIterator<Item = usize> {
-        self.ahead.values().copied()
-    }
-
-    /// Takes one away, whose time may not have come.
-    pub(super) fn pop_any(&mut self) -> Option<usize> {
-        self.ahead.pop_first().map(|(_, place)| place)
-    }
-
-    /// An arrival's turn has come for the first time.
-    pub(super) fn begins(&mut self) {
-        self.arrivals += 1;
-    }
-
-    /// The attempt is not to be given up any more.
-    pub(super) fn forget(&mut self, place: usize) {
-        if let Some(at) = self.timed_at.remove(&place) {
-            self.timed.remove(&at);
-        }
-    }
-}
 
 impl Books<'_> {
     /// Counts something of an arrival's attempts.
@@ -83,10 +39,7 @@ impl Books<'_> {
         let Some(retry) = &self.plan.spec().retry else { return };
         let Entry { repeats, attempt, .. } = self.entries[place];
         if let Some(sent) = attempt.filter(|_| retry.try_timeout.is_some() && repeats + 1 < retry.attempts) {
-            self.tries.sent += 1;
-            let at = (sent, self.tries.sent);
-            self.tries.timed.insert(at, place);
-            self.tries.timed_at.insert(place, at);
+            self.tries.time(place, sent);
         }
     }
 
@@ -169,26 +122,4 @@ impl Books<'_> {
         self.tries.ahead.insert((at, entry.intended, entry.index), place);
         Ok(true)
     }
-}
-
-/// Is there another attempt after such an end?
-fn is_asked_for(retry: &Retry, cause: RetryCause, status: u16) -> bool {
-    let RetryCause::Failed(kind) = cause else { return true };
-    let (mut of_kind, mut of_status) = (RetryOn::default(), RetryOn::default());
-    of_kind.add_kind(kind);
-    of_status.add_status(status);
-    retry.on.includes(&of_kind) || (!of_status.is_empty() && retry.on.includes(&of_status))
-}
-
-/// How long the entry waits for its next attempt. Where chance is in it, it is drawn where it may be.
-fn wait(retry: &Retry, entry: &Entry) -> Result<Nanos, String> {
-    let whole = retry.wait.0 << entry.repeats;
-    let least = match retry.jitter {
-        Jitter::None => return Ok(Nanos(whole)),
-        Jitter::Equal => whole / 2,
-        Jitter::Full => 0,
-    };
-    let wait = retry.wait(entry.key, entry.repeats);
-    hold!((least..=whole).contains(&wait.0), "{entry:?} waits for {wait:?}, not for {least} to {whole} ns");
-    Ok(wait)
 }
