@@ -176,6 +176,13 @@ impl Values {
         })
     }
 
+    /// What a request of this operation sends is another in each run of the same seed.
+    pub fn draws_anew(&self, operation: u32) -> bool {
+        let is_uuid = |hole: &Hole| matches!(hole.what, What::Uuid);
+        let draws = |composition: &Composition| composition.holes.iter().any(is_uuid);
+        self.lets.run_id() != 0 && self.composition(operation).is_some_and(draws)
+    }
+
     /// What a named value is drawn for.
     fn drawing(
         &self,

@@ -51,7 +51,7 @@ pub(super) fn of(plan: &PlanFile, command: For, user: &User, paths: Paths<'_>) -
                            compare their folders";
             return Err(plan.error(&values_of(&first.given, "url")[0], message));
         }
-        For::Run | For::Knee => {}
+        For::Run | For::Knee | For::Try => {}
     }
     let mut files = BodyFiles::default();
     let all = errors::all(plan.setup.iter().map(|table| one(plan, table, paths, &mut files)))?;

@@ -44,8 +44,10 @@ pub(crate) fn filled_in(plan: &PlanFile, text: &Text) -> Result<String> {
         return Err(plan.error(text, message));
     }
     let stand_in = stand_in(text);
-    let value =
-        |name: &str| std::env::var(name).ok().or_else(|| plan.to_look_at.then(|| stand_in.to_string()));
+    let value = |name: &str| {
+        let known = std::env::var(name).ok().inspect(|value| secrets::note_variable(value));
+        known.or_else(|| plan.to_look_at.then(|| stand_in.to_string()))
+    };
     fill(&text.raw, value).map_err(|why| plan.error(text, why))
 }
 

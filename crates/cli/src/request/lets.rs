@@ -1,5 +1,6 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
+use crate::inputs;
 use anyhow::{Context, Result, anyhow};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -42,7 +43,11 @@ pub(crate) fn of_flags(lets: &[String]) -> Result<Vec<Named>> {
 
 /// Reads a value whose files lie in `folder`.
 pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, SourceError> {
-    let mut open = |name: &str| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(folder.join(name))?)) };
+    let mut open = |name: &str| -> io::Result<Box<dyn Read>> {
+        let path = folder.join(name);
+        inputs::note(&path);
+        Ok(Box::new(File::open(path)?))
+    };
     Source::parse(text, &mut open)
 }
 

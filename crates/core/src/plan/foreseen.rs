@@ -106,7 +106,8 @@ mod tests {
     }
 
     fn part(process: Process, only: Option<Vec<u32>>) -> OpenPart {
-        let ramp = Phase { from: Rate::per_second(40), to: Rate::per_second(90), duration: Nanos::from_secs(4) };
+        let ramp =
+            Phase { from: Rate::per_second(40), to: Rate::per_second(90), duration: Nanos::from_secs(4) };
         OpenPart { name: None, phases: vec![ramp], process, start: Nanos::ZERO, only }
     }
 

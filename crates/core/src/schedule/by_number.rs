@@ -1,7 +1,7 @@
 //! Arrivals by their numbers.
 
-use super::streams::{STREAMS, Stream};
 use super::Schedule;
+use super::streams::{STREAMS, Stream};
 use crate::time::Nanos;
 
 impl Schedule {
