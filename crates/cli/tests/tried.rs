@@ -275,7 +275,7 @@ fn an_arrival_of_a_recorded_run_is_shown_again() {
     place.file("users.csv", "id,word\n1,o'ne\n2,two\n");
     place.file("shop.toml", SHOP.replace("ARRIVALS", "arrivals = \"poisson\""));
     place
-        .measure(&["shop.toml", &server.url(), "--slo", "/orders: p99 < 30s", "--no-preflight"])
+        .measure(&["shop.toml", &server.url(), "--slo", "POST /orders: p99 < 30s", "--no-preflight"])
         .assert_accounts();
     let all = by_arrival(&server.seen());
     let show =
@@ -318,7 +318,18 @@ fn what_the_record_does_not_keep_is_not_made_up() {
     let said = place.call(&["show", "latest", "--arrival", "2", "--curl"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert!(said.stdout.contains("Authorization: ***") && !said.stdout.contains("s3cret"), "{said:?}");
+    std::fs::remove_dir_all(place.path().join("out")).expect("a folder");
     let said = place.call(&["run", &url, "-R", "50", "-n", "3", "--body", "x=1", "-o", "other", "--json"]);
     said.run().assert_all("ok");
     place.call(&["show", "latest", "--arrival", "2"]).refused(&["--body", "unblink try"]);
+    for (law, is_kept) in [("n=uniform(9)", true), (r#"n=["a","b"]"#, false)] {
+        let line = ["--let", law, "--request", "/{{n}}", "-R", "50", "-n", "3"];
+        place.measure(&[&[url.as_str()], &line[..]].concat()).assert_all("ok");
+        let said = place.call(&["show", "latest", "--arrival", "2", "--json"]);
+        std::fs::remove_dir_all(place.path().join("out")).expect("a folder");
+        match is_kept {
+            true => assert_eq!(said.code(), Some(0), "{said:?}"),
+            false => said.refused(&["--let", "unblink try"]),
+        }
+    }
 }

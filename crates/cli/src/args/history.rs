@@ -189,7 +189,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, requires = "arrival", conflicts_with = "json")]
     pub curl: bool,
 
-    /// Print the run's entry in the history as JSON instead of the text
+    /// Print the run's entry in the history as JSON instead of the text; with --arrival, the request
     #[arg(long)]
     pub json: bool,
 }

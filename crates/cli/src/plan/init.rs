@@ -64,10 +64,9 @@ const TAIL: &str = "
 # capture = { token = \"json $.access_token\" }
 # every = \"5m\"
 
-# Requests that follow each other, as one user makes them; their shares and those of the requests are of one whole.
+# Requests that follow each other, as one user makes them. Beside requests with shares it has one, too: share = \"5%\".
 # [[journeys]]
 # name = \"buy\"
-# share = \"5%\"
 # think = \"exp(3s)\"
 # [[journeys.steps]]
 # url = \"/items/{{item}}\"

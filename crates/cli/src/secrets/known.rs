@@ -36,8 +36,12 @@ impl Known {
     /// Takes note of a secret. Its last word is one, too: that of `Bearer abc`.
     pub(crate) fn add(&mut self, text: &str) {
         for text in [text, text.rsplit(' ').next().unwrap_or_default()] {
-            if text.len() >= TEXT_MIN && !self.texts.iter().any(|known| known == text) {
-                self.texts.push(text.to_string());
+            let forms =
+                [text.to_string(), in_json(text), percent_encoded(text, "%20"), percent_encoded(text, "+")];
+            for form in forms {
+                if text.len() >= TEXT_MIN && !self.texts.contains(&form) {
+                    self.texts.push(form);
+                }
             }
         }
         // One may be a part of another.
@@ -55,6 +59,22 @@ impl Known {
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
         self.texts.iter().any(|known| bytes.windows(known.len()).any(|window| window == known.as_bytes()))
     }
+}
+
+/// As it stands in a text of JSON.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_string()
+}
+
+/// As it stands in a query or a form (RFC 3986 §2.3).
+fn percent_encoded(text: &str, space: &str) -> String {
+    let coded = |byte: u8| match byte {
+        b' ' => space.to_string(),
+        byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(coded).collect()
 }
 
 /// A member of a JSON object whose value is a text, a number, or a list without objects.
@@ -150,6 +170,7 @@ mod tests {
         let mut known = Known { texts: Vec::new() };
         known.add("Bearer s3cret-one");
         known.add("abc");
+        known.add("a \"b/ü");
         let shown = [
             ("say s3cret-one abc", "say *** abc"),
             (
@@ -157,6 +178,7 @@ mod tests {
                 r#"{"id": 7, "access_token" : "***", "pin":***}"#,
             ),
             (r#"{"tokens": ["a", "b"], "key": {"id": 1}}"#, r#"{"tokens": ***, "key": {"id": 1}}"#),
+            (r#"{"say":"a \"b/ü"} q=a%20%22b%2F%C3%BC&r=a+%22b%2F%C3%BC"#, r#"{"say":"***"} q=***&r=***"#),
             ("user=me&password=a%20b&x=1", "user=me&password=***&x=1"),
             ("sid=abcd; Path=/", "sid=***; Path=/"),
         ];

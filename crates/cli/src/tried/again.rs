@@ -7,6 +7,7 @@ use crate::args::Command;
 use crate::args::history::ShowArgs;
 use crate::args::run::RunArgs;
 use crate::run::{Prepared, prepare};
+use crate::secrets::MASK;
 use crate::{exit, history, inputs, output, plan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -18,8 +19,8 @@ use unblink_artifact::tried::{TRY_SCHEMA, TryDocument};
 
 /// What is said of a run, and nothing of what it sends: values of these may be masked in the record.
 const LEFT_OUT: [&str; 6] = ["--expect", "--slo", "--abort-on", "--output", "--tag", "-o"];
-/// What the record does not keep, and a request needs.
-const NOT_KEPT: [&str; 2] = ["--body", "--let"];
+/// What a request needs, and what is masked in the record: always, and where it may be a secret.
+const MASKED: [&str; 2] = ["--body", "--let"];
 
 /// `unblink show RUN --arrival N`. Gives the exit code.
 pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
@@ -33,9 +34,7 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     check_same(&prepared, &document)?;
     if let Some(values) = &prepared.job.values {
         let captured = 0..values.lets().captured_count() as u32;
-        values
-            .globals()
-            .set(&captured.map(|number| (number, crate::secrets::MASK.into())).collect::<Vec<_>>());
+        values.globals().set(&captured.map(|number| (number, MASK.into())).collect::<Vec<_>>());
     }
     let ask = which::one(&prepared.job.plan, number)?;
     match args.curl {
@@ -72,7 +71,9 @@ fn command(document: &RunDocument) -> Result<(RunArgs, bool)> {
     let name_of = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_string();
     while let Some(word) = words.next() {
         let name = name_of(word);
-        if NOT_KEPT.contains(&name.as_str()) {
+        let value = if name == *word { words.clone().next() } else { Some(word) };
+        let is_masked = name == "--body" || value.is_some_and(|value| value.contains(MASK));
+        if MASKED.contains(&name.as_str()) && is_masked {
             bail!(
                 "{name} of this run is not kept in its record: unblink try with the run's own command line and --arrival \
                  shows what it sent"

@@ -12,7 +12,7 @@ use unblink_engine::preflight::composed;
 
 /// Headers that curl writes by itself.
 const BY_CURL: [&str; 2] = ["host", "content-length"];
-/// Headers that it adds unless told not to.
+/// Headers that it adds unless told not to; the last one beside a body.
 const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 
 /// The command that sends what the arrival sends, secrets masked.
@@ -43,7 +43,8 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
         let _ = write!(out, " \\\n  -H {}", quoted(&line));
     }
     let has = |name: &str| message.headers.iter().any(|header| header.name.eq_ignore_ascii_case(name));
-    for name in ADDED.into_iter().filter(|name| !has(name)) {
+    let added = if message.body.is_some() { &ADDED[..] } else { &ADDED[..2] };
+    for name in added.iter().filter(|name| !has(name)) {
         let _ = write!(out, " \\\n  -H {}", quoted(&format!("{name}:")));
     }
     match message.body.map(|body| (body.text, body.bytes)) {
