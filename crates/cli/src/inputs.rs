@@ -1,9 +1,9 @@
 //! The files that a command line and its plan were read from, so that whoever reads them again later can tell whether they
 //! are still the same.
 
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 static READ: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -13,11 +13,11 @@ pub(crate) fn note(path: &Path) {
 }
 
 /// The first of the files read so far that was written later than `at`, by the file system's account.
-pub(crate) fn changed_since(at: SystemTime) -> Option<PathBuf> {
+pub(crate) fn changed_since(at: Timestamp) -> Option<PathBuf> {
     let all = READ.lock().unwrap_or_else(PoisonError::into_inner);
     let is_later = |path: &&PathBuf| {
-        let modified = std::fs::metadata(path).and_then(|known| known.modified());
-        modified.is_ok_and(|modified| modified > at)
+        let modified = std::fs::metadata(path).and_then(|known| known.modified()).ok();
+        modified.and_then(|modified| Timestamp::try_from(modified).ok()).is_some_and(|modified| modified > at)
     };
     all.iter().find(is_later).cloned()
 }

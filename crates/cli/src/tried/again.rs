@@ -13,7 +13,6 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::SystemTime;
 use unblink_artifact::document::RunDocument;
 use unblink_artifact::tried::{TRY_SCHEMA, TryDocument};
 
@@ -114,7 +113,7 @@ fn repeatable(args: &mut RunArgs) {
 fn check_same(prepared: &Prepared, document: &RunDocument) -> Result<()> {
     let started: Timestamp =
         document.started_at.parse().context("the record does not say when the run began")?;
-    if let Some(path) = inputs::changed_since(SystemTime::from(started)) {
+    if let Some(path) = inputs::changed_since(started) {
         bail!("{path:?} was changed after the run began, so what the run sent can't be drawn again");
     }
     let header = &prepared.header;

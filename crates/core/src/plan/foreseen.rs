@@ -118,7 +118,9 @@ mod tests {
     /// What the run draws one after the other.
     fn drawn<L: Load>(mut load: L) -> BTreeMap<u64, Arrival> {
         let mut all = BTreeMap::new();
-        load.advance(Instant(u64::MAX / 2), |arrival| drop(all.insert(arrival.index, arrival)));
+        load.advance(Instant(u64::MAX / 2), |arrival| {
+            all.insert(arrival.index, arrival);
+        });
         all
     }
 
