@@ -20,3 +20,4 @@ pub mod plan_check;
 pub mod schema;
 pub mod simulated;
 pub mod tally;
+pub mod tried;

@@ -18,6 +18,7 @@ mod expect;
 mod explain;
 mod folder;
 mod history;
+mod inputs;
 mod journey;
 mod knee;
 mod lab;
@@ -39,6 +40,7 @@ mod shape;
 mod signals;
 mod sim;
 mod trace;
+mod tried;
 mod value;
 
 use args::{Cli, Command, SchemaOf};
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<u8> {
     match &cli.command {
         Command::Run(args) => run::run(args),
+        Command::Try(args) => tried::tried(args),
         Command::Demo(args) => demo::demo(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
@@ -69,7 +72,10 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Knee(args) => knee::knee(args),
         Command::Lab(command) => lab::lab(command),
         Command::History(args) => history::history(args),
-        Command::Show(args) => history::show(args),
+        Command::Show(args) => match args.arrival {
+            Some(number) => tried::again(args, number),
+            None => history::show(args),
+        },
         Command::Trend(args) => history::trend(args),
         Command::Tag(args) => history::tag(args),
         Command::Baseline(command) => history::baseline(command),
@@ -155,6 +161,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::CompareKnees => schema::compare_knees_schema(),
         SchemaOf::Knee => schema::knee_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
+        SchemaOf::Try => schema::try_schema(),
         SchemaOf::LabCell => schema::lab_cell_schema(),
         SchemaOf::Lab => schema::lab_schema(),
         SchemaOf::LabAudit => schema::audit_schema(),

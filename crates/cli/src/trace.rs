@@ -2,6 +2,7 @@
 
 use crate::args::load::TraceArgs;
 use crate::errors::{refuse, refused};
+use crate::inputs;
 use crate::value::{self, Shape};
 use anyhow::{Context, Error, Result};
 use std::fs::File;
@@ -100,6 +101,7 @@ fn scaled(phases: Vec<Phase>, mean: Rate) -> Result<Vec<Phase>> {
 fn rates(file: &Path, column: Option<&str>) -> Result<Vec<Rate>> {
     let open = || -> std::io::Result<String> {
         let mut text = String::new();
+        inputs::note(file);
         File::open(file)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
         Ok(text)
     };

@@ -3,6 +3,10 @@
 use crate::time::Instant;
 use std::num::{NonZeroU8, NonZeroU16};
 
+/// Bits of an arrival's number in the run that say of which unit it is. Units are far below, and a journey has fewer than
+/// 2¹⁶ requests, whose numbers stand above these bits.
+pub const UNIT_BITS: u32 = 48;
+
 /// Of which unit of the load an arrival is. All that is drawn for it is a function of the run's seed and this.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Key {
@@ -50,6 +54,14 @@ impl Arrival {
     #[inline]
     pub fn journey(&self) -> Option<usize> {
         self.journey.map(|number| usize::from(number.get()) - 1)
+    }
+
+    /// A later request of the journey that begins with this one: `step` come before it. When it is intended depends on what
+    /// these bring.
+    #[inline]
+    pub fn following(&self, step: u32, operation: u32, intended: Instant) -> Arrival {
+        let index = self.index & ((1 << UNIT_BITS) - 1) | u64::from(step) << UNIT_BITS;
+        Arrival { index, key: Key { step, ..self.key }, operation, intended, ..*self }
     }
 
     /// It is the first request of a journey.

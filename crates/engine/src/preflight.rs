@@ -2,9 +2,11 @@
 //!
 //! It goes over the connection and the protocol of the run, and is judged as the run would, on the calling thread.
 
+mod composed;
 mod error;
 mod overheard;
 
+pub use composed::composed;
 pub use error::PreflightError;
 
 use crate::clock::Clock;
@@ -24,7 +26,7 @@ use unblink_core::dispatch::{CloseKind, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
-use unblink_wire::protocol::{Protocol, Violation};
+use unblink_wire::protocol::{Protocol, Reply, Violation};
 use unblink_wire::words::{Words, first_line};
 use unblink_workload::Composer;
 use unblink_workload::answer::{Condition, Expect, Unmet};
@@ -41,10 +43,20 @@ pub struct Tried {
     pub head: Vec<u8>,
     /// The answer's body as it came, as far as it may be looked at: codings such as gzip are not undone.
     pub body: Vec<u8>,
+    /// What the protocol says of the answer, if it is whole.
+    pub reply: Option<Reply>,
     /// From the attempt to connect to the last byte of the answer.
     pub took: Nanos,
     /// Why the run should not start.
     pub result: Result<(), PreflightError>,
+}
+
+impl Tried {
+    /// Nothing was sent.
+    fn nothing(result: Result<(), PreflightError>) -> Tried {
+        let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
+        Tried { sent, head, body, reply: None, took: Nanos::ZERO, result }
+    }
 }
 
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
@@ -60,6 +72,13 @@ pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Re
 
 /// The same, and what was sent and answered. `None` where a row would be taken that is for one arrival of the run.
 pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
+    once_for(job, &not_of_the_run(number as u32), timeout)
+}
+
+/// The same as `arrival` of the run sends it, whose intended time counts from a schedule that begins at 0. `None` where no row
+/// is left for it.
+pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, timeout: Duration) -> Option<Tried> {
+    let number = arrival.operation as usize;
     let once = Job::<Overheard<P>> {
         plan: job.plan.clone(),
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
@@ -76,8 +95,7 @@ pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {
             (Some(values), Some(composer)) => {
-                let arrival = not_of_the_run(number as u32);
-                match Composing::begin(values, composer, &job.plan, &arrival, Instant(0)) {
+                match Composing::begin(values, composer, &job.plan, arrival, Instant(0)) {
                     Some(mut composing) => ask(&once, address, timeout, &mut composing),
                     None => return None,
                 }
@@ -96,7 +114,7 @@ pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<
 const NUMBER: u64 = (1 << 53) - 1;
 
 /// An arrival that draws what no arrival of the run draws, and no row that is had once.
-fn not_of_the_run(operation: u32) -> Arrival {
+pub fn not_of_the_run(operation: u32) -> Arrival {
     let key = Key { load: u32::MAX, unit: u64::from(operation), step: u32::MAX };
     Arrival { index: NUMBER, key, ..Arrival::single(0, operation, Instant(0)) }
 }
@@ -111,7 +129,7 @@ fn ask<P: Words>(
         Ok(exchange) => exchange,
         Err(source) => {
             let result = Err(PreflightError::Connect { address: address.to_string(), source });
-            return Tried { sent: Vec::new(), head: Vec::new(), body: Vec::new(), took: Nanos::ZERO, result };
+            return Tried::nothing(result);
         }
     };
     let began = exchange.pacer.watch().last();
@@ -129,10 +147,10 @@ fn ask<P: Words>(
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), Some(error)))
         }
     };
-    let Heard { sent, head, body, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
+    let Heard { sent, head, body, reply, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
     exchange.conn.close(CloseKind::Graceful);
-    Tried { sent, head, body, took, result }
+    Tried { sent, head, body, reply, took, result }
 }
 
 /// How an exchange ended.

@@ -49,41 +49,66 @@ pub struct Refreshed {
     pub last_error: Option<String>,
 }
 
+/// What came of asking once.
+#[derive(Debug)]
+pub struct AskedOnce {
+    /// What was sent and answered.
+    pub tried: Tried,
+    /// For each value that is to be taken what it is, or why it could not be; nothing where the answer is not as it must be.
+    pub taken: Vec<Result<Vec<u8>, String>>,
+}
+
 impl<P: Words> Setup<P> {
     /// Asks request `number` once, and keeps what its answer brings.
     ///
     /// # Errors
     /// Why it brought nothing.
     pub fn ask(&self, number: usize) -> Result<(), PreflightError> {
-        let Some(Tried { head, body, result, .. }) = once(&self.job, number, self.timeout) else {
+        let Some(AskedOnce { tried: Tried { head, result, .. }, taken }) = self.ask_and_tell(number) else {
             let reason = "it needs a row that is for one request of the load alone (order once)";
             return Err(PreflightError::Answer { answer: "nothing was asked".into(), reason: reason.into() });
         };
         result?;
-        self.take(number, &head, &body).map_err(|reason| {
+        let lacks = taken.into_iter().find_map(Result::err);
+        lacks.map_or(Ok(()), |reason| {
             let answer = first_line(&head).unwrap_or_default();
-            PreflightError::Answer { answer, reason }
+            Err(PreflightError::Answer { answer, reason })
         })
     }
 
-    /// Keeps what the answer to request `number` brings, or says what it lacks.
-    fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Result<(), String> {
-        let (mut decoded, mut new) = (Vec::new(), Vec::new());
+    /// The same, with all that was sent and answered. `None` where a row would be taken that is for one arrival of the run.
+    pub fn ask_and_tell(&self, number: usize) -> Option<AskedOnce> {
+        let tried = once(&self.job, number, self.timeout)?;
+        let taken = match tried.result {
+            Ok(()) => self.take(number, &tried.head, &tried.body),
+            Err(_) => Vec::new(),
+        };
+        Some(AskedOnce { tried, taken })
+    }
+
+    /// What the answer to request `number` brings, which is kept if nothing lacks.
+    fn take(&self, number: usize, head: &[u8], body: &[u8]) -> Vec<Result<Vec<u8>, String>> {
+        let mut decoded = Vec::new();
         let body = Coding::of(head).decode(body, &mut decoded);
-        for Captured { name, number, capture } in &self.captures[number] {
+        let one = |Captured { name, capture, .. }: &Captured| {
             let body = match &body {
                 Ok(body) => *body,
                 Err(why) if capture.reads_body() => return Err(format!("its body can't be decoded: {why}")),
                 Err(_) => &[],
             };
             let mut value = Vec::new();
-            if !capture.take(head, body, &mut value) {
-                return Err(format!("it does not have {name}, which capture asks for"));
+            match capture.take(head, body, &mut value) {
+                true => Ok(value),
+                false => Err(format!("it does not have {name}, which capture asks for")),
             }
-            new.push((*number, value));
+        };
+        let taken: Vec<Result<Vec<u8>, String>> = self.captures[number].iter().map(one).collect();
+        if taken.iter().all(Result::is_ok) {
+            let numbers = self.captures[number].iter().map(|captured| captured.number);
+            let new: Vec<(u32, Vec<u8>)> = numbers.zip(taken.iter().flatten().cloned()).collect();
+            self.globals.set(&new);
         }
-        self.globals.set(&new);
-        Ok(())
+        taken
     }
 }
 

@@ -65,6 +65,11 @@ impl Lets {
         self.captured.iter().position(|own| own == name).map(|number| number as u32)
     }
 
+    /// The name of the captured value with this number.
+    pub fn captured_name(&self, number: u32) -> Option<&str> {
+        self.captured.get(number as usize).map(String::as_str)
+    }
+
     /// How many values are taken from answers.
     pub fn captured_count(&self) -> usize {
         self.captured.len()

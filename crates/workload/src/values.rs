@@ -177,6 +177,22 @@ impl Values {
         self.compositions.get(operation as usize)?.as_ref()
     }
 
+    /// What a request of this operation sends depends on when it is intended.
+    pub fn goes_by_time(&self, operation: u32) -> bool {
+        self.composition(operation).is_some_and(|composition| {
+            let is_clock = |hole: &Hole| matches!(hole.what, What::Now(_));
+            composition.holes.iter().any(is_clock)
+                || composition.uses.iter().any(|&of| self.lets.source(of).needs().inserted)
+        })
+    }
+
+    /// What a request of this operation sends is another in each run of the same seed.
+    pub fn draws_anew(&self, operation: u32) -> bool {
+        let is_uuid = |hole: &Hole| matches!(hole.what, What::Uuid);
+        let draws = |composition: &Composition| composition.holes.iter().any(is_uuid);
+        self.lets.run_id() != 0 && self.composition(operation).is_some_and(draws)
+    }
+
     /// What a named value is drawn for.
     fn drawing(
         &self,
@@ -314,6 +330,25 @@ impl Composer {
             }
         }
         encode(hole.context, from, out, &mut self.scratch);
+    }
+
+    /// The named values of the arrival that was drawn for: of each its name, of a row with columns also that of each column,
+    /// and what it is.
+    pub fn drawn<'a>(&'a self, values: &'a Values) -> impl Iterator<Item = (String, Vec<u8>)> + 'a {
+        let uses = values.composition(self.operation).map_or(&[][..], |composition| composition.uses());
+        uses.iter().flat_map(move |&of| {
+            let (source, drawn) = (values.lets.source(of), self.drawn[of as usize]);
+            let name = values.lets.iter().nth(of as usize).map_or("", |(name, _)| name);
+            let written = move |column| {
+                let mut out = Vec::new();
+                source.write(drawn, column, &mut out);
+                out
+            };
+            let columns = source.columns().iter().zip(0..);
+            let columns = columns.map(move |(column, at)| (format!("{name}.{column}"), written(Some(at))));
+            let alone = source.columns().is_empty().then(|| (name.to_string(), written(None)));
+            alone.into_iter().chain(columns)
+        })
     }
 
     /// The random numbers of a place.

@@ -163,14 +163,17 @@ const SHOW_HELP: &str = "\
 EXAMPLES
   unblink show 3f9a1c2e      the first digits are enough
   unblink show latest
+  unblink show latest --arrival 83694          what this arrival sent
+  unblink show latest --arrival 83694 --curl   the same as a command
 
 EXIT STATUS
   0 shown   2 wrong usage, or the run doesn't exist";
 
-/// Show a run: the report from its folder, or the figures in the history if the folder is gone.
+/// Show a run: the report from its folder, or the figures in the history if the folder is gone. With --arrival, draw the
+/// request of an arrival again: from the run's command, its plan and its files, in the folder in which it was started.
 #[derive(Args, Debug)]
 #[command(after_help = SHOW_HELP)]
-pub(crate) struct RunNameArgs {
+pub(crate) struct ShowArgs {
     /// The run's name in `unblink history`, or `latest`
     #[arg(value_name = "RUN")]
     pub run: String,
@@ -178,7 +181,15 @@ pub(crate) struct RunNameArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Print the run's entry in the history as JSON instead of the text
+    /// Show what the arrival with this number sent, and send nothing
+    #[arg(long, value_name = "NUMBER")]
+    pub arrival: Option<u64>,
+
+    /// With --arrival: print it as a command of curl
+    #[arg(long, requires = "arrival", conflicts_with = "json")]
+    pub curl: bool,
+
+    /// Print the run's entry in the history as JSON instead of the text; with --arrival, the request
     #[arg(long)]
     pub json: bool,
 }

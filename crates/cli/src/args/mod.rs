@@ -15,6 +15,7 @@ pub(crate) mod short;
 pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
+pub(crate) mod tried;
 
 use crate::value;
 use clap::{Parser, Subcommand};
@@ -35,6 +36,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put load on a target and report what its users would feel
     Run(Box<run::RunArgs>),
+    /// Send each request of a plan once and show all of it
+    Try(Box<tried::TryArgs>),
     /// See what a closed-loop tool hides: measure a stalling server both ways
     Demo(DemoArgs),
     /// Compare a candidate with a baseline: did it get slower?
@@ -55,7 +58,7 @@ pub(crate) enum Command {
     /// List recorded runs
     History(Box<history::HistoryArgs>),
     /// Show one run from the history
-    Show(history::RunNameArgs),
+    Show(history::ShowArgs),
     /// Show how a percentile changed from run to run, and when its level shifted
     Trend(Box<history::TrendArgs>),
     /// Tag a run in the history
@@ -82,6 +85,17 @@ pub(crate) enum Command {
     },
     /// Print the manual page, or write the pages of all commands
     Man(ManArgs),
+}
+
+impl Command {
+    /// The flags of a run, whether it is run or only tried.
+    pub(crate) fn run_mut(&mut self) -> Option<&mut run::RunArgs> {
+        match self {
+            Command::Run(args) => Some(args),
+            Command::Try(args) => Some(&mut args.run),
+            _ => None,
+        }
+    }
 }
 
 const MAN_HELP: &str = "\
@@ -114,6 +128,8 @@ pub(crate) enum SchemaOf {
     Knee,
     /// The errors in plans: `plan check --json`
     PlanCheck,
+    /// What `try` found: `try --json`
+    Try,
     /// One run of one tool in the lab: `cell.json`
     LabCell,
     /// All of them: `lab run --json`

@@ -69,6 +69,16 @@ const RUN: Short = Short {
     ],
 };
 
+const TRY: Short = Short {
+    command: "try",
+    arguments: &[URLS],
+    groups: &[
+        (REQUEST, &[("arrival", "Send only what this arrival of the run sends"), METHOD, HEADERS, BODY]),
+        (LOAD, &[RATE, CLOSED, ARRIVALS]),
+        (RESULT, &[("json", "Print everything as JSON")]),
+    ],
+};
+
 const SIM: Short = Short {
     command: "sim",
     arguments: &[("plan", "A plan (.toml, .yaml, .yml)")],
@@ -229,7 +239,7 @@ const LAB_AUDIT: Short = Short {
     ],
 };
 
-const SHORT: [Short; 8] = [RUN, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
+const SHORT: [Short; 9] = [RUN, TRY, SIM, COMPARE, KNEE, REPORT, EXPLAIN, LAB_SERVE, LAB_AUDIT];
 
 /// The command line, with a screen of help at `-h`.
 pub(crate) fn command() -> Command {

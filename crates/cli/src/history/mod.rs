@@ -13,10 +13,10 @@ pub(crate) use label::{baseline, baseline_folders, tag};
 pub(crate) use record::record;
 pub(crate) use trend::trend;
 
-use crate::args::history::{HistoryArgs, RunNameArgs, Since, StoreArgs, WhichArgs};
+use crate::args::history::{HistoryArgs, ShowArgs, Since, StoreArgs, WhichArgs};
 use crate::clock;
 use crate::{exit, output};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use jiff::Timestamp;
 use std::path::Path;
 use unblink_artifact::document::RunDocument;
@@ -44,7 +44,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8> {
 }
 
 /// `unblink show`.
-pub(crate) fn show(args: &RunNameArgs) -> Result<u8> {
+pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
     let mut store = existing(&args.store)?;
     let run = store.find(&args.run)?;
     if args.json {
@@ -69,6 +69,15 @@ pub(crate) fn show(args: &RunNameArgs) -> Result<u8> {
         Err(why) => output::print_report(&report::one(&run, &why, &output::style()))?,
     }
     Ok(exit::OK)
+}
+
+/// The document of the run that is named.
+///
+/// # Errors
+/// There is no such run, or no folder of it any more.
+pub(crate) fn document(args: &ShowArgs) -> Result<RunDocument> {
+    let run = existing(&args.store)?.find(&args.run)?;
+    recorded(Path::new(&run.folder), &run).map_err(|why| anyhow!("{why}"))
 }
 
 /// The document from the run's folder, or why there is none.

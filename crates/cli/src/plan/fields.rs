@@ -11,8 +11,8 @@ use std::error::Error;
 use std::sync::OnceLock;
 
 /// What a plan has no field for: how one looks at a run and where it is kept, not what it is.
-pub(super) const NO_FIELDS: [&str; 8] =
-    ["json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
+pub(super) const NO_FIELDS: [&str; 9] =
+    ["arrival", "json", "quiet", "store", "no-store", "resume", "simulate", "help", "version"];
 
 /// The flag of `run` and `knee` that does what `REQUESTS` do; that of `compare` with the same name has a field.
 pub(super) const LINES: &str = "lines";
@@ -64,10 +64,11 @@ pub(crate) enum For {
     Sim,
     Knee,
     Compare,
+    Try,
 }
 
 impl For {
-    pub(crate) const ALL: [For; 4] = [For::Run, For::Sim, For::Knee, For::Compare];
+    pub(crate) const ALL: [For; 5] = [For::Run, For::Sim, For::Knee, For::Compare, For::Try];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -75,6 +76,7 @@ impl For {
             For::Sim => "sim",
             For::Knee => "knee",
             For::Compare => "compare",
+            For::Try => "try",
         }
     }
 

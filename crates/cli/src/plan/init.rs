@@ -15,6 +15,7 @@ const LINE_MAX: usize = 101;
 const HEAD: &str = "\
 # A plan of unblink: what is asked, of whom, how often, and what it is to fulfil.
 #   unblink plan show FILE    what it comes to, with a picture of the load
+#   unblink try FILE          sends each of its requests once and shows all of it
 #   unblink run FILE          runs it; a flag on the command line overrides the field of its name
 #   unblink sim FILE          simulates it, in virtual time ([world] says what the server does)
 #   unblink knee FILE         looks for the highest rate that meets its percentile ([search] says how)
@@ -50,6 +51,30 @@ const TAIL: &str = "
 # method = \"POST\"
 # header = [\"Content-Type: application/json\", \"Authorization: Bearer ${TOKEN}\"]
 # body = '{\"items\": 3}'
+
+# Values that are drawn for each request: {{item}} in a path, query, header or body is filled in with one.
+# [let]
+# item = \"zipf(1M)\"
+# size = \"lognormal(4KiB, 1.2, max=1MiB)\"
+
+# A request before the load, and again every so often, whose answer brings a token: {{token}} in the requests below.
+# [[setup]]
+# url = \"/login\"
+# json = { user = \"me\", password = \"${PASSWORD}\" }
+# capture = { token = \"json $.access_token\" }
+# every = \"5m\"
+
+# Requests that follow each other, as one user makes them. Beside requests with shares it has one, too: share = \"5%\".
+# [[journeys]]
+# name = \"buy\"
+# think = \"exp(3s)\"
+# [[journeys.steps]]
+# url = \"/items/{{item}}\"
+# [[journeys.steps]]
+# url = \"/orders\"
+# chance = \"30%\"
+# header = [\"Authorization: Bearer {{token}}\"]
+# json = { item = \"{{number(item)}}\" }
 ";
 
 /// The text of the plan.

@@ -32,7 +32,7 @@ use crate::args::plan::{CheckArgs, Form, InitArgs, PlanCommand, ShowArgs};
 use crate::args::{Cli, Command, short};
 use crate::errors::{self, each, several, without_secrets};
 use crate::request::{Request, lets, line};
-use crate::{compare, exit, knee, output, run, sim};
+use crate::{compare, exit, inputs, knee, output, run, sim};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{CommandFactory, FromArgMatches};
 use fields::{For, Kind};
@@ -50,13 +50,18 @@ use user::User;
 
 /// The command line, with the fields of the plan that it names, if it names one.
 pub(crate) fn command_line() -> Result<Cli> {
-    let argv: Vec<OsString> = std::env::args_os().collect();
+    command_line_of(std::env::args_os().collect())
+}
+
+/// The same of another command line.
+pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
     let Some((command, name)) = user::plan_among(&Cli::command(), &argv)? else {
         return with_requests(crate::parse(short::command(), argv), None);
     };
     if !file::is_plan(&name) {
         return Err(file::no_plan(&name));
     }
+    inputs::note(Path::new(&name));
     let mut plan = file::read(Path::new(&name))?;
     let argv = user::without_plan(&Cli::command(), &argv, &name)?;
     if command != For::Compare && User::of(&Cli::command(), command, &argv).has("request") {
@@ -82,12 +87,17 @@ pub(crate) fn command_line() -> Result<Cli> {
 
 /// The URLs of a command line as requests, where no plan says what is asked. They use the values of a plan, if there is one.
 fn with_requests(mut cli: Cli, planned: Option<&Arc<Lets>>) -> Result<Cli> {
+    if let Command::Try(args) = &mut cli.command {
+        args.offer_something();
+    }
     let (urls, lines, requests) = match &mut cli.command {
-        // Its journeys are what is requested.
-        Command::Run(args) if !args.journeys.is_empty() => return Ok(cli),
-        Command::Run(args) => (&args.urls, &mut args.lines, &mut args.requests),
         Command::Knee(args) => (&args.urls, &mut args.lines, &mut args.requests),
-        _ => return Ok(cli),
+        other => match other.run_mut() {
+            // Its journeys are what is requested.
+            Some(args) if !args.journeys.is_empty() => return Ok(cli),
+            Some(args) => (&args.urls, &mut args.lines, &mut args.requests),
+            None => return Ok(cli),
+        },
     };
     if requests.is_empty() {
         let (lets, lines) = (&mut lines.lets, &lines.lines);
@@ -225,6 +235,7 @@ fn planned(cli: &Cli) -> Result<Foreseen> {
     let of_run = |(plan, summary)| Foreseen::Simulated(Box::new(plan), summary);
     match &cli.command {
         Command::Run(args) => run::planned(args).map(|planned| Foreseen::Run(Box::new(planned))),
+        Command::Try(args) => run::planned(&args.run).map(|planned| Foreseen::Run(Box::new(planned))),
         Command::Sim(args) => sim::planned(args).map(of_run),
         Command::Knee(args) => knee::planned(args).map(Foreseen::Several),
         Command::Compare(args) => compare::planned(args).map(of_run),

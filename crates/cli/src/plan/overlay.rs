@@ -57,12 +57,14 @@ impl Requests {
     ) -> Result<Requests> {
         let urls = user.urls();
         Ok(match command {
-            For::Run if user.has("targets") => Requests::None,
+            For::Run | For::Try if user.has("targets") => Requests::None,
             For::Compare if !is_simulated => Requests::OfBoth(match is_a_a(plan, user) {
                 true => [requests::of(plan, &urls, lets)?, Vec::new()],
                 false => requests::of_both(plan, &urls, lets)?,
             }),
-            For::Run | For::Knee if !is_simulated => Requests::Of(requests::of(plan, &urls, lets)?),
+            For::Run | For::Try | For::Knee if !is_simulated => {
+                Requests::Of(requests::of(plan, &urls, lets)?)
+            }
             For::Sim if !plan.journeys.is_empty() => Requests::Of(requests::beside_journeys(plan, lets)?),
             For::Sim => Requests::Of(requests::simulated(plan, lets)?),
             _ => Requests::None,
@@ -166,12 +168,15 @@ impl<'a> Overlay<'a> {
 
     /// The command line with what the plan requests, and with the loads that it lists.
     pub(super) fn requested(&self, mut cli: Cli) -> Cli {
-        match &mut cli.command {
-            Of::Run(args) => {
-                args.load.loads.clone_from(&self.loads);
-                args.journeys.clone_from(&self.journeys);
-                args.setup.clone_from(&self.setup[0]);
+        if let Some(args) = cli.command.run_mut() {
+            args.load.loads.clone_from(&self.loads);
+            args.journeys.clone_from(&self.journeys);
+            args.setup.clone_from(&self.setup[0]);
+            if let Requests::Of(planned) = &self.requests {
+                args.requests.clone_from(planned);
             }
+        }
+        match &mut cli.command {
             Of::Sim(args) => {
                 args.load.loads.clone_from(&self.loads);
                 args.journeys.clone_from(&self.journeys);
@@ -184,7 +189,6 @@ impl<'a> Overlay<'a> {
             _ => {}
         }
         match (&mut cli.command, &self.requests) {
-            (Of::Run(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Knee(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Sim(args), Requests::Of(planned)) => args.requests.clone_from(planned),
             (Of::Compare(args), Requests::OfBoth(planned)) => {

@@ -48,7 +48,7 @@ pub(super) fn of(plan: &PlanFile, command: For, user: &User, paths: Paths<'_>) -
         // Nothing is asked where all is simulated.
         For::Sim => return Ok(Vec::new()),
         For::Knee | For::Compare if user.wants_simulation(command, plan) => return Ok(Vec::new()),
-        For::Run | For::Knee | For::Compare => {}
+        For::Run | For::Knee | For::Compare | For::Try => {}
     }
     let mut files = BodyFiles::default();
     let all = errors::all(plan.setup.iter().map(|table| one(plan, table, paths, &mut files)))?;

@@ -22,7 +22,7 @@ pub(super) fn plan_among(cli: &Command, argv: &[OsString]) -> Result<Option<(For
     };
     let user = User::of(cli, command, argv);
     let plans: Vec<String> = match command {
-        For::Run | For::Knee => {
+        For::Run | For::Knee | For::Try => {
             let is_meant = |name: &String| file::is_plan(name) || file::is_json(name);
             user.positional("urls").filter(is_meant).collect()
         }
@@ -90,7 +90,7 @@ impl User {
     /// Is it the plan's world that is asked, and not its target?
     pub(super) fn wants_simulation(&self, command: For, plan: &PlanFile) -> bool {
         match command {
-            For::Run => false,
+            For::Run | For::Try => false,
             For::Sim => true,
             For::Knee | For::Compare => {
                 let given = ["simulate", "server", "scenario", "candidate-server"];

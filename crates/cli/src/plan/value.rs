@@ -46,7 +46,10 @@ pub(super) fn filled_in(plan: &PlanFile, form: Form, text: &Text) -> Result<Stri
         return Err(plan.error(text, message));
     }
     let stand_in = stand_in(text);
-    let value = |name: &str| std::env::var(name).ok().or_else(|| (!is_sent).then(|| stand_in.to_string()));
+    let value = |name: &str| {
+        let known = std::env::var(name).ok().inspect(|value| secrets::note_variable(value));
+        known.or_else(|| (!is_sent).then(|| stand_in.to_string()))
+    };
     fill(&text.raw, form, value).map_err(|why| plan.error(text, why))
 }
 

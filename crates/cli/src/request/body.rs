@@ -1,5 +1,6 @@
 //! Bodies from files: each file is read once, however many requests send it, and none without end.
 
+use crate::inputs;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ impl BodyFiles {
         if let Some(body) = self.read.get(path) {
             return Ok(body.clone());
         }
+        inputs::note(path);
         let read = bounded::read(path, BYTES_MAX);
         let body: Arc<[u8]> = read.with_context(|| format!("can't read the body file {path:?}"))?.into();
         self.bytes += body.len() as u64;

@@ -1,5 +1,6 @@
 //! Values that requests draw: `--let 'item=zipf(1M)'`.
 
+use crate::inputs;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -50,6 +51,7 @@ pub(crate) fn read(text: &str, folder: &Path) -> Result<Source, SourceError> {
 }
 
 fn opened(path: &Path) -> io::Result<Box<dyn Read>> {
+    inputs::note(path);
     let file = File::open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(Box::new(file)),

@@ -81,15 +81,13 @@ pub(crate) fn record(
 }
 
 /// Does `work`, and says what it waits for where that takes a while.
-pub(super) fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
+pub(crate) fn told_if_slow<T>(work: impl FnOnce() -> T, what: &str, patience: Duration) -> T {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             if waiting.recv_timeout(QUIET) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 let patience = format::plain(&format::moment(patience.as_nanos() as u64));
-                output::note(format_args!(
-                    "waiting for the answer to the request before the run, for up to {patience}: {what}"
-                ));
+                output::note(format_args!("waiting for the answer, for up to {patience}: {what}"));
             }
         });
         let result = work();

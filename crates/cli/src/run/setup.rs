@@ -75,6 +75,16 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
 }
 
 impl Asked {
+    /// What can be asked.
+    pub(crate) fn setup(&self) -> &Setup<Http1> {
+        &self.setup
+    }
+
+    /// What each request is called.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Asks each once, in order.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! A target is a line `METHOD URL`, then header lines, then at most one line `@FILE` naming its body
 //! (relative to the target file). Empty lines separate targets; lines that begin with `#` are comments.
 
+use crate::inputs;
 use crate::request::body::BodyFiles;
 use crate::request::{Request, header};
 use anyhow::{Context, Result, anyhow, bail};
@@ -22,6 +23,7 @@ pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Request) -> Result<()>) -> 
     if path == Path::new("-") {
         return parse(&mut std::io::stdin().lock(), "standard input", Path::new("."), TARGETS_MAX, each);
     }
+    inputs::note(path);
     let file = File::open(path).with_context(|| format!("can't read the target file {path:?}"))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     parse(&mut BufReader::new(file), &path.display().to_string(), folder, TARGETS_MAX, each)

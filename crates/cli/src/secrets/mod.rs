@@ -1,10 +1,12 @@
 //! Secrets in headers, URLs and bodies never reach a report, a log or a store.
 
+mod known;
 mod objective;
 mod url;
 mod wrong_url;
 
 use crate::aside::Aside;
+pub(crate) use known::{Known, is_secret_name, note_variable};
 pub(crate) use objective::{mask_name, mask_objective};
 use unblink_artifact::harmless;
 use unblink_workload::answer::Condition;

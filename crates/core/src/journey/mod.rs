@@ -4,9 +4,11 @@
 //! that is drawn for a journey is a function of the seed and its key, for any number of workers.
 
 mod error;
+mod legs;
 mod think;
 
 pub use error::JourneyError;
+pub use legs::Leg;
 pub use think::Think;
 
 use crate::arrival::Key;

@@ -165,20 +165,10 @@ impl Travelling {
         }
         let Some(step) = paths.step(journey, at) else { return };
         let due = now + paths.think(&step, key);
-        slot.next = Arrival {
-            // Units are far below 2⁴⁸, and a journey has fewer than 2¹⁶ requests.
-            index: arrival.index & INDEX_OF_UNIT | u64::from(key.step) << INDEX_OF_UNIT.count_ones(),
-            key,
-            operation: paths.operation(journey, at),
-            intended: due,
-            ..*arrival
-        };
+        slot.next = arrival.following(key.step, paths.operation(journey, at), due);
         self.thinking.push(Reverse((due, number)));
     }
 }
-
-/// What of an arrival's number in the run says of which unit it is.
-const INDEX_OF_UNIT: u64 = (1 << 48) - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Line {

@@ -62,6 +62,11 @@ impl LoadNumber {
     pub(crate) fn in_run(self, index: u64) -> u64 {
         index * u64::from(self.of) + u64::from(self.load)
     }
+
+    /// Which load the run's arrival with the number `index` is of, and which number it has there.
+    pub(crate) fn of_run(self, index: u64) -> (u32, u64) {
+        ((index % u64::from(self.of)) as u32, index / u64::from(self.of))
+    }
 }
 
 /// How arrivals follow from the schedule.

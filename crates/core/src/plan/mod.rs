@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod foreseen;
 mod load;
 
 pub use error::PlanError;
@@ -9,7 +10,7 @@ pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, tog
 
 use crate::arrival::Key;
 use crate::dispatch::{Policy, Pool, Retry, Room};
-use crate::journey::{JourneyError, Paths};
+use crate::journey::{JourneyError, Paths, Starts};
 use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Travelling};
 use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
@@ -364,7 +365,7 @@ impl Plan {
     }
 
     fn schedules_of(&self, start: Instant, shard: u32) -> Option<Open> {
-        let starts = self.journeys.as_ref().map(|paths| paths.starts()).unwrap_or_default();
+        let starts = self.starts();
         let of = self.open.len() as u32;
         let load = |(load, placed): (u32, &PlacedLoad)| {
             OpenLoad::new(OpenShare {
@@ -378,6 +379,11 @@ impl Plan {
             })
         };
         self.is_open().then(|| Open::new((0..).zip(&self.open).map(load).collect()))
+    }
+
+    /// With which operation each entry of the mix begins.
+    fn starts(&self) -> Starts {
+        self.journeys.as_ref().map(|paths| paths.starts()).unwrap_or_default()
     }
 
     /// Worker `shard`'s users, if the load is closed.

@@ -11,6 +11,7 @@
 //! `2·r·t` and a ramp `2·r₀·t + (r₁−r₀)·t²/T`, both without rounding.
 
 pub mod bursts;
+mod by_number;
 mod by_operation;
 mod cursor;
 mod placed;

@@ -46,6 +46,21 @@ impl Stream {
         self.ordinal
     }
 
+    /// Its Λ.
+    pub(super) fn units(&self) -> u128 {
+        self.units
+    }
+
+    /// Past `n` arrivals, or to the schedule's end.
+    pub(super) fn skip(&mut self, n: u64, schedule: &Schedule) {
+        for _ in 0..n {
+            if self.units >= schedule.end_units {
+                return;
+            }
+            self.step(schedule);
+        }
+    }
+
     /// To its first arrival at `units` or later.
     pub(super) fn go_to(&mut self, units: u128, schedule: &Schedule) {
         while self.units < units {

@@ -40,6 +40,17 @@ impl Expect {
         expect
     }
 
+    /// Each of them alone, in the order in which they are looked at.
+    pub fn conditions(&self) -> Vec<Condition> {
+        let statuses = (!self.statuses.is_empty()).then(|| Condition::Statuses(self.statuses.clone()));
+        let headers = self.headers.iter().map(|(name, test)| Condition::Header(name.clone(), test.clone()));
+        let size = self.size.clone().map(Condition::Size);
+        let contains = self.contains.clone().map(Condition::Contains);
+        let patterns = self.patterns.iter().cloned().map(Condition::Regex);
+        let json = self.json.iter().map(|(path, test)| Condition::Json(path.clone(), test.clone()));
+        statuses.into_iter().chain(headers).chain(size).chain(contains).chain(patterns).chain(json).collect()
+    }
+
     /// True when `status` is one of those asked for; `None` when nothing was asked.
     #[inline]
     pub fn allows_status(&self, status: u16) -> Option<bool> {

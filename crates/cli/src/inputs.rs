@@ -1,0 +1,23 @@
+//! The files that a command line and its plan were read from, so that whoever reads them again later can tell whether they
+//! are still the same.
+
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+static READ: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Takes note of a file that is read.
+pub(crate) fn note(path: &Path) {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+}
+
+/// The first of the files read so far that was written later than `at`, by the file system's account.
+pub(crate) fn changed_since(at: Timestamp) -> Option<PathBuf> {
+    let all = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_later = |path: &&PathBuf| {
+        let modified = std::fs::metadata(path).and_then(|known| known.modified()).ok();
+        modified.and_then(|modified| Timestamp::try_from(modified).ok()).is_some_and(|modified| modified > at)
+    };
+    all.iter().find(is_later).cloned()
+}

@@ -1,0 +1,190 @@
+//! Secrets that are known by their text or by their name, wherever they stand in what is shown of requests and answers.
+
+use super::MASK;
+use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// A shorter text stands in too many places that have nothing to do with it.
+const TEXT_MIN: usize = 4;
+
+/// What `${NAME}` has been filled in with.
+static VARIABLES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes what a variable of the environment was filled in with, which may be a secret.
+pub(crate) fn note_variable(value: &str) {
+    let mut all = VARIABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    if !all.iter().any(|known| known == value) {
+        all.push(value.to_string());
+    }
+}
+
+/// Texts that are not to be shown.
+pub(crate) struct Known {
+    texts: Vec<String>,
+}
+
+impl Known {
+    /// The values of the variables that have been filled in.
+    pub(crate) fn of_variables() -> Known {
+        let all = VARIABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = Known { texts: Vec::new() };
+        all.iter().for_each(|value| known.add(value));
+        known
+    }
+
+    /// Takes note of a secret. Its last word is one, too: that of `Bearer abc`.
+    pub(crate) fn add(&mut self, text: &str) {
+        for text in [text, text.rsplit(' ').next().unwrap_or_default()] {
+            let forms =
+                [text.to_string(), in_json(text), percent_encoded(text, "%20"), percent_encoded(text, "+")];
+            for form in forms {
+                if text.len() >= TEXT_MIN && !self.texts.contains(&form) {
+                    self.texts.push(form);
+                }
+            }
+        }
+        // One may be a part of another.
+        self.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    }
+
+    /// The text without them, and without what stands behind a name that says it is one.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let text = self.texts.iter().fold(text.to_string(), |text, known| text.replace(known.as_str(), MASK));
+        let json = JSON.replace_all(&text, |found: &Captures<'_>| masked_value(found));
+        FIELD.replace_all(&json, |found: &Captures<'_>| masked_value(found)).into_owned()
+    }
+
+    /// Some of these bytes are one of them.
+    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.texts.iter().any(|known| bytes.windows(known.len()).any(|window| window == known.as_bytes()))
+    }
+}
+
+/// As it stands in a text of JSON.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_string()
+}
+
+/// As it stands in a query or a form (RFC 3986 §2.3).
+fn percent_encoded(text: &str, space: &str) -> String {
+    let coded = |byte: u8| match byte {
+        b' ' => space.to_string(),
+        byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(coded).collect()
+}
+
+/// A member of a JSON object whose value is a text, a number, or a list without objects.
+static JSON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?<before>"(?<name>(?:[^"\\]|\\.)*)"\s*:\s*)(?<value>"(?:[^"\\]|\\.)*"|-?[0-9][^,}\]\s]*|\[[^\[\]{}]*\])"#)
+        .expect("a regular expression")
+});
+
+/// A field of a form or of a query, or a setting.
+static FIELD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?<before>\b(?<name>[A-Za-z0-9_.%-]+)=)(?<value>[^&\s;"'<>,]+)"#)
+        .expect("a regular expression")
+});
+
+fn masked_value(found: &Captures<'_>) -> String {
+    if !is_secret_name(&found["name"]) {
+        return found[0].to_string();
+    }
+    let quote = if found["value"].starts_with('"') { "\"" } else { "" };
+    format!("{}{quote}{MASK}{quote}", &found["before"])
+}
+
+/// Words of names whose values nobody else must see.
+const WORDS: [&str; 22] = [
+    "auth",
+    "authorization",
+    "bearer",
+    "cookie",
+    "cookies",
+    "credential",
+    "credentials",
+    "csrf",
+    "cvc",
+    "cvv",
+    "jwt",
+    "key",
+    "otp",
+    "passphrase",
+    "passwd",
+    "pin",
+    "pwd",
+    "session",
+    "sid",
+    "signature",
+    "ssn",
+    "xsrf",
+];
+/// The same wherever they stand in a name.
+const PARTS: [&str; 5] = ["apikey", "password", "secret", "sessionid", "token"];
+
+/// The name of a header, a field or a value says that its value is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    PARTS.iter().any(|part| lower.contains(part)) || words(name).any(|word| WORDS.contains(&word.as_ref()))
+}
+
+/// `accessKey`, `access_key` and `Access-Key` have the same words.
+fn words(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.flat_map(|part| {
+        let starts = part.char_indices().scan(false, |was_lower, (at, c)| {
+            let starts = *was_lower && c.is_ascii_uppercase();
+            *was_lower = c.is_ascii_lowercase();
+            Some(starts.then_some(at))
+        });
+        let mut edges: Vec<usize> = [0].into_iter().chain(starts.flatten()).collect();
+        edges.push(part.len());
+        let pieces: Vec<_> =
+            edges.windows(2).map(|edge| Cow::Owned(part[edge[0]..edge[1]].to_ascii_lowercase())).collect();
+        pieces
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_secrets() {
+        for name in
+            ["token", "accessToken", "X-Api-Key", "api_key", "apiKey", "Set-Cookie", "PASSWORD2", "user.pin"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["keyboard", "monkey", "author", "spin", "Content-Type", "id", "side", "country_code", ""]
+        {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_masked_wherever_it_stands() {
+        let mut known = Known { texts: Vec::new() };
+        known.add("Bearer s3cret-one");
+        known.add("abc");
+        known.add("a \"b/ü");
+        let shown = [
+            ("say s3cret-one abc", "say *** abc"),
+            (
+                r#"{"id": 7, "access_token" : "x\"y", "pin":1234}"#,
+                r#"{"id": 7, "access_token" : "***", "pin":***}"#,
+            ),
+            (r#"{"tokens": ["a", "b"], "key": {"id": 1}}"#, r#"{"tokens": ***, "key": {"id": 1}}"#),
+            (r#"{"say":"a \"b/ü"} q=a%20%22b%2F%C3%BC&r=a+%22b%2F%C3%BC"#, r#"{"say":"***"} q=***&r=***"#),
+            ("user=me&password=a%20b&x=1", "user=me&password=***&x=1"),
+            ("sid=abcd; Path=/", "sid=***; Path=/"),
+        ];
+        for (text, masked) in shown {
+            assert_eq!(known.masked(text), masked);
+        }
+        assert!(known.is_in(b"\0s3cret-one\0") && !known.is_in(b"abc"));
+    }
+}

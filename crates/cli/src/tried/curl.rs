@@ -1,0 +1,97 @@
+//! A request as a command of curl.
+
+use super::shown;
+use super::which::Ask;
+use crate::run::Prepared;
+use crate::secrets::Known;
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+use unblink_artifact::document::Scheme;
+use unblink_artifact::harmless::is_harmful;
+use unblink_engine::preflight::composed;
+
+/// Headers that curl writes by itself.
+const BY_CURL: [&str; 2] = ["host", "content-length"];
+/// Headers that it adds unless told not to; the last one beside a body.
+const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
+
+/// The command that sends what the arrival sends, secrets masked.
+pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
+    let sent =
+        composed(&prepared.job, &ask.arrival).context("no row is left for this arrival: it sent nothing")?;
+    let message = shown::whole_request(&sent, &mut Known::of_variables());
+    let place = prepared.job.plan.spec().origins.of(ask.arrival.operation);
+    let origin = &prepared.header.origins[place].name;
+    let (Some(scheme), Some(host), Some(port)) = (origin.scheme, &origin.host, origin.port) else {
+        bail!("it is not known where this request went");
+    };
+    let scheme = if scheme == Scheme::Https { "https" } else { "http" };
+    let host = if host.contains(':') { format!("[{}]", host.trim_matches(['[', ']'])) } else { host.clone() };
+    let mut words = message.line.split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut out = match method {
+        "HEAD" => "curl --head".to_string(),
+        method => format!("curl -X {}", quoted(method)),
+    };
+    let _ = write!(out, " {}", quoted(&format!("{scheme}://{host}:{port}{target}")));
+    for header in message.headers.iter().filter(|header| !is_among(&BY_CURL, &header.name)) {
+        // curl takes a header without a value away, unless it ends in a semicolon.
+        let line = match header.value.as_str() {
+            "" => format!("{};", header.name),
+            value => format!("{}: {value}", header.name),
+        };
+        let _ = write!(out, " \\\n  -H {}", quoted(&line));
+    }
+    let has = |name: &str| message.headers.iter().any(|header| header.name.eq_ignore_ascii_case(name));
+    let added = if message.body.is_some() { &ADDED[..] } else { &ADDED[..2] };
+    for name in added.iter().filter(|name| !has(name)) {
+        let _ = write!(out, " \\\n  -H {}", quoted(&format!("{name}:")));
+    }
+    match message.body.map(|body| (body.text, body.bytes)) {
+        Some((Some(text), _)) => {
+            let _ = write!(out, " \\\n  --data-binary {}", quoted(&text));
+        }
+        Some((None, bytes)) => {
+            let _ = write!(out, " \\\n  --data-binary @BODY   # {bytes} bytes that are no text");
+        }
+        None => {}
+    }
+    Ok(out + "\n")
+}
+
+fn is_among(names: &[&str], name: &str) -> bool {
+    names.iter().any(|one| one.eq_ignore_ascii_case(name))
+}
+
+/// As one word of a shell. What could act on a terminal is written by its code, as bash, ksh and zsh have it.
+fn quoted(text: &str) -> String {
+    if !text.chars().any(|c| is_harmful(c) && c != '\n' && c != '\t') {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    let mut out = "$'".to_string();
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if is_harmful(c) => {
+                let _ = match c.is_ascii() {
+                    true => write!(out, "\\x{:02x}", u32::from(c)),
+                    false => write!(out, "\\u{:04x}", u32::from(c)),
+                };
+            }
+            c => out.push(c),
+        }
+    }
+    out + "'"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_shell() {
+        assert_eq!(quoted("a b\n"), "'a b\n'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("a'\u{1b}\\\r\u{202e}"), r"$'a\'\x1b\\\x0d\u202e'");
+    }
+}

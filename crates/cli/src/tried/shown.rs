@@ -1,0 +1,203 @@
+//! Requests and answers as they may be shown.
+
+use crate::secrets::{self, Known, MASK, is_secret_name};
+use std::str::Utf8Error;
+use unblink_artifact::tried::{NamedValue, TriedBody, TriedMessage};
+use unblink_workload::answer::Coding;
+
+/// Bytes of a text that are shown.
+const TEXT_MAX: usize = 4_096;
+/// Bytes that are shown of what is no text.
+const HEX_MAX: usize = 32;
+
+/// Headers of answers whose values tell nothing of who asked.
+const HARMLESS: [&str; 16] = [
+    "age",
+    "allow",
+    "alt-svc",
+    "accept-ranges",
+    "content-disposition",
+    "content-language",
+    "content-range",
+    "date",
+    "etag",
+    "expires",
+    "keep-alive",
+    "last-modified",
+    "retry-after",
+    "server",
+    "vary",
+    "via",
+];
+
+/// A request as it was sent.
+pub(super) fn request(bytes: &[u8], known: &mut Known) -> TriedMessage {
+    let coding = Coding::of(head_and_body(bytes).0);
+    request_as(coding, TEXT_MAX, bytes, known)
+}
+
+/// The same with all of its body as it is sent, if that is text.
+pub(super) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
+    request_as(Coding::Plain, usize::MAX, bytes, known)
+}
+
+fn request_as(coding: Coding, text_max: usize, bytes: &[u8], known: &mut Known) -> TriedMessage {
+    let (head, body) = head_and_body(bytes);
+    let (line, headers) = lines(head);
+    note_secrets(&headers, known);
+    let mut words: Vec<&str> = line.split(' ').collect();
+    let target = words.get(1).map(|target| secrets::mask_path_of(&format!("http://h{target}")));
+    if let Some(target) = &target {
+        words[1] = target;
+    }
+    let line = known.masked(&words.join(" "));
+    let named = headers.iter().map(|(name, value)| {
+        let shown = secrets::mask_header(&format!("{name}: {value}"));
+        let value = shown.split_once(": ").map_or(MASK, |(_, value)| value);
+        NamedValue { name: name.clone(), value: known.masked(value) }
+    });
+    let headers = named.collect();
+    TriedMessage { line, headers, body: self::body((body, body.len() as u64), coding, text_max, known) }
+}
+
+fn head_and_body(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+    bytes.split_at(end)
+}
+
+/// An answer; `body_bytes` are those that it had, of which the first are `body`.
+pub(super) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Known) -> TriedMessage {
+    let (line, headers) = lines(head);
+    note_secrets(&headers, known);
+    let named = headers.iter().map(|(name, value)| {
+        let shown = match name.to_ascii_lowercase().as_str() {
+            "location" | "content-location" => secrets::mask_url(value),
+            lower if HARMLESS.contains(&lower) => value.clone(),
+            _ => secrets::mask_header(&format!("{name}: {value}"))
+                .split_once(": ")
+                .map_or(MASK, |(_, value)| value)
+                .into(),
+        };
+        NamedValue { name: name.clone(), value: known.masked(&shown) }
+    });
+    let headers = named.collect();
+    TriedMessage {
+        line: known.masked(&line),
+        headers,
+        body: self::body((body, body_bytes), Coding::of(head), TEXT_MAX, known),
+    }
+}
+
+/// A drawn value.
+pub(super) fn value(name: &str, value: &[u8], known: &Known) -> NamedValue {
+    let value = match is_secret_name(name) {
+        true => MASK.to_string(),
+        false => known.masked(&String::from_utf8_lossy(value)),
+    };
+    NamedValue { name: name.to_string(), value }
+}
+
+/// The first line, and names and values.
+fn lines(head: &[u8]) -> (String, Vec<(String, String)>) {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.lines().skip_while(|line| line.is_empty());
+    let first = lines.next().unwrap_or_default().to_string();
+    let named = lines.take_while(|line| !line.is_empty()).map(|line| match line.split_once(':') {
+        Some((name, value)) => (name.to_string(), value.trim().to_string()),
+        None => (String::new(), line.to_string()),
+    });
+    (first, named.collect())
+}
+
+/// What these headers keep secret, a body may give back.
+fn note_secrets(headers: &[(String, String)], known: &mut Known) {
+    for (name, value) in headers.iter().filter(|(name, _)| is_secret_name(name)) {
+        match name.to_ascii_lowercase().as_str() {
+            "cookie" => value.split(';').for_each(|pair| known.add(of_pair(pair))),
+            "set-cookie" => known.add(of_pair(value.split(';').next().unwrap_or_default())),
+            _ => known.add(value),
+        }
+    }
+}
+
+/// The value of a cookie.
+fn of_pair(pair: &str) -> &str {
+    pair.split_once('=').map_or(pair, |(_, value)| value).trim()
+}
+
+/// So many bytes of which the first are there.
+fn body((body, bytes): (&[u8], u64), coding: Coding, text_max: usize, known: &Known) -> Option<TriedBody> {
+    if bytes == 0 && body.is_empty() {
+        return None;
+    }
+    let mut decoded = Vec::new();
+    let (content, undecoded) = match coding.decode(body, &mut decoded) {
+        Ok(content) => (content, None),
+        Err(why) => (body, Some(why.to_string())),
+    };
+    let is_decoded = coding != Coding::Plain && undecoded.is_none();
+    let shown = if undecoded.is_some() { None } else { text_of(content) };
+    let is_whole = is_decoded || content.len() as u64 >= bytes;
+    let shown = shown.map(|text| known.masked(text)).map(|text| {
+        let end = text.floor_char_boundary(text_max);
+        (text[..end].to_string(), end < text.len())
+    });
+    let (text, is_text_cut) = shown.map_or((None, false), |(text, is_cut)| (Some(text), is_cut));
+    let hex = (text.is_none() && !known.is_in(content)).then(|| {
+        let first = &content[..content.len().min(HEX_MAX)];
+        first.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+    });
+    Some(TriedBody {
+        bytes,
+        decoded_bytes: is_decoded.then_some(content.len() as u64),
+        is_cut: !is_whole || is_text_cut || (text.is_none() && content.len() > HEX_MAX),
+        text,
+        hex,
+        undecoded,
+    })
+}
+
+/// What is a text, as far as it came.
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    let is_broken_off = |error: &Utf8Error| error.error_len().is_none();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if is_broken_off(&error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?,
+        Err(_) => return None,
+    };
+    let is_text = |c: char| !c.is_control() || c.is_whitespace();
+    text.chars().all(is_text).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_shown_without_its_secrets() {
+        let mut known = Known::of_variables();
+        let sent = b"POST /a/7?limit=3&q=s3cret1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer s3cret2\r\n\
+            Cookie: a=s3cret3; b=c\r\nX-Own: s3cret4\r\nContent-Length: 9\r\n\r\n{\"n\":\"s3cret2\",\"token\":\"s3cret5\",\"m\":\"s3cret3\",\"i\":1}";
+        let shown = request(sent, &mut known);
+        assert_eq!(shown.line, "POST /a/7?limit=3&q=*** HTTP/1.1");
+        let text = format!("{shown:?}");
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(shown.body.unwrap().text.unwrap(), r#"{"n":"***","token":"***","m":"***","i":1}"#);
+        assert_eq!(shown.headers[0], NamedValue { name: "Host".into(), value: "h".into() });
+    }
+
+    #[test]
+    fn bodies_are_cut_and_what_is_no_text_is_said_in_hex() {
+        let known = Known::of_variables();
+        let of = |bytes: &[u8]| body((bytes, bytes.len() as u64), Coding::Plain, TEXT_MAX, &known).unwrap();
+        let long = of("ä".repeat(3_000).as_bytes());
+        assert_eq!((long.text.unwrap().len(), long.is_cut, long.bytes), (4_096, true, 6_000));
+        let binary = of(&[0, 255, 16]);
+        assert_eq!((binary.text, binary.hex.as_deref(), binary.is_cut), (None, Some("00 ff 10"), false));
+        assert_eq!(body((b"", 0), Coding::Plain, TEXT_MAX, &known), None);
+        let broken = body((b"xy", 2), Coding::Gzip, TEXT_MAX, &known).unwrap();
+        assert!(broken.undecoded.is_some() && broken.text.is_none() && broken.hex.is_some());
+        let came = body((b"half", 10), Coding::Plain, TEXT_MAX, &known).unwrap();
+        assert_eq!((came.text.as_deref(), came.is_cut), (Some("half"), true));
+    }
+}

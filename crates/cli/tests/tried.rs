@@ -1,0 +1,335 @@
+//! `unblink try`, through the binary: what it shows is what the run sends, and secrets stay where they are.
+
+mod support;
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use support::hostile::{Act, Hostile, Refusing, Seen, answer, ok};
+use support::{Place, Said};
+
+/// `unblink try ARGS --json`, whose document keeps its schema.
+fn tried(place: &Place, args: &[&str]) -> (Value, Said) {
+    let said = place.call(&[&["try"], args, &["--json"]].concat());
+    let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
+    let schema = unblink_artifact::schema::try_schema();
+    assert!(jsonschema::validator_for(&schema).expect("a schema").is_valid(&document), "{document:#}");
+    (document, said)
+}
+
+const SHOP: &str = r#"
+[load]
+rate = 400
+duration = "1s"
+seed = 7
+ARRIVALS
+
+[let]
+item = "zipf(1M)"
+user = "csv(users.csv, shuffled)"
+size = "lognormal(20, 1, max=60)"
+
+[[requests]]
+share = "60%"
+url = "/items/{{item}}/{{user.word}}?limit={{int(1,99)}}"
+header = ["X-Index: {{index}}", "X-Id: {{uuid}}"]
+
+[[requests]]
+share = "20%"
+url = "/orders"
+header = ["X-Index: {{index}}"]
+json = { who = "{{user.word}}", n = "{{number(item)}}", note = "{{bytes(size)}}", at = "{{now}}" }
+
+[[journeys]]
+name = "buy"
+share = "20%"
+[[journeys.steps]]
+name = "look"
+url = "/look/{{item}}"
+header = ["X-Index: {{index}}"]
+[[journeys.steps]]
+name = "pay"
+url = "/pay/{{item}}"
+body = "{{uuid}} {{int(1,1000000)}}"
+header = ["X-Index: {{index}}"]
+repeat = "1..3"
+chance = "50%"
+[[journeys.steps]]
+name = "leave"
+url = "/leave/{{bytes(12)}}"
+header = ["X-Index: {{index}}"]
+"#;
+
+/// What a server was asked, by the number of the arrival.
+fn by_arrival(seen: &[Seen]) -> BTreeMap<u64, String> {
+    let line = |one: &Seen| {
+        let headers: Vec<String> =
+            one.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        format!(
+            "{} {}\n{}\n{}",
+            one.method,
+            one.target,
+            headers.join("\n"),
+            String::from_utf8_lossy(&one.body)
+        )
+    };
+    seen.iter().map(|one| (one.header("x-index").unwrap().parse().unwrap(), line(one))).collect()
+}
+
+/// Every request of a document, journeys too.
+fn each(document: &Value) -> Vec<Value> {
+    let lists = [&document["setup"], &document["requests"]];
+    let own = lists.into_iter().flat_map(|list| list.as_array().unwrap().clone());
+    let journeys = document["journeys"].as_array().unwrap().iter();
+    own.chain(journeys.flat_map(|journey| journey["steps"].as_array().unwrap().clone())).collect()
+}
+
+fn sends_what_the_run_sends(arrivals: &str) {
+    let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
+    place.file("users.csv", "id,word\n1,one\n2,two\n3,three\n");
+    place.file("shop.toml", SHOP.replace("ARRIVALS", arrivals));
+    let (document, said) = tried(&place, &["shop.toml", &server.url()]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let once = server.seen();
+    let run = place.measure(&["shop.toml", &server.url(), "-t", "2", "--no-preflight"]);
+    run.assert_accounts();
+    let (once, all) = (by_arrival(&once), by_arrival(&server.seen()[once.len()..]));
+    let asked = each(&document);
+    assert_eq!(asked.len(), 5, "two requests and three steps: {document:#}");
+    for one in &asked {
+        let Some(number) = one["arrival"].as_u64() else { continue };
+        assert_eq!(once.get(&number), all.get(&number), "{one:#}");
+        let line = one["sent"]["line"].as_str().unwrap();
+        assert!(all[&number].starts_with(line.strip_suffix(" HTTP/1.1").unwrap()), "{line}");
+        if let Some(body) = one["sent"]["body"]["text"].as_str() {
+            assert!(all[&number].ends_with(body), "{body}");
+        }
+    }
+    // Any other arrival, too: the last one that stands alone.
+    let number = *all.iter().rev().find(|(_, line)| line.contains("/orders")).unwrap().0;
+    let before = server.seen().len();
+    let (document, _) = tried(&place, &["shop.toml", &server.url(), "--arrival", &number.to_string()]);
+    assert_eq!(each(&document).len(), 1);
+    assert_eq!(by_arrival(&server.seen()[before..])[&number], all[&number]);
+    let drawn = document["requests"][0]["drawn"].as_array().unwrap();
+    let names: Vec<&str> = drawn.iter().map(|value| value["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["item", "user.id", "user.word", "size"]);
+    assert!(all[&number].contains(&format!("\"n\":{}", drawn[0]["value"].as_str().unwrap())));
+}
+
+#[test]
+fn even_arrivals_are_shown_as_the_run_sends_them() {
+    sends_what_the_run_sends("");
+}
+
+#[test]
+fn poisson_arrivals_are_shown_as_the_run_sends_them() {
+    sends_what_the_run_sends("arrivals = \"poisson\"");
+}
+
+const LOGIN: &str = r#"
+[[setup]]
+name = "login"
+url = "/login"
+form = { user = "me", password = "${PASSWORD}" }
+capture = { token = "json $.access_token" }
+
+[[requests]]
+name = "list"
+url = "/list?q=private7"
+header = ["Authorization: Bearer {{token}}", "X-Client: ${CLIENT}"]
+expect = ["status=200", "json $.items[0].id == 7", "header X-State = new"]
+
+[[requests]]
+name = "free"
+url = "/free"
+"#;
+
+/// A server that gives a token and gives back whatever it was sent.
+fn echo() -> Hostile {
+    Hostile::start(|seen| {
+        let headers: Vec<String> = seen.headers.iter().map(|(_, value)| value.clone()).collect();
+        Act::Answer(match seen.target.as_str() {
+            "/login" => answer("200 OK", r#"{"access_token":"s3cret-token"}"#),
+            _ => {
+                let body = format!(r#"{{"items":[{{"id":7}}],"echo":"{}"}}"#, headers.join(" "));
+                let length = body.len();
+                format!(
+                    "HTTP/1.1 200 OK\r\nX-State: old\r\nSet-Cookie: sid=s3cret-cookie\r\nContent-Length: {length}\r\n\r\n{body}"
+                )
+                .into_bytes()
+            }
+        })
+    })
+}
+
+#[test]
+fn conditions_and_captures_are_told_and_secrets_are_not() {
+    let (server, place) = (echo(), Place::new());
+    place.file("login.toml", LOGIN);
+    let call = |args: &[&str]| {
+        let mut command = place.command(&[&["try", "login.toml", &server.url()], args].concat());
+        command.env("PASSWORD", "s3cret-password").env("CLIENT", "s3cret-client");
+        support::finish(&mut command)
+    };
+    let said = call(&["--json"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+    let [login, list, free] = &each(&document)[..] else { panic!("{document:#}") };
+    assert_eq!((&login["outcome"], &free["outcome"]), (&"as_expected".into(), &"as_expected".into()));
+    assert_eq!(login["captures"][0]["bytes"], 12);
+    assert_eq!(login["sent"]["body"]["text"], "user=me&password=***");
+    assert_eq!(list["outcome"], "unexpected");
+    let holds: Vec<&Value> = list["expected"].as_array().unwrap().iter().map(|one| &one["holds"]).collect();
+    assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false), &Value::Bool(true)], "{list:#}");
+    assert_eq!(list["expected"][1]["found"], "it is \"old\"");
+    assert_eq!(server.seen()[1].header("authorization"), Some("Bearer s3cret-token"));
+    let text = call(&[]);
+    for output in [&said.stdout, &said.stderr, &text.stdout, &text.stderr] {
+        assert!(!output.contains("s3cret") && !output.contains("private7"), "{output}");
+    }
+    for part in [
+        "[[setup]] login\n  as expected, ",
+        "> Authorization: ***",
+        "< Set-Cookie: ***",
+        "capture token: taken, 12 bytes",
+        "DOES NOT HOLD (it is \"old\")",
+        "3 requests: 2 as expected, 1 not as expected",
+    ] {
+        assert!(text.stdout.contains(part), "{part:?} is missing in {}", text.stdout);
+    }
+    assert!(!place.path().join("unblink-runs").exists(), "nothing is recorded");
+}
+
+#[test]
+fn what_can_not_be_sent_says_why() {
+    let (refusing, place) = (Refusing::new(), Place::new());
+    let (document, said) = tried(&place, &[&refusing.url()]);
+    assert_eq!((said.code(), &document["requests"][0]["outcome"]), (Some(1), &"no_answer".into()));
+    assert!(document["requests"][0]["sent"]["line"].as_str().unwrap().starts_with("GET / "), "{document}");
+
+    // Without its token, a request is not sent; the others are.
+    let server = Hostile::start(|_| Act::Answer(answer("200 OK", "{}")));
+    place.file("login.toml", LOGIN);
+    let mut command = place.command(&["try", "login.toml", &server.url(), "--json"]);
+    let said = support::finish(command.env("PASSWORD", "p").env("CLIENT", "c"));
+    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+    let outcomes: Vec<Value> = each(&document).iter().map(|one| one["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["unexpected", "not_sent", "as_expected"], "{document:#}");
+    assert_eq!((said.code(), server.seen().len()), (Some(1), 2));
+
+    // Rows that are taken once.
+    place.file("once.toml", "[let]\nrow = 'list([\"a\"], once)'\n[[requests]]\nurl = \"/{{row}}\"\n");
+    let (document, said) = tried(&place, &["once.toml", &server.url(), "-R", "5", "--arrival", "2"]);
+    assert_eq!((said.code(), &document["requests"][0]["outcome"]), (Some(3), &"not_sent".into()));
+
+    place
+        .call(&["try", "once.toml", &server.url(), "-R", "5", "-n", "9", "--arrival", "9"])
+        .refused(&["no arrival"]);
+    place.file("bad.toml", "[[requests]]\nurl = \"/{{none}}\"\n");
+    place.call(&["try", "bad.toml", &server.url()]).refused(&["bad.toml:2:", "none"]);
+}
+
+#[test]
+fn a_journey_ends_where_an_answer_is_wrong() {
+    let (server, place) = (
+        Hostile::start(|seen| {
+            Act::Answer(if seen.target == "/b" { answer("500 Oops", "no\u{7}t") } else { ok() })
+        }),
+        Place::new(),
+    );
+    let step = |path| format!("[[journeys.steps]]\nurl = \"{path}\"\n");
+    place.file("j.toml", format!("[[journeys]]\nname = \"j\"\n{}{}{}", step("/a"), step("/b"), step("/c")));
+    let (document, said) = tried(&place, &["j.toml", &server.url()]);
+    let outcomes: Vec<Value> = each(&document).iter().map(|one| one["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["as_expected", "unexpected", "not_sent"], "{document:#}");
+    assert_eq!((said.code(), server.seen().len()), (Some(1), 2));
+    assert_eq!(document["journeys"][0]["steps"][1]["answer"]["body"]["hex"], "6e 6f 07 74");
+}
+
+#[test]
+fn a_long_body_is_heard_whole() {
+    let body = format!("{}\"token\": \"abc\"", " ".repeat(3 << 20));
+    let server = Hostile::start(move |_| Act::Answer(answer("200 OK", &body)));
+    let place = Place::new();
+    place.file(
+        "long.toml",
+        "[[setup]]\nurl = \"/\"\ncapture = { t = 'regex \"token\": \"([a-z]+)\"' }\n[[requests]]\nurl = \"/{{t}}\"\n",
+    );
+    let (document, said) = tried(&place, &["long.toml", &server.url()]);
+    assert_eq!(said.code(), Some(0), "{document:#}");
+    assert_eq!(server.seen()[1].target, "/abc");
+    assert_eq!(document["setup"][0]["answer"]["body"]["is_cut"], true);
+}
+
+/// What a shell makes of a command of curl: its words, one a line.
+fn words_of(command: &str) -> Vec<String> {
+    let script = format!("curl() {{ printf '%s\\0' \"$@\"; }}\n{command}");
+    let said = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    let text = String::from_utf8(said.stdout).expect("UTF-8");
+    text.split('\0').map(String::from).collect()
+}
+
+#[test]
+fn an_arrival_of_a_recorded_run_is_shown_again() {
+    let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
+    place.file("users.csv", "id,word\n1,o'ne\n2,two\n");
+    place.file("shop.toml", SHOP.replace("ARRIVALS", "arrivals = \"poisson\""));
+    place
+        .measure(&["shop.toml", &server.url(), "--slo", "POST /orders: p99 < 30s", "--no-preflight"])
+        .assert_accounts();
+    let all = by_arrival(&server.seen());
+    let show =
+        |number: u64, form: &str| place.call(&["show", "latest", "--arrival", &number.to_string(), form]);
+    for path in ["/items/", "/orders", "/look/", "/pay/", "/leave/"] {
+        let (&number, seen) = all.iter().rev().find(|(_, seen)| seen.contains(path)).expect(path);
+        let said = show(number, "--json");
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        let document: Value = serde_json::from_str(&said.stdout).unwrap();
+        let one = &document["requests"][0];
+        assert_eq!((&one["arrival"], &one["outcome"]), (&number.into(), &"not_sent".into()));
+        let line = one["sent"]["line"].as_str().unwrap();
+        assert!(seen.starts_with(line.strip_suffix(" HTTP/1.1").unwrap()), "{line} is not of {seen}");
+        assert!(seen.ends_with(one["sent"]["body"]["text"].as_str().unwrap_or_default()), "{one:#}");
+    }
+    let (&number, seen) = all.iter().find(|(_, seen)| seen.contains("o'ne")).expect("a row");
+    let said = show(number, "--curl");
+    let words = words_of(&said.stdout);
+    assert_eq!(words[..3], ["-X", "POST", &format!("{}orders", server.url())], "{said:?}");
+    let body = words.iter().position(|word| word == "--data-binary").expect("a body") + 1;
+    assert!(seen.ends_with(&format!("\n{}", words[body])), "{words:?}");
+    assert!(words.contains(&"Content-Type: application/json".to_string()), "{words:?}");
+    assert_eq!(server.seen().len(), all.len(), "nothing is sent");
+
+    place.call(&["show", "latest", "--arrival", "99999999"]).refused(&["no arrival"]);
+    place.file("users.csv", "id,word\n1,other\n2,two\n");
+    show(number, "--curl").refused(&["users.csv", "was changed"]);
+    std::fs::remove_file(place.path().join("shop.toml")).expect("a file");
+    show(number, "--curl").refused(&["shop.toml", "folder in which the run was started"]);
+}
+
+#[test]
+fn what_the_record_does_not_keep_is_not_made_up() {
+    let (server, place) = (Hostile::start(|_| Act::Answer(ok())), Place::new());
+    let url = server.url();
+    let header = "Authorization: Bearer s3cret";
+    place
+        .measure(&[&url, "-R", "50", "-n", "3", "-H", header, "--expect", "contains=hello"])
+        .assert_all("ok");
+    let said = place.call(&["show", "latest", "--arrival", "2", "--curl"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(said.stdout.contains("Authorization: ***") && !said.stdout.contains("s3cret"), "{said:?}");
+    std::fs::remove_dir_all(place.path().join("out")).expect("a folder");
+    let said = place.call(&["run", &url, "-R", "50", "-n", "3", "--body", "x=1", "-o", "other", "--json"]);
+    said.run().assert_all("ok");
+    place.call(&["show", "latest", "--arrival", "2"]).refused(&["--body", "unblink try"]);
+    for (law, is_kept) in [("n=uniform(9)", true), (r#"n=["a","b"]"#, false)] {
+        let line = ["--let", law, "--request", "/{{n}}", "-R", "50", "-n", "3"];
+        place.measure(&[&[url.as_str()], &line[..]].concat()).assert_all("ok");
+        let said = place.call(&["show", "latest", "--arrival", "2", "--json"]);
+        std::fs::remove_dir_all(place.path().join("out")).expect("a folder");
+        match is_kept {
+            true => assert_eq!(said.code(), Some(0), "{said:?}"),
+            false => said.refused(&["--let", "unblink try"]),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What an arrival sends, without sending it.
+
+use crate::composing::Composing;
+use crate::job::Job;
+use unblink_core::arrival::Arrival;
+use unblink_core::time::Instant;
+use unblink_wire::blank::NothingToFill;
+use unblink_wire::protocol::{Protocol, Tag};
+use unblink_workload::Composer;
+
+/// The bytes that `arrival` of the run sends, whose intended time counts from a schedule that begins at 0; secrets and all.
+/// `None` where no row is left for it.
+pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>> {
+    let request = &job.operations[arrival.operation as usize];
+    let (mut protocol, mut shared) = (P::new(&job.settings), P::shared(1));
+    protocol.begin();
+    match &job.values {
+        Some(values) => {
+            let mut composer = Composer::new(values, &job.plan);
+            let mut filler = Composing::begin(values, &mut composer, &job.plan, arrival, Instant(0))?;
+            protocol.submit(&mut shared, Tag(0), 0, request, &mut filler);
+        }
+        None => protocol.submit(&mut shared, Tag(0), 0, request, &mut NothingToFill),
+    }
+    Some(protocol.output(std::slice::from_ref(request)).concat())
+}
