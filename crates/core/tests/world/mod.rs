@@ -199,7 +199,7 @@ impl World {
             }
             Happening::Answer(id, status, reusable) => Event::Answered(
                 id,
-                Answer { failure: FailureKind::of_status(status), status, first_byte: now, reusable },
+                Answer { failure: FailureKind::of_status(status), status, first_byte: now, not_yet: false, reusable },
             ),
             Happening::Lose(id, unprocessed) => {
                 self.free_slot(now);

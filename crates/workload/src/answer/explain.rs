@@ -5,7 +5,8 @@ use super::condition::{Condition, Test};
 use super::expects::Expect;
 use super::head::values;
 use super::json::{self, Kind};
-use super::{Coding, Undecoded};
+use super::{Captured, Coding, Undecoded};
+use crate::kept::{KEPT_BYTES_MAX, Missed};
 
 /// Texts up to this length are quoted, if nothing in them looks like a secret.
 const QUOTED_MAX: usize = 24;
@@ -21,6 +22,13 @@ pub enum Unmet {
         condition: Condition,
         /// What was found, as the end of a sentence.
         found: String,
+    },
+    /// A value can't be taken from it.
+    Capture {
+        /// How it is called.
+        name: String,
+        /// Why.
+        why: Missed,
     },
 }
 
@@ -46,7 +54,7 @@ impl Expect {
             return unmet(Condition::Size(size.clone()), format!("it has {body_bytes} bytes"));
         }
         if !self.reads_body() {
-            return None;
+            return self.captures.iter().find_map(|captured| missed(captured, head, b""));
         }
         let coding = Coding::of(head);
         if body_bytes > body.len() as u64 {
@@ -72,7 +80,7 @@ impl Expect {
             return unmet(Condition::Regex(pattern.clone()), length());
         }
         let mut scratch = Vec::new();
-        self.json.iter().find_map(|(path, test)| {
+        let of_json = self.json.iter().find_map(|(path, test)| {
             let found = match path.first(body) {
                 Err(error) => format!("the body of {} bytes is no JSON (at byte {})", body.len(), error.at),
                 Ok(None) => "there is nothing".into(),
@@ -80,8 +88,20 @@ impl Expect {
                 Ok(Some(raw)) => value(raw, test, path.as_str()),
             };
             unmet(Condition::Json(path.clone(), test.clone()), found)
-        })
+        });
+        of_json.or_else(|| self.captures.iter().find_map(|captured| missed(captured, head, body)))
     }
+}
+
+/// Why a value can't be taken, if it can't be.
+fn missed(captured: &Captured, head: &[u8], body: &[u8]) -> Option<Unmet> {
+    let mut value = Vec::new();
+    let why = match captured.capture.take(head, body, &mut value) {
+        false => Missed::Absent,
+        true if value.len() > KEPT_BYTES_MAX => Missed::TooLong,
+        true => return None,
+    };
+    Some(Unmet::Capture { name: captured.name.clone(), why })
 }
 
 /// A value of JSON that stands at `place`.
