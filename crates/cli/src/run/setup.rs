@@ -18,6 +18,7 @@ use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
 use unblink_engine::setup::{Refreshed, Setup};
 use unblink_wire::http1::Http1;
+use unblink_workload::answer::Captured;
 use unblink_workload::{Globals, Lets, Values};
 
 /// What is asked, and what each request is called.
