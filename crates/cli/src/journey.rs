@@ -182,8 +182,7 @@ pub(crate) fn describe<'a>(
             repeat_max: u32::from(most),
             chance: (chance < CERTAIN).then(|| share(chance)),
             exit: (exit > 0).then(|| share(exit)),
-            until: until
-                .map(|until| UntilPlan { every_ns: until.every.0, within_ns: until.within.0 }),
+            until: until.map(|until| UntilPlan { every_ns: until.every.0, within_ns: until.within.0 }),
             captures: captures.map(|captured| captured.name.clone()).collect(),
         }
     };

@@ -98,9 +98,8 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         let exit = if place + 1 == steps || dice.roll(2) == 0 { 0 } else { 1 + dice.roll(5_000) as u16 };
         StepSpec { think: think(dice), repeat, chance, exit, until }
     };
-    let journeys = [1, 1 + dice.roll(4)].map(|steps| JourneySpec {
-        steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect(),
-    });
+    let journeys = [1, 1 + dice.roll(4)]
+        .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect() });
     let plain = plan.spec().idempotent.clone();
     let steps = journeys.iter().map(|journey| journey.steps.len()).sum::<usize>();
     let under_way_max = [1, 5, 10_000][dice.roll(3) as usize];
@@ -171,7 +170,8 @@ fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
             let Some(place) = paths.wait(journey, number) else { continue };
             let of = bank.journeys.get(place).expect("a place for each");
             let Outcomes { due, ok, timed_out, unfinished, unsent, .. } = of.outcomes;
-            let found = [due, of.outcomes.ended(), ok, of.outcomes.failed_total(), timed_out, unfinished, unsent];
+            let found =
+                [due, of.outcomes.ended(), ok, of.outcomes.failed_total(), timed_out, unfinished, unsent];
             let StepCounts { entered, skipped, passed, failed, timed_out, unfinished, unsent, .. } = *step;
             let taken = entered - skipped;
             assert_eq!(found, [taken, taken, passed, failed, timed_out, unfinished, unsent], "seed {seed}");

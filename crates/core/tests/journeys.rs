@@ -136,8 +136,13 @@ fn requests_that_stand_alone_do_not_wait_for_journeys() {
 /// Whoever is first, what is drawn for each journey is the same.
 #[test]
 fn any_number_of_workers_makes_the_same_journeys() {
-    let drawn =
-        StepSpec { think: Think::Exponential(Nanos::from_millis(300)), repeat: (1, 5), chance: 4_000, exit: 1_000, until: None };
+    let drawn = StepSpec {
+        think: Think::Exponential(Nanos::from_millis(300)),
+        repeat: (1, 5),
+        chance: 4_000,
+        exit: 1_000,
+        until: None,
+    };
     let of = |threads| {
         let last = StepSpec { exit: 0, ..drawn };
         let steps = vec![StepSpec { repeat: (1, 3), ..StepSpec::ONCE }, drawn, last];

@@ -1,6 +1,7 @@
 //! Steps that ask again and again, driven by hand: when they ask, and what is recorded of it.
 
-use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool};
+use std::collections::VecDeque;
+use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Until};
 use unblink_core::load::Travelling;
 use unblink_core::mix::Mix;
@@ -50,7 +51,7 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
     recorder.begin(START, Nanos::ZERO, plan.load_length());
     dispatch.start(plan.journeys_load(START, 0).expect("journeys"));
     let (mut now, mut actions, mut asked) = (START, Actions::new(), Vec::new());
-    let mut answers = std::collections::VecDeque::new();
+    let mut answers: VecDeque<(Instant, FlightId, bool)> = VecDeque::new();
     while !dispatch.is_finished() {
         let answer_at = answers.front().map(|(at, ..)| *at);
         now = now.max([dispatch.next_wake(), answer_at].into_iter().flatten().min().expect("goes on"));
@@ -99,7 +100,8 @@ fn it_asks_until_it_has_its_answer() {
     assert_eq!(asked, [10, 120, 230]);
     let passed = StepCounts { entered: 1, passed: 1, requests: 1, ..StepCounts::default() };
     assert_eq!(bank.steps, [passed, StepCounts { requests: 3, ..passed }, passed]);
-    let [journey, wait] = [0, 1].map(|place| bank.journeys.get(place).expect("a place").sums(Series::Response));
+    let [journey, wait] =
+        [0, 1].map(|place| bank.journeys.get(place).expect("a place").sums(Series::Response));
     assert_eq!((wait.count, wait.max_ns), (1, 230_000_000));
     assert_eq!((journey.count, journey.max_ns), (1, 250_000_000));
     // Each request is one, and its response time is its own.

@@ -91,7 +91,9 @@ impl Kept {
     #[inline]
     pub fn value(&self, place: Option<NonZeroU16>, number: u32) -> &[u8] {
         match place {
-            Some(_) if (number as usize) < self.width => &self.values[index(place) * self.width + number as usize],
+            Some(_) if (number as usize) < self.width => {
+                &self.values[index(place) * self.width + number as usize]
+            }
             _ => &[],
         }
     }

@@ -91,8 +91,8 @@ impl<'a> Holes<'a> {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Place(inside, at) => {
-                    let what =
-                        What::read(inside, self.lets, self.taken).map_err(|message| TemplateError { at, message })?;
+                    let what = What::read(inside, self.lets, self.taken)
+                        .map_err(|message| TemplateError { at, message })?;
                     out.push_str(&place(self.holes.len() as u32));
                     self.holes.push(Hole { what, context });
                 }

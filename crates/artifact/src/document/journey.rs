@@ -162,7 +162,8 @@ impl Journey {
     /// Everything that began has ended once, and whoever came to a step came from the one before. `Err` says what does not
     /// add up.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let JourneyAccount { scheduled, completed, exited, failed, timed_out, unfinished, unsent } = self.account;
+        let JourneyAccount { scheduled, completed, exited, failed, timed_out, unfinished, unsent } =
+            self.account;
         let ended = [completed, failed, timed_out, unfinished, unsent];
         let sum = |all: &[u64]| all.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         if sum(&ended) != scheduled {

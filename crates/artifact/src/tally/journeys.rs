@@ -35,7 +35,12 @@ impl Tally {
         let mut waits = self.header.journeys.len() + before.filter(is_waited).count()..;
         let mut time_to_done = |step: &StepPlan| {
             let place = step.until.and_then(|_| waits.next())?;
-            Some(self.times((Apart::Journey, place), [Series::Response, Series::ResponseCensored], measured, 0))
+            Some(self.times(
+                (Apart::Journey, place),
+                [Series::Response, Series::ResponseCensored],
+                measured,
+                0,
+            ))
         };
         Journey {
             name: plan.name.clone(),

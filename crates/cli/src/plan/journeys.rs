@@ -10,10 +10,10 @@ use super::user::User;
 use super::value;
 use crate::errors;
 use crate::journey::{Chance, Journey, PlannedJourney, PlannedStep, Repeat, Step};
-use crate::request::{Request, Taking};
 use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
+use crate::request::{Request, Taking};
 use anyhow::{Error, Result};
 use std::sync::Arc;
 use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, STEPS_MAX, StepSpec, Think, Until};
@@ -173,7 +173,8 @@ impl SoFar {
             return Ok(());
         }
         if request.parts.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
-            let message = "this journey keeps its cookies (cookies = true), which stand in this header: leave it out";
+            let message =
+                "this journey keeps its cookies (cookies = true), which stand in this header: leave it out";
             let text = values_of(&table.given, "header").first();
             return Err(text.map_or_else(|| wrong(plan, table, message), |text| plan.error(text, message)));
         }
@@ -207,8 +208,21 @@ fn step(
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Step> {
-    let PlannedStep { name, url, think, repeat, chance, exit, capture: _, until, every, within, own, json, form } =
-        value::read(plan, table, STEPS)?;
+    let PlannedStep {
+        name,
+        url,
+        think,
+        repeat,
+        chance,
+        exit,
+        capture: _,
+        until,
+        every,
+        within,
+        own,
+        json,
+        form,
+    } = value::read(plan, table, STEPS)?;
     let at_fault = |field: &str, message: &str| match values_of(&table.given, field).first() {
         Some(text) => plan.error(text, message),
         None => wrong(plan, table, message),
@@ -232,8 +246,9 @@ fn step(
         }
     };
     if asked.is_some_and(|asked| asked.requests_max() > POLLS_MAX) {
-        let message =
-            format!("this would be more than {POLLS_MAX} requests for one answer: ask less often, or for a shorter time");
+        let message = format!(
+            "this would be more than {POLLS_MAX} requests for one answer: ask less often, or for a shorter time"
+        );
         return Err(at_fault("every", &message));
     }
     let Repeat(least, most) = repeat.unwrap_or(Repeat(1, 1));

@@ -1,8 +1,8 @@
 //! `[let]`: the values that a plan names.
 
 use super::file::{Let, PlanFile};
-use super::{journeys, setup};
 use super::source::Wrong;
+use super::{journeys, setup};
 use crate::errors;
 use crate::request::lets::{Named, of_flags, read, run_id};
 use anyhow::{Result, anyhow};

@@ -264,11 +264,12 @@ impl Requests {
 
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
-        let distinct = self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. })| Expect {
-            captures: captures.clone(),
-            until: (!until.is_empty()).then(|| Expect::new(until).into()),
-            ..Expect::new(conditions)
-        });
+        let distinct =
+            self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. })| Expect {
+                captures: captures.clone(),
+                until: (!until.is_empty()).then(|| Expect::new(until).into()),
+                ..Expect::new(conditions)
+            });
         Expects::new(distinct.collect(), self.expects.of.clone())
     }
 

@@ -35,7 +35,9 @@ pub enum JourneyError {
     #[error("a step has until and repeat: it asks until it has its answer; leave repeat out")]
     RepeatOfUntil,
     /// It asks too often.
-    #[error("a step with until would ask more than {POLLS_MAX} times: give it a longer every, or a shorter within")]
+    #[error(
+        "a step with until would ask more than {POLLS_MAX} times: give it a longer every, or a shorter within"
+    )]
     Polls,
     /// Nothing could start.
     #[error("0 journeys under way: none could start")]

@@ -92,7 +92,8 @@ impl Until {
 
 impl StepSpec {
     /// A request that is always made, at once.
-    pub const ONCE: StepSpec = StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN, exit: 0, until: None };
+    pub const ONCE: StepSpec =
+        StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN, exit: 0, until: None };
 }
 
 /// What is drawn for a journey, apart from each other.

@@ -17,7 +17,13 @@ fn key(unit: u64) -> Key {
 fn what_is_drawn_has_its_distribution() {
     const N: u64 = 100_000;
     let second = Nanos::from_secs(1);
-    let step = StepSpec { think: Think::Exponential(second), repeat: (1, 5), chance: 3_000, exit: 2_000, until: None };
+    let step = StepSpec {
+        think: Think::Exponential(second),
+        repeat: (1, 5),
+        chance: 3_000,
+        exit: 2_000,
+        until: None,
+    };
     let log = StepSpec { think: Think::LogNormal { median: second, sigma_milli: 800 }, ..StepSpec::ONCE };
     let paths = paths(vec![StepSpec::ONCE, step, log]);
     let mean = |of: &dyn Fn(u64) -> f64| (0..N).map(of).sum::<f64>() / N as f64;
@@ -42,10 +48,7 @@ fn what_is_drawn_has_its_distribution() {
 fn the_drain_waits_for_the_longest_journey() {
     let think = Think::Constant(Nanos::from_secs(2));
     let twice = StepSpec { think, repeat: (1, 2), ..StepSpec::ONCE };
-    assert_eq!(
-        paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)),
-        Nanos::from_secs(5 + 2 * 7)
-    );
+    assert_eq!(paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)), Nanos::from_secs(5 + 2 * 7));
 }
 
 /// Of the journeys, 30 % take the second step, of whom 20 % leave behind it; the rest asks at most five times.

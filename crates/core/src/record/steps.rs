@@ -25,10 +25,12 @@ counted! {
         unsent,
         /// Cut off by the end of the run while the user thought behind it.
         thinking,
-        /// Of those that passed: left behind it, as drawn.
-        exited,
         /// Its requests that have ended, in any way.
         requests,
+    }
+    rarely {
+        /// Of those that passed: left behind it, as drawn.
+        exited,
     }
 }
 

@@ -164,9 +164,8 @@ impl Hearing {
             return Ok(false);
         }
         let of_body = expect.captures.iter().filter(|captured| captured.capture.reads_body());
-        let mut takes = of_body.map(|captured| {
-            kept.take((heard.place, tag_of(flight).0), captured, &[], body).err()
-        });
+        let mut takes =
+            of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
         missed(heard.missed.or_else(|| takes.find_map(|why| why)))
     }
 

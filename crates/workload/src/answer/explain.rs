@@ -150,6 +150,7 @@ fn text(value: &[u8], name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Capture;
 
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nX-State: old\r\nX-Token: abcdef\r\n\r\n";
     const BODY: &[u8] = br#"{"state":"pending","n":7,"pin":1234,"token":"abc","id":"k9x","list":[1,2]}"#;
@@ -159,7 +160,27 @@ mod tests {
         match expect.unmet(200, HEAD, BODY.len() as u64, BODY)? {
             Unmet::Condition { found, .. } => Some(found),
             Unmet::Body(why) => Some(why.to_string()),
+            Unmet::Capture { name, .. } => Some(name),
         }
+    }
+
+    #[test]
+    fn a_value_that_can_not_be_taken_is_told_by_its_name() {
+        let captured = |name: &str, text: &str| Captured {
+            name: name.into(),
+            number: 0,
+            capture: Capture::parse(text).expect(text),
+        };
+        let missed = |captures: &[Captured]| {
+            let expect = Expect { captures: captures.to_vec(), ..Expect::default() };
+            expect.unmet(200, HEAD, BODY.len() as u64, BODY)
+        };
+        let (state, id) = (captured("state", "header X-State"), captured("id", "json $.id"));
+        let (tag, no) = (captured("tag", "header ETag"), captured("no", "json $.no"));
+        let absent = |name: &str| Some(Unmet::Capture { name: name.into(), why: Missed::Absent });
+        assert_eq!(missed(&[state.clone(), id.clone()]), None);
+        assert_eq!(missed(&[state, tag]), absent("tag"));
+        assert_eq!(missed(&[id, no]), absent("no"));
     }
 
     #[test]
