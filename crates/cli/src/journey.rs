@@ -72,11 +72,11 @@ pub(crate) struct PlannedStep {
     pub until: Vec<Condition>,
 
     /// From an answer that is not yet like this to the next request
-    #[arg(long, value_name = "TIME", requires = "until", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub every: Option<Nanos>,
 
     /// Time for all of that: a step whose answer is not there by then has timed out
-    #[arg(long, value_name = "TIME", requires = "until", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub within: Option<Nanos>,
 
     #[command(flatten)]

@@ -9,6 +9,7 @@ use super::source::Wrong;
 use super::user::User;
 use super::value;
 use crate::errors;
+use crate::expect;
 use crate::journey::{Chance, Journey, PlannedJourney, PlannedStep, Repeat, Step};
 use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
@@ -237,8 +238,18 @@ fn step(
     if !until.is_empty() && repeat.is_some() {
         return Err(at_fault("repeat", "with until a step asks until it has its answer: leave repeat out"));
     }
+    if expect::check(&until).is_err() {
+        return Err(at_fault(
+            "until",
+            "two conditions on the size, or two on the contents: give one of each",
+        ));
+    }
     let asked = match (every, within) {
-        _ if until.is_empty() => None,
+        (None, None) if until.is_empty() => None,
+        (every, _) if until.is_empty() => {
+            let field = if every.is_some() { "every" } else { "within" };
+            return Err(at_fault(field, &format!("{field} belongs to until, which this step does not have")));
+        }
         (Some(every), Some(within)) => Some(Until { every, within }),
         (every, _) => {
             let lacks = if every.is_none() { "every, such as \"500ms\"" } else { "within, such as \"30s\"" };
