@@ -146,7 +146,7 @@ fn what_can_not_be_used_is_refused_at_its_place() {
     refused(
         search,
         "url = \"/search\"\nuntil = \"status=200\"\nwithin = \"1s\"",
-        "plan.toml:13:",
+        "plan.toml:14:",
         "needs every",
     );
     refused(search, "url = \"/search\"\nevery = \"1s\"", "plan.toml:14:", "belongs to until");
