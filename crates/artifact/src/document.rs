@@ -21,7 +21,7 @@ pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{AddressAnswers, ConnectionMode, Connections, FailedAttempts, MachineLimit};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
-pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan};
+pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan, UntilPlan};
 pub use load::{
     Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, SetupRequest, ValuePlan,
 };

@@ -193,10 +193,16 @@ impl RunHeader {
         Layout {
             operations: self.operations.len(),
             loads: self.loads.len(),
-            journeys: self.journeys.len(),
+            journeys: self.journeys.len() + self.waits(),
             steps: self.steps(),
             origins: self.origins.len(),
         }
+    }
+
+    /// Those of their steps that are asked again and again.
+    fn waits(&self) -> usize {
+        let steps = self.journeys.iter().flat_map(|journey| &journey.steps);
+        steps.filter(|step| step.until.is_some()).count()
     }
 
     /// Steps of all journeys.

@@ -1,13 +1,16 @@
 //! Journeys as a plan lists them: steps that follow each other, each a request.
 
+use crate::expect;
 use crate::request::Request;
 use crate::request::fields::RequestArgs;
 use crate::request::share::Share;
 use crate::value;
 use clap::Args;
-use unblink_artifact::document::{JourneyPlan, StepPlan};
+use unblink_artifact::document::{JourneyPlan, StepPlan, UntilPlan};
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, REPEAT_MAX, StepSpec, Think};
+use unblink_core::time::Nanos;
 use unblink_report::format;
+use unblink_workload::answer::Condition;
 
 /// One journey of a plan.
 #[derive(Args, Debug)]
@@ -27,6 +30,10 @@ pub(crate) struct PlannedJourney {
     /// Time from each answer to the next request: 3s, exp(3s) or lognormal(MEDIAN, SIGMA)
     #[arg(long, value_name = "TIME", value_parser = think)]
     pub think: Option<Think>,
+
+    /// Each journey keeps the cookies that answers set, and sends them back to the same origin
+    #[arg(long)]
+    pub cookies: bool,
 }
 
 /// One step of a journey.
@@ -51,6 +58,26 @@ pub(crate) struct PlannedStep {
     /// How often the step is taken, such as 30%; otherwise it is skipped
     #[arg(long, value_name = "PERCENT", value_parser = chance)]
     pub chance: Option<Chance>,
+
+    /// How often the journey ends behind it, such as 20%, counted as completed
+    #[arg(long, value_name = "PERCENT", value_parser = chance)]
+    pub exit: Option<Chance>,
+
+    /// What is taken from its answer for later steps, by name: { id = "json $.id" } makes {{id}} what stands there
+    #[arg(long, value_name = "TABLE")]
+    pub capture: Option<String>,
+
+    /// Ask again and again until the answer is like this, such as "json $.state == 'paid'"
+    #[arg(long, value_name = "CONDITION", value_parser = expect::condition)]
+    pub until: Vec<Condition>,
+
+    /// From an answer that is not yet like this to the next request
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub every: Option<Nanos>,
+
+    /// Time for all of that: a step whose answer is not there by then has timed out
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub within: Option<Nanos>,
 
     #[command(flatten)]
     pub own: RequestArgs,
@@ -77,6 +104,7 @@ pub(crate) struct Chance(pub u16);
 pub(crate) struct Journey {
     pub name: String,
     pub share: Option<Share>,
+    pub cookies: bool,
     pub steps: Vec<Step>,
 }
 
@@ -143,19 +171,26 @@ pub(crate) fn describe<'a>(
     mut shares: impl Iterator<Item = f64>,
 ) -> Vec<JourneyPlan> {
     let mut step = |step: &Step| {
-        let StepSpec { think, repeat: (least, most), chance } = step.spec;
+        let StepSpec { think, repeat: (least, most), chance, exit, until } = step.spec;
+        let share = |part: u16| f64::from(part) / f64::from(CERTAIN);
+        let captures = step.request.parts.taking.captures.iter();
+        let captures = captures.filter(|captured| !captured.capture.adds());
         StepPlan {
             operation: operations.next().unwrap_or_default().to_string(),
             think: (think != Think::NONE).then(|| think_in_words(think)),
             repeat_min: u32::from(least),
             repeat_max: u32::from(most),
-            chance: (chance < CERTAIN).then(|| f64::from(chance) / f64::from(CERTAIN)),
+            chance: (chance < CERTAIN).then(|| share(chance)),
+            exit: (exit > 0).then(|| share(exit)),
+            until: until.map(|until| UntilPlan { every_ns: until.every.0, within_ns: until.within.0 }),
+            captures: captures.map(|captured| captured.name.clone()).collect(),
         }
     };
     let mut one = |journey: &Journey| JourneyPlan {
         name: journey.name.clone(),
         share: shares.next(),
         under_way_max: u32::from(under_way_max),
+        cookies: journey.cookies,
         steps: journey.steps.iter().map(&mut step).collect(),
     };
     journeys.iter().map(&mut one).collect()
@@ -175,7 +210,6 @@ fn think_in_words(think: Think) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unblink_core::time::Nanos;
 
     #[test]
     fn think_times_are_read() {

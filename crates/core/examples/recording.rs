@@ -30,7 +30,8 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
         let now = sent + Nanos(service[place]);
         let arrival = Arrival::single(index, 0, intended);
         let flight = black_box(Flight { arrival, noticed: intended, sent: Some(sent), ..Flight::default() });
-        let answer = black_box(Answer { failure: None, status: 200, first_byte: now, reusable: true });
+        let answer =
+            black_box(Answer { failure: None, status: 200, first_byte: now, not_yet: false, reusable: true });
         if record {
             recorder.due(&flight.arrival);
             recorder.sent(&flight);

@@ -56,6 +56,10 @@ kinds! {
     UNCHECKED = 19, "unchecked";
     /// A whole answer that was not as asked for, in a record of an earlier build: it did not tell in what.
     EXPECTATION = 20, "expectation";
+    /// The answer is whole, and lacks a value that a later step of its journey needs.
+    NOT_CAPTURED = 21, "not_captured";
+    /// It has that value, which is longer than may be kept.
+    CAPTURED_TOO_LONG = 22, "captured_too_long";
 }
 
 impl FailureKind {

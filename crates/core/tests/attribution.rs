@@ -81,7 +81,7 @@ impl Rig {
     fn answer(&mut self, us: u64, sent: &Actions) -> Actions {
         let Some(Action::Send { flight, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
         let first_byte = START + Nanos::from_micros(us);
-        let answer = Answer { failure: None, status: 200, first_byte, reusable: true };
+        let answer = Answer { failure: None, status: 200, first_byte, not_yet: false, reusable: true };
         self.at(us, Event::Answered(*flight, answer))
     }
 

@@ -5,7 +5,7 @@ mod world;
 use std::collections::{HashMap, HashSet};
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
-use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, Outcomes, Series, StepCounts};
@@ -76,7 +76,8 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     (plan, server, stop)
 }
 
-/// A third of the arrivals begin journeys: of one step, or of up to four, with repeats, chances and think times.
+/// A third of the arrivals begin journeys: of one step, or of up to four, with repeats, chances, exits and think times. Some
+/// steps ask again and again.
 fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let mut dice = Dice(seed ^ 0x7a);
     let (plan, server, stop) = if seed.is_multiple_of(3) { roomy_world(seed) } else { random_world(seed) };
@@ -85,14 +86,20 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         1 => Think::Exponential(Nanos(dice.roll(300) * MILLISECOND_NS)),
         _ => Think::LogNormal { median: Nanos(dice.roll(100) * MILLISECOND_NS), sigma_milli: 700 },
     };
-    let step = |dice: &mut Dice, place: u64| {
+    let until = |dice: &mut Dice| Until {
+        every: Nanos((1 + dice.roll(20)) * 10 * MILLISECOND_NS),
+        within: Nanos(dice.roll(2000) * MILLISECOND_NS),
+    };
+    let step = |dice: &mut Dice, place: u64, steps: u64| {
+        let until = (dice.roll(4) == 0).then(|| until(dice));
         let least = 1 + dice.roll(2) as u16;
-        let repeat = (least, least + dice.roll(3) as u16);
+        let repeat = if until.is_some() { (1, 1) } else { (least, least + dice.roll(3) as u16) };
         let chance = if place == 0 || dice.roll(2) == 0 { CERTAIN } else { 1 + dice.roll(9_999) as u16 };
-        StepSpec { think: think(dice), repeat, chance }
+        let exit = if place + 1 == steps || dice.roll(2) == 0 { 0 } else { 1 + dice.roll(5_000) as u16 };
+        StepSpec { think: think(dice), repeat, chance, exit, until }
     };
     let journeys = [1, 1 + dice.roll(4)]
-        .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place)).collect() });
+        .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect() });
     let plain = plan.spec().idempotent.clone();
     let steps = journeys.iter().map(|journey| journey.steps.len()).sum::<usize>();
     let under_way_max = [1, 5, 10_000][dice.roll(3) as usize];
@@ -107,7 +114,7 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 
 #[test]
 fn every_journey_ends_once_and_asks_after_its_answers() {
-    let (mut followed, mut held) = (0, 0);
+    let (mut followed, mut held, mut exited, mut waited) = (0, 0, 0, Outcomes::default());
     for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = travelling_world(seed);
         let (bank, world) = play(&plan, server, stop);
@@ -123,7 +130,13 @@ fn every_journey_ends_once_and_asks_after_its_answers() {
         check_journeys(seed, &plan, &bank, length);
         followed += world.books.chains.followed;
         held += bank.counters.lag.held;
+        exited += bank.steps.iter().map(|step| step.exited).sum::<u64>();
+        let waits = bank.journeys.iter().skip(plan.journeys().map_or(0, |paths| paths.len()));
+        waits.for_each(|of| waited.add(&of.outcomes));
     }
+    assert!(exited > WORLDS, "journeys are left: {exited}");
+    let ended = [waited.ok, waited.timed_out, waited.failed_total(), waited.unfinished];
+    assert!(ended.iter().all(|&n| n > WORLDS / 10), "waits end in every way: {ended:?}");
     assert!(followed > 20 * WORLDS && held > WORLDS, "journeys go on, and wait: {followed}, {held}");
 }
 
@@ -145,13 +158,27 @@ fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
             let [before, step] = pair else { unreachable!() };
             assert_eq!(
                 step.entered,
-                before.passed + before.skipped - before.thinking,
+                before.passed + before.skipped - before.thinking - before.exited,
                 "seed {seed}: {steps:?}"
             );
         }
         let last = steps[steps.len() - 1];
-        assert_eq!((last.passed + last.skipped, last.thinking), (ok, 0), "seed {seed}: {steps:?}");
         let sum = |of: fn(&StepCounts) -> u64| steps.iter().map(of).sum::<u64>();
+        let completed = last.passed + last.skipped + sum(|step| step.exited);
+        assert_eq!((completed, last.thinking, last.exited), (ok, 0, 0), "seed {seed}: {steps:?}");
+        for (number, step) in steps.iter().enumerate() {
+            let Some(place) = paths.wait(journey, number) else { continue };
+            let of = bank.journeys.get(place).expect("a place for each");
+            let Outcomes { due, ok, timed_out, unfinished, unsent, .. } = of.outcomes;
+            let found =
+                [due, of.outcomes.ended(), ok, of.outcomes.failed_total(), timed_out, unfinished, unsent];
+            let StepCounts { entered, skipped, passed, failed, timed_out, unfinished, unsent, .. } = *step;
+            let taken = entered - skipped;
+            assert_eq!(found, [taken, taken, passed, failed, timed_out, unfinished, unsent], "seed {seed}");
+            let times = |series| of.sums(series).count;
+            assert_eq!(times(Series::Response), passed, "seed {seed}");
+            assert_eq!(times(Series::ResponseCensored), timed_out + unfinished + unsent, "seed {seed}");
+        }
         assert_eq!(sum(|step| step.failed), of.outcomes.failed_total(), "seed {seed}");
         assert_eq!(sum(|step| step.timed_out), timed_out, "seed {seed}");
         assert_eq!(sum(|step| step.unfinished + step.thinking), unfinished, "seed {seed}");

@@ -136,17 +136,23 @@ fn requests_that_stand_alone_do_not_wait_for_journeys() {
 /// Whoever is first, what is drawn for each journey is the same.
 #[test]
 fn any_number_of_workers_makes_the_same_journeys() {
-    let drawn =
-        StepSpec { think: Think::Exponential(Nanos::from_millis(300)), repeat: (1, 5), chance: 4_000 };
+    let drawn = StepSpec {
+        think: Think::Exponential(Nanos::from_millis(300)),
+        repeat: (1, 5),
+        chance: 4_000,
+        exit: 1_000,
+        until: None,
+    };
     let of = |threads| {
-        let steps = vec![StepSpec { repeat: (1, 3), ..StepSpec::ONCE }, drawn, drawn];
+        let last = StepSpec { exit: 0, ..drawn };
+        let steps = vec![StepSpec { repeat: (1, 3), ..StepSpec::ONCE }, drawn, last];
         let poisson = Process::Poisson { seed: 4 };
         let spec = PlanSpec { threads, ..spec(100, Nanos::from_secs(10), poisson, steps) };
         let all = run(spec, &server(Nanos::from_millis(5)));
         (all.journeys, all.steps)
     };
     let alone = of(1);
-    assert!(alone.1.iter().any(|step| step.skipped > 100));
+    assert!(alone.1.iter().any(|step| step.skipped > 100) && alone.1[1].exited > 20);
     for threads in [2, 3] {
         assert!(of(threads) == alone, "{threads} workers");
     }

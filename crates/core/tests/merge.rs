@@ -40,7 +40,8 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
         let failure = (random.below(20) == 0).then_some(FailureKind::RESET);
         let status = if failure.is_some() { 503 } else { 200 };
         let first_byte = if random.below(2) == 0 { end } else { sent + Nanos(took.0 / 2) };
-        let answer = Answer { failure, status, first_byte: first_byte.min(end), reusable: true };
+        let answer =
+            Answer { failure, status, first_byte: first_byte.min(end), not_yet: false, reusable: true };
         let flight = Flight {
             arrival,
             noticed: arrival.intended,

@@ -16,7 +16,8 @@ use unblink_core::time::{Instant, Nanos};
 
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
-const ANSWER: Answer = Answer { failure: None, status: 200, first_byte: START, reusable: true };
+const ANSWER: Answer =
+    Answer { failure: None, status: 200, first_byte: START, not_yet: false, reusable: true };
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {

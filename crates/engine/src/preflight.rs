@@ -28,8 +28,8 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
 use unblink_wire::words::{Words, first_line};
-use unblink_workload::Composer;
 use unblink_workload::answer::{Condition, Expect, Unmet};
+use unblink_workload::{Composer, KEPT_BYTES_MAX, Missed};
 
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
@@ -179,7 +179,7 @@ impl<P: Protocol> Exchange<'_, P> {
         epoll::add(pacer.epoll(), conn.fd(), EventData::new_u64(0), flags)?;
         let common = Common {
             buffers: Buffers::new(),
-            hearing: Hearing::with_capacity(1, &job.expects),
+            hearing: Hearing::with_capacity(1, 0, &job.expects),
             of_protocol: P::shared(job.operations.len()),
         };
         Ok(Exchange { job, conn, common, pacer })
@@ -299,6 +299,12 @@ fn judge<P: Words>(
 fn in_words(unmet: &Unmet) -> String {
     let (condition, found) = match unmet {
         Unmet::Body(why) => return format!("its body can't be held against --expect: {why}"),
+        Unmet::Capture { name, why: Missed::Absent } => {
+            return format!("it does not have {name}, which capture asks for");
+        }
+        Unmet::Capture { name, why: Missed::TooLong } => {
+            return format!("its {name}, which capture asks for, has more than {KEPT_BYTES_MAX} bytes");
+        }
         Unmet::Condition { condition, found } => (condition, found),
     };
     let what = match condition {

@@ -11,7 +11,7 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 use unblink_wire::words::{Words, first_line};
 use unblink_workload::Globals;
-use unblink_workload::answer::{Capture, Coding};
+use unblink_workload::answer::{Captured, Coding};
 
 /// The requests, in the order in which they are asked.
 pub struct Setup<P: Protocol> {
@@ -25,17 +25,6 @@ pub struct Setup<P: Protocol> {
     pub globals: Arc<Globals>,
     /// A request that takes longer has failed.
     pub timeout: Duration,
-}
-
-/// A value that is taken.
-#[derive(Clone, Debug)]
-pub struct Captured {
-    /// How templates call it.
-    pub name: String,
-    /// Its number among the values that are taken from answers.
-    pub number: u32,
-    /// Where it stands.
-    pub capture: Capture,
 }
 
 /// How often one of the requests was asked again while the load went on.

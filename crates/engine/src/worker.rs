@@ -28,6 +28,7 @@ use unblink_core::dispatch::{
     ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, FlightId, Pool, Room, SENDS_PER_CALL_MAX,
 };
 use unblink_core::failure::FailureKind;
+use unblink_core::journey::Paths;
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
@@ -148,7 +149,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             unwritten: Vec::with_capacity(SENDS_PER_CALL_MAX),
             common: Common {
                 buffers: Buffers::new(),
-                hearing: Hearing::with_capacity(flights, &job.expects),
+                hearing: Hearing::with_capacity(
+                    flights,
+                    job.plan.journeys().map_or(0, Paths::under_way_max),
+                    &job.expects,
+                ),
                 of_protocol: P::shared(job.operations.len()),
             },
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 use unblink_core::dispatch::Pool;
+use unblink_core::journey::{JourneySpec, Journeys, StepSpec};
+use unblink_core::mix::Mix;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
@@ -19,7 +21,7 @@ use unblink_engine::target::{Address, Target};
 use unblink_wire::blank::place;
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
-use unblink_workload::answer::{Condition, Expect, Needle};
+use unblink_workload::answer::{Capture, Captured, Condition, Expect, Expects, Needle};
 use unblink_workload::template::Holes;
 use unblink_workload::{Composition, Context, Lets, Source, Values};
 
@@ -136,7 +138,7 @@ fn templated(job: Job<Http1>) -> Job<Http1> {
     {
         lets.add(name, Source::parse(text, &mut rows).expect(text)).expect(name);
     }
-    let mut holes = Holes::new(&lets);
+    let mut holes = Holes::new(&lets, 0);
     let mut read = |text: &str, context| holes.read(text, context, place).expect("a template");
     let target = read("/items/{{item}}?user={{user.id}}", Context::Target);
     let header = read("{{uuid}}", Context::Header);
@@ -160,6 +162,46 @@ fn templated(job: Job<Http1>) -> Job<Http1> {
         ..operation
     });
     Job { operations: operations.collect(), values: Some(values), ..job }
+}
+
+/// Journeys of two steps: the second one sends back what the first one's answer brought, cookies included.
+fn travelling(address: SocketAddr, load: LoadSpec) -> Job<Http1> {
+    let plain = job(address, load, Pool::Fixed { n: 8 }, &[]);
+    let mut lets = Lets::default();
+    let id = lets.add_kept("id").expect("a name");
+    let jar = lets.add_cookies(0).expect("a place");
+    let mut holes = Holes::new(&lets, u64::MAX);
+    let target = holes.read("/{{id}}", Context::Target, place).expect("a template");
+    let cookies = format!("{{{{{}}}}}", Lets::cookies_name(0));
+    let cookies = holes.read(&cookies, Context::Header, place).expect("a template");
+    let headers = [("Cookie".to_string(), cookies)];
+    let builder = RequestBuilder { method: "GET", target: &target, host: "h", headers: &headers, body: b"" };
+    let blank = builder.render_blank().expect("a request").map(Arc::new);
+    let second = Request { head: Box::default(), blank, ..plain.operations[1].clone() };
+    let composition = Composition::new(holes.into_holes());
+    let journeys = Journeys {
+        each: vec![JourneySpec { steps: vec![StepSpec::ONCE; 2] }],
+        under_way_max: 20,
+        ..Journeys::default()
+    };
+    let mix = Mix { journeys, ..Mix::default() };
+    let plan = Plan::new(PlanSpec { mix, ..plain.plan.spec().clone() }).expect("a plan");
+    let values = Values::new(lets, vec![None, Some(composition)], &[], &plan, 1).expect("values");
+    let capture = Capture::parse("json $.id").expect("a capture");
+    let taken = Expect {
+        captures: vec![
+            Captured { name: "id".into(), number: id, capture },
+            Captured { name: "cookies".into(), number: jar, capture: Capture::Cookies },
+        ],
+        ..Expect::default()
+    };
+    Job {
+        expects: Expects::new(vec![taken, Expect::default()], vec![0, 1]),
+        operations: vec![plain.operations[0].clone(), second],
+        values: Some(values),
+        plan,
+        ..plain
+    }
 }
 
 fn watch(thread: &str) {
@@ -211,6 +253,9 @@ fn a_plaintext_request_allocates_nothing() {
         b"HTTP/1.1 200 OK\r\nX-Id: 7\r\nTransfer-Encoding: chunked\r\n\r\n\
           d\r\n{\"a\":[{\"b\":\"h\r\na\r\nello\\n\"}]}\r\n0\r\n\r\n",
     );
+    let session = responder(
+        b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=0123456789; Path=/\r\nContent-Length: 26\r\n\r\n{\"id\":\"an id with spaces\"}",
+    );
     let checks = [
         "header x-id = 7",
         "header X-Id ~ ^[0-9]$",
@@ -230,6 +275,7 @@ fn a_plaintext_request_allocates_nothing() {
         ("checked", job(json, even(), Pool::Fixed { n: 8 }, &checks)),
         // Each connection has a buffer that grows to its longest request, which one connection meets soon.
         ("templated", templated(job(plain, even(), Pool::Fixed { n: 1 }, &[]))),
+        ("journeys", travelling(session, even())),
     ] {
         let (allocations, ok) = allocations_of(job);
         assert!(ok > 500, "{name}: {ok} answers prove nothing");

@@ -79,6 +79,13 @@ pub(crate) fn answer(request: Request, status: &str, content_type: &str, body: &
     message(status, content_type, body.as_bytes(), request.head_only, Persistence::of(request))
 }
 
+/// An answer in JSON to the request with this number: every third one says that something is paid.
+pub(crate) fn numbered(request: Request, number: u64) -> Arc<[u8]> {
+    let state = if number.is_multiple_of(3) { "paid" } else { "open" };
+    let body = format!("{{\"id\":{number},\"token\":\"t-{number:08x}\",\"state\":\"{state}\"}}\n");
+    answer(request, "200 OK", "application/json", &body)
+}
+
 /// The answer to nonsense; the connection is closed after it.
 pub(crate) fn rejection(reject: Reject) -> Arc<[u8]> {
     let status = match reject {

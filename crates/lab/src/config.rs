@@ -34,6 +34,8 @@ pub struct ServerConfig {
     pub spin: Duration,
     /// The size of an answer's body, in bytes.
     pub body_bytes: usize,
+    /// Answers are JSON instead, which tells the request's number: what journeys take and go on with.
+    pub json: bool,
 }
 
 /// Where the server's certificate comes from.
@@ -63,6 +65,7 @@ impl ServerConfig {
             truth_log: None,
             spin: Duration::from_micros(50),
             body_bytes: 16,
+            json: false,
         }
     }
 

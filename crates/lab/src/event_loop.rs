@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use rustls::ServerConnection;
 
-use crate::answer::{Answers, answer, rejection};
+use crate::answer::{Answers, answer, numbered, rejection};
 use crate::connection::{Advance, Connection, Scratch};
 use crate::fault::Ending;
 use crate::framer::{Request, Route};
@@ -50,6 +50,7 @@ pub(crate) struct EventLoop {
     _stop: Arc<OwnedFd>,
     tls: Option<Arc<rustls::ServerConfig>>,
     answers: Answers,
+    answers_json: bool,
     truth: Option<TruthLog>,
     scratch: Scratch,
     slots: Vec<Slot>,
@@ -100,6 +101,7 @@ impl EventLoop {
             _stop: stop,
             tls,
             answers: Answers::new(config.body_bytes),
+            answers_json: config.json,
             truth,
             scratch: Scratch::new(),
             slots: Vec::new(),
@@ -325,6 +327,9 @@ impl EventLoop {
         let Some(connection) = &mut slot.connection else { return };
         let Some((_, request)) = connection.in_flight.take() else { return };
         match served.ending {
+            Ending::Ok if self.answers_json => {
+                connection.answer(numbered(request, served.number), request.keep_alive);
+            }
             Ending::Ok => connection.answer(self.answers.scenario(request), request.keep_alive),
             Ending::Error => connection.answer(self.answers.failing(request), request.keep_alive),
             Ending::Reset => {

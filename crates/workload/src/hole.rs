@@ -24,6 +24,8 @@ pub(crate) enum What {
     Value { of: u32, column: Option<u32> },
     /// What was taken from an answer beside the load.
     Captured(u32),
+    /// What its journey took from an earlier answer.
+    Kept(u32),
     /// The number of the arrival.
     Index,
     /// Random, version 4 (RFC 9562 §5.4).
@@ -53,8 +55,8 @@ pub(crate) enum Length {
 }
 
 impl What {
-    /// Reads what stands between the braces.
-    pub(crate) fn read(text: &str, lets: &Lets) -> Result<What, String> {
+    /// Reads what stands between the braces. `taken` has a bit for each value that the journey has by then.
+    pub(crate) fn read(text: &str, lets: &Lets, taken: u64) -> Result<What, String> {
         if let Some(quoted) = text.strip_prefix('\'') {
             let literal = quoted.strip_suffix('\'').ok_or("this quote is never closed: write {{'text'}}")?;
             return Ok(What::Literal(literal.into()));
@@ -63,7 +65,7 @@ impl What {
             let inside =
                 arguments.strip_suffix(')').ok_or_else(|| format!("{text}: a closing ) is missing"))?;
             let arguments: Vec<&str> = inside.split(',').map(str::trim).collect();
-            return What::of_function(name.trim(), &arguments, lets);
+            return What::of_function(name.trim(), &arguments, lets, taken);
         }
         match text {
             "" => Err(format!("there is nothing between the braces: {}", lets.in_words())),
@@ -74,11 +76,11 @@ impl What {
             "bytes" => {
                 Err("bytes needs a length: bytes(100), or the name of a value, as in bytes(size)".into())
             }
-            _ => What::of_name(text, lets),
+            _ => What::of_name(text, lets, taken),
         }
     }
 
-    fn of_name(text: &str, lets: &Lets) -> Result<What, String> {
+    fn of_name(text: &str, lets: &Lets, taken: u64) -> Result<What, String> {
         let (name, column) = match text.split_once('.') {
             Some((name, column)) => (name, Some(column)),
             None => (text, None),
@@ -91,6 +93,15 @@ impl What {
         };
         if let Some(number) = lets.captured(text) {
             return Ok(What::Captured(number));
+        }
+        if let Some(number) = lets.kept(text) {
+            return match taken >> number & 1 {
+                1 => Ok(What::Kept(number)),
+                _ => Err(format!(
+                    "{text} may not be there yet: no earlier step of the same journey that is always taken has it in its \
+                     capture"
+                )),
+            };
         }
         let of = lets.number(name).ok_or_else(unknown)?;
         let source = lets.source(of);
@@ -112,7 +123,7 @@ impl What {
         Ok(What::Value { of, column })
     }
 
-    fn of_function(name: &str, arguments: &[&str], lets: &Lets) -> Result<What, String> {
+    fn of_function(name: &str, arguments: &[&str], lets: &Lets, taken: u64) -> Result<What, String> {
         match (name, arguments) {
             ("int", [from, to]) => {
                 let number = |text: &str| {
@@ -127,7 +138,7 @@ impl What {
             }
             ("int", _) => Err("int takes the smallest and the largest number: int(1,100)".into()),
             ("number", [value]) => {
-                let what = What::read(value, lets)?;
+                let what = What::read(value, lets, taken)?;
                 match what.is_number(lets) {
                     true => Ok(what),
                     false => Err(format!("{value} is no number: write {{{{{value}}}}} as a text")),
@@ -172,8 +183,16 @@ impl What {
     pub(crate) fn is_of_others(&self, lets: &Lets) -> bool {
         match self {
             What::Value { of, .. } => !lets.source(*of).is_number(),
-            What::Captured(_) => true,
+            What::Captured(_) | What::Kept(_) => true,
             _ => false,
+        }
+    }
+
+    /// The value that its journey took which it needs.
+    pub(crate) fn kept(&self) -> Option<u32> {
+        match self {
+            What::Kept(number) => Some(*number),
+            _ => None,
         }
     }
 
@@ -182,9 +201,8 @@ impl What {
         match self {
             What::Value { of, .. } => lets.source(*of).is_number(),
             What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
-            What::Literal(_) | What::Captured(_) | What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => {
-                false
-            }
+            What::Literal(_) | What::Captured(_) | What::Kept(_) => false,
+            What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The values that a plan names, which its requests refer to.
 
+use crate::kept::KEPT_MAX;
 use crate::source::Source;
 
 /// Values that a plan may name at the most: which of them an arrival has drawn is kept in the bits of a word.
@@ -11,6 +12,8 @@ pub struct Lets {
     lets: Vec<(String, Source)>,
     /// Names of values that are taken from answers.
     captured: Vec<String>,
+    /// Names of values that journeys take from answers, each for itself.
+    kept: Vec<String>,
     /// Mixed into what must be unique among all runs; 0 makes it the same for the same seed.
     run_id: u64,
 }
@@ -52,9 +55,55 @@ impl Lets {
         Ok(self.captured.len() as u32 - 1)
     }
 
+    /// Adds a value that journeys take from their answers; several may have one of the same name. Gives its number among
+    /// these.
+    ///
+    /// # Errors
+    /// For a name that is none, or is taken.
+    pub fn add_kept(&mut self, name: &str) -> Result<u32, String> {
+        if let Some(known) = self.kept(name) {
+            return Ok(known);
+        }
+        self.check_free(name)?;
+        self.push_kept(name.to_string())
+    }
+
+    /// Adds the cookies of journeys at one origin, which no template can call. `number` is that of the origin among those of
+    /// a journey.
+    ///
+    /// # Errors
+    /// There are too many values.
+    pub fn add_cookies(&mut self, number: usize) -> Result<u32, String> {
+        let name = Lets::cookies_name(number);
+        self.kept(&name).map_or_else(|| self.push_kept(name), Ok)
+    }
+
+    /// What stands between the braces of a `Cookie` header for these.
+    pub fn cookies_name(number: usize) -> String {
+        format!("cookies {number}")
+    }
+
+    fn push_kept(&mut self, name: String) -> Result<u32, String> {
+        if self.kept.len() == KEPT_MAX {
+            return Err(format!("journeys take {KEPT_MAX} values by name at the most, and this is one more"));
+        }
+        self.kept.push(name);
+        Ok(self.kept.len() as u32 - 1)
+    }
+
+    /// The number of the value with this name that journeys take.
+    pub fn kept(&self, name: &str) -> Option<u32> {
+        self.kept.iter().position(|own| own == name).map(|number| number as u32)
+    }
+
+    /// How many values journeys take, by name.
+    pub fn kept_count(&self) -> usize {
+        self.kept.len()
+    }
+
     fn check_free(&self, name: &str) -> Result<(), String> {
         Lets::check_name(name)?;
-        match self.number(name).is_some() || self.captured(name).is_some() {
+        match self.number(name).is_some() || self.captured(name).is_some() || self.kept(name).is_some() {
             true => Err(format!("{name} is given twice: give each value a name of its own")),
             false => Ok(()),
         }

@@ -65,13 +65,15 @@ pub fn is_template(text: &str) -> bool {
 #[derive(Debug)]
 pub struct Holes<'a> {
     lets: &'a Lets,
+    taken: u64,
     holes: Vec<Hole>,
 }
 
 impl<'a> Holes<'a> {
-    /// None so far; `lets` are those that a template may use.
-    pub fn new(lets: &'a Lets) -> Holes<'a> {
-        Holes { lets, holes: Vec::new() }
+    /// None so far; `lets` are those that a template may use, and `taken` has a bit for each value that its journey has taken
+    /// from answers by then.
+    pub fn new(lets: &'a Lets, taken: u64) -> Holes<'a> {
+        Holes { lets, taken, holes: Vec::new() }
     }
 
     /// Reads `text`, and gives it with `place(n)` for its n-th place.
@@ -89,8 +91,8 @@ impl<'a> Holes<'a> {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Place(inside, at) => {
-                    let what =
-                        What::read(inside, self.lets).map_err(|message| TemplateError { at, message })?;
+                    let what = What::read(inside, self.lets, self.taken)
+                        .map_err(|message| TemplateError { at, message })?;
                     out.push_str(&place(self.holes.len() as u32));
                     self.holes.push(Hole { what, context });
                 }

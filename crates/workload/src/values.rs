@@ -6,6 +6,7 @@ use crate::draws::{Drawing, Draws};
 use crate::encode::encode;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
+use crate::kept::Kept;
 use crate::lets::Lets;
 use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
@@ -22,6 +23,8 @@ const LETTERS: usize = 1 << 16;
 pub struct Composition {
     holes: Box<[Hole]>,
     uses: Box<[u32]>,
+    /// Values that the journey took from answers.
+    kept: Box<[u32]>,
 }
 
 impl Composition {
@@ -30,7 +33,10 @@ impl Composition {
         let mut uses: Vec<u32> = holes.iter().filter_map(|hole| hole.what.uses()).collect();
         uses.sort_unstable();
         uses.dedup();
-        Composition { holes: holes.into(), uses: uses.into() }
+        let mut kept: Vec<u32> = holes.iter().filter_map(|hole| hole.what.kept()).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        Composition { holes: holes.into(), uses: uses.into(), kept: kept.into() }
     }
 
     /// The numbers of the values taken from answers that it needs.
@@ -241,6 +247,8 @@ pub struct Composer {
     operation: u32,
     scratch: Vec<u8>,
     globals: Seen,
+    /// What its journey took from answers, by number.
+    kept: Box<[Vec<u8>]>,
     /// By named value that numbers its arrivals, load and sequence.
     counted: Box<[Vec<Box<[Counted]>>]>,
 }
@@ -264,6 +272,7 @@ impl Composer {
             operation: 0,
             scratch: Vec::new(),
             globals: Seen::default(),
+            kept: vec![Vec::new(); values.lets.kept_count()].into(),
             counted: values.among.iter().map(of_value).collect(),
         }
     }
@@ -291,6 +300,17 @@ impl Composer {
         })
     }
 
+    /// Looks up what the journey of `arrival` has taken from answers, as far as its request needs it.
+    #[inline]
+    pub fn look_up(&mut self, values: &Values, kept: &Kept, arrival: &Arrival) {
+        let Some(composition) = values.composition(arrival.operation) else { return };
+        for &number in &composition.kept {
+            let value = &mut self.kept[number as usize];
+            value.clear();
+            value.extend_from_slice(kept.value(arrival.slot, number));
+        }
+    }
+
     /// Appends what stands in the place `number` of the request of the arrival that was drawn for.
     pub fn write(&mut self, values: &Values, number: u32, out: &mut Vec<u8>) {
         let Some(hole) = values.composition(self.operation).and_then(|all| all.holes.get(number as usize))
@@ -304,6 +324,9 @@ impl Composer {
                 values.lets.source(*of).write(self.drawn[*of as usize], *column, out);
             }
             What::Captured(number) => out.extend_from_slice(self.globals.value(*number)),
+            What::Kept(number) => {
+                out.extend_from_slice(self.kept.get(*number as usize).map_or(&[], Vec::as_slice));
+            }
             What::Index => return decimal(self.index, out),
             What::Uuid => return uuid(&mut self.draws(values.uuid_seed, number), out),
             What::Int { from, span } => {

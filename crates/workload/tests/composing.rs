@@ -46,7 +46,7 @@ fn lets(rows: u64, named: &[(&str, &str)]) -> Lets {
 }
 
 fn composition(lets: &Lets, text: &str, context: Context) -> Option<Composition> {
-    let mut holes = Holes::new(lets);
+    let mut holes = Holes::new(lets, 0);
     holes.read(text, context, |_| String::new()).unwrap();
     Some(Composition::new(holes.into_holes()))
 }

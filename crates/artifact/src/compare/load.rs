@@ -47,17 +47,18 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
 /// Its journeys with all their steps.
 fn journeys(run: &RunDocument) -> Told {
     let said = |journey: &Journey| {
-        let JourneyPlan { name, share, under_way_max: _, steps } = journey.plan();
+        let JourneyPlan { name, share, under_way_max: _, cookies, steps } = journey.plan();
         let steps: Vec<String> = steps
             .iter()
-            .map(|StepPlan { operation, think, repeat_min, repeat_max, chance }| {
+            .map(|StepPlan { operation, think, repeat_min, repeat_max, chance, exit, until, captures }| {
                 let think = think.as_deref().unwrap_or("nothing");
                 format!(
-                    "{operation} (thinking {think}, {repeat_min} to {repeat_max} times, chance {chance:?})"
+                    "{operation} (thinking {think}, {repeat_min} to {repeat_max} times, chance {chance:?}, exit {exit:?}, \
+                     until {until:?}, taking {captures:?})"
                 )
             })
             .collect();
-        format!("{name} {share:?}: {}", steps.join(", "))
+        format!("{name} {share:?}, cookies {cookies}: {}", steps.join(", "))
     };
     let all: Vec<String> = run.journeys.iter().map(said).collect();
     Told::exact(if all.is_empty() { "none".into() } else { all.join("; ") })

@@ -15,8 +15,19 @@ pub struct JourneyPlan {
     pub share: Option<f64>,
     /// At most this many journeys, of whatever kind, are under way in one worker.
     pub under_way_max: u32,
+    /// Each journey keeps the cookies that answers set, and sends them back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cookies: bool,
     /// Its steps, in order.
     pub steps: Vec<StepPlan>,
+}
+
+fn is_false(it: &bool) -> bool {
+    !it
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// One step of a journey as it was planned.
@@ -34,6 +45,24 @@ pub struct StepPlan {
     /// How often it is taken, from 0 to 1; absent where it always is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
+    /// How often the journey ends behind it, from 0 to 1; absent where it always goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<f64>,
+    /// It is asked again and again until its answer is what is waited for; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilPlan>,
+    /// Names of the values that later steps take from its answers. What they are does not follow from the seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<String>,
+}
+
+/// How often a step is asked again, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UntilPlan {
+    /// From an answer to the intended time of the next request.
+    pub every_ns: u64,
+    /// From the intended time of the first request: a step whose answer is not there by then has timed out.
+    pub within_ns: u64,
 }
 
 /// One journey and what came of it.
@@ -46,6 +75,9 @@ pub struct Journey {
     pub share: Option<f64>,
     /// At most this many journeys, of whatever kind, are under way in one worker.
     pub under_way_max: u32,
+    /// Each journey keeps the cookies that answers set, and sends them back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cookies: bool,
     /// Where those of the measured part ended. A journey is of the measured part by its own intended time, whenever its
     /// requests are.
     pub account: JourneyAccount,
@@ -68,6 +100,9 @@ pub struct JourneyAccount {
     pub scheduled: u64,
     /// Came to their end.
     pub completed: u64,
+    /// Of these: left behind a step, as drawn (`exit`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub exited: u64,
     /// A request failed, which ended the journey.
     pub failed: u64,
     /// A request took longer than the timeout, which ended the journey.
@@ -79,7 +114,7 @@ pub struct JourneyAccount {
 }
 
 /// One step, and the journeys that came to it. `passed + skipped + failed + timed_out + unfinished + unsent = entered`, and
-/// `passed + skipped − thinking` entered the next one.
+/// `passed + skipped − exited − thinking` entered the next one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JourneyStep {
     /// As it was planned.
@@ -101,8 +136,15 @@ pub struct JourneyStep {
     pub unsent: u64,
     /// Cut off by the end of the run while somebody thought behind it.
     pub thinking: u64,
+    /// Of those that passed: left behind it, as drawn (`exit`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub exited: u64,
     /// Requests for it. Where there was a warm-up, its operation has others, of journeys that had begun before.
     pub requests: u64,
+    /// Of a step that is asked again and again: from the intended time of its first request to the end of the answer that was
+    /// waited for. Those that timed out or were cut off are lower bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_to_done: Option<Distribution>,
 }
 
 impl Journey {
@@ -112,6 +154,7 @@ impl Journey {
             name: self.name.clone(),
             share: self.share,
             under_way_max: self.under_way_max,
+            cookies: self.cookies,
             steps: self.steps.iter().map(|step| step.plan.clone()).collect(),
         }
     }
@@ -119,13 +162,14 @@ impl Journey {
     /// Everything that began has ended once, and whoever came to a step came from the one before. `Err` says what does not
     /// add up.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let JourneyAccount { scheduled, completed, failed, timed_out, unfinished, unsent } = self.account;
+        let JourneyAccount { scheduled, completed, exited, failed, timed_out, unfinished, unsent } =
+            self.account;
         let ended = [completed, failed, timed_out, unfinished, unsent];
         let sum = |all: &[u64]| all.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         if sum(&ended) != scheduled {
             return Err(format!("{scheduled} journeys {:?} are scheduled, {} ended", self.name, sum(&ended)));
         }
-        let mut came = scheduled;
+        let (mut came, mut left_early) = (scheduled, 0u64);
         for step in &self.steps {
             let JourneyStep { entered, passed, skipped, failed, timed_out, unfinished, unsent, .. } = *step;
             let left = sum(&[passed, skipped, failed, timed_out, unfinished, unsent]);
@@ -135,13 +179,19 @@ impl Journey {
                     "{came} journeys came to step {name:?}, {entered} entered it, {left} left it"
                 ));
             }
-            came = passed.saturating_add(skipped).saturating_sub(step.thinking);
+            let stayed = step.thinking.saturating_add(step.exited);
+            came = passed.saturating_add(skipped).saturating_sub(stayed);
+            left_early = left_early.saturating_add(step.exited);
         }
-        match came == completed {
+        if left_early != exited {
+            return Err(format!("{left_early} journeys {:?} left behind a step, {exited} exited", self.name));
+        }
+        match came.saturating_add(exited) == completed {
             true => Ok(()),
-            false => {
-                Err(format!("{came} journeys {:?} passed the last step, {completed} completed", self.name))
-            }
+            false => Err(format!(
+                "{came} journeys {:?} passed the last step and {exited} left before, {completed} completed",
+                self.name
+            )),
         }
     }
 }

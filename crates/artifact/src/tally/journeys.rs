@@ -2,7 +2,7 @@
 
 use super::intervals::Measured;
 use super::{Ending, Tally, per_second};
-use crate::document::{Journey, JourneyAccount, JourneyPlan, JourneyStep, RunStatus, StepPlan};
+use crate::document::{Distribution, Journey, JourneyAccount, JourneyPlan, JourneyStep, RunStatus, StepPlan};
 use unblink_analysis::evidence::PartAccount;
 use unblink_core::record::{Apart, OperationRecord, Series, StepCounts};
 
@@ -29,13 +29,28 @@ impl Tally {
         // In a run without an end some have no ending.
         let open = if measured.open > 0 { of.due.saturating_sub(of.ended()) } else { 0 };
         let steps = plan.steps.iter().zip(self.steps_of(place));
+        // Behind the journeys are the steps that are asked again and again.
+        let is_waited = |step: &&StepPlan| step.until.is_some();
+        let before = self.header.journeys[..place].iter().flat_map(|journey| &journey.steps);
+        let mut waits = self.header.journeys.len() + before.filter(is_waited).count()..;
+        let mut time_to_done = |step: &StepPlan| {
+            let place = step.until.and_then(|_| waits.next())?;
+            Some(self.times(
+                (Apart::Journey, place),
+                [Series::Response, Series::ResponseCensored],
+                measured,
+                0,
+            ))
+        };
         Journey {
             name: plan.name.clone(),
             share: plan.share,
             under_way_max: plan.under_way_max,
+            cookies: plan.cookies,
             account: JourneyAccount {
                 scheduled,
                 completed: of.ok,
+                exited: self.steps_of(place).iter().map(|step| step.exited).sum(),
                 failed: of.failed_total(),
                 timed_out: of.timed_out,
                 unfinished: of.unfinished + open,
@@ -52,7 +67,7 @@ impl Tally {
                 measured,
                 open,
             ),
-            steps: steps.map(|(plan, counts)| step(plan, counts)).collect(),
+            steps: steps.map(|(plan, counts)| step(plan, counts, time_to_done(plan))).collect(),
         }
     }
 
@@ -85,16 +100,26 @@ impl Tally {
             for (step, counts) in plan.steps.iter().zip(self.steps_of(place)) {
                 let (due, ended) = (counts.entered, counts.left());
                 all.push(PartAccount { name: &step.operation, scheduled: came, due, ended });
-                came = (counts.passed + counts.skipped).saturating_sub(counts.thinking);
+                came = (counts.passed + counts.skipped).saturating_sub(counts.thinking + counts.exited);
             }
         }
         all
     }
 }
 
-fn step(plan: &StepPlan, counts: &StepCounts) -> JourneyStep {
-    let StepCounts { entered, passed, skipped, failed, timed_out, unfinished, unsent, thinking, requests } =
-        *counts;
-    let plan = plan.clone();
-    JourneyStep { plan, entered, passed, skipped, failed, timed_out, unfinished, unsent, thinking, requests }
+fn step(plan: &StepPlan, counts: &StepCounts, time_to_done: Option<Distribution>) -> JourneyStep {
+    JourneyStep {
+        plan: plan.clone(),
+        entered: counts.entered,
+        passed: counts.passed,
+        skipped: counts.skipped,
+        failed: counts.failed,
+        timed_out: counts.timed_out,
+        unfinished: counts.unfinished,
+        unsent: counts.unsent,
+        thinking: counts.thinking,
+        exited: counts.exited,
+        requests: counts.requests,
+        time_to_done,
+    }
 }

@@ -25,6 +25,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     config.probe_gap = Duration::from_nanos(args.probe_gap.0);
     config.truth_log = args.truth.clone();
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
+    config.json = args.answer_json;
     config.tls = tls(args)?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let server = Server::bind(config)?;

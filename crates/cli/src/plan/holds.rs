@@ -28,7 +28,7 @@ impl Holds {
             "header" => Holds::Header,
             "body" | "json" | "form" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
-            "expect" => Holds::Expectation,
+            "expect" | "until" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" => Holds::File,
             _ => Holds::Plain,
         }

@@ -1,21 +1,25 @@
 //! The journeys of a plan: its `[[journeys]]`, each with its `[[journeys.steps]]`.
 
 use super::fields::For;
-use super::file::{PlanFile, Table, Text, values_of};
+use super::file::{PlanFile, Table, values_of};
 use super::lists::{JOURNEYS, STEPS};
 use super::requests::{self, Address, One};
+use super::setup;
 use super::source::Wrong;
 use super::user::User;
 use super::value;
 use crate::errors;
+use crate::expect;
 use crate::journey::{Chance, Journey, PlannedJourney, PlannedStep, Repeat, Step};
-use crate::request::Request;
 use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
+use crate::request::url::Origin;
+use crate::request::{Request, Taking};
 use anyhow::{Error, Result};
 use std::sync::Arc;
-use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, STEPS_MAX, StepSpec, Think};
+use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, STEPS_MAX, StepSpec, Think, Until};
 use unblink_workload::Lets;
+use unblink_workload::answer::{Capture, Captured};
 
 /// Where paths lead to, and what stands in requests.
 #[derive(Clone, Copy)]
@@ -62,6 +66,26 @@ pub(super) fn of(
     }
 }
 
+/// Names the values that journeys take from answers. Those of several journeys may have the same name: each has its own.
+pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
+    for table in &plan.journeys {
+        for step in &table.inner {
+            for name in setup::captures(plan, step)?.keys() {
+                let text = &values_of(&step.given, "capture")[0];
+                lets.add_kept(name).map_err(|why| plan.error(text, why))?;
+            }
+        }
+        if let Some(text) = values_of(&table.given, "cookies").first() {
+            // Of the target, and of as many other origins as there may be.
+            let is_whole = |step: &&Table| !values_of(&step.given, "url")[0].raw.starts_with('/');
+            for number in 0..=table.inner.iter().filter(is_whole).count() {
+                lets.add_cookies(number).map_err(|why| plan.error(text, why))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Why there are no journeys for this command, if there are none.
 fn refusal(plan: &PlanFile, command: For, user: &User) -> Option<String> {
     let has = |field: &str| user.has(field) || plan.value(field).is_some();
@@ -97,10 +121,20 @@ fn one(
         let message = format!("a run has {JOURNEYS_MAX} journeys at the most, and each {STEPS_MAX} steps");
         return Err(wrong(plan, table, message));
     }
-    let PlannedJourney { name, share, weight, think } = value::read(plan, table, JOURNEYS)?;
+    let PlannedJourney { name, share, weight, think, cookies } = value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
-    let of_step = |(i, inner)| step(plan, i, inner, (&name, think), paths, files);
+    let mut so_far = SoFar { known: 0, origins: Vec::new(), has_cookies: cookies };
+    let of_step = |(i, inner)| {
+        let place = Place { number: i, is_last: i + 1 == table.inner.len() };
+        let mut step = step(plan, place, inner, (&name, think, so_far.known), paths, files);
+        match &mut step {
+            Ok(step) => so_far.goes_on(plan, inner, place, step)?,
+            // What it takes is not missed in the next one, too.
+            Err(_) => so_far.known |= bits(paths.lets, setup::captures(plan, inner)?.keys()),
+        }
+        step
+    };
     let steps: Vec<Step> = errors::all(table.inner.iter().enumerate().map(of_step))?;
     for (place, one) in steps.iter().enumerate() {
         if steps[..place].iter().any(|other| other.request.name == one.request.name) {
@@ -108,38 +142,145 @@ fn one(
             return Err(wrong(plan, &table.inner[place], message));
         }
     }
-    Ok(Journey { name, share, steps })
+    Ok(Journey { name, share, cookies, steps })
+}
+
+/// Where a step stands in its journey.
+#[derive(Clone, Copy)]
+struct Place {
+    number: usize,
+    is_last: bool,
+}
+
+/// What a journey has taken from its answers, from one step to the next.
+struct SoFar {
+    /// A bit for each value.
+    known: u64,
+    /// Those that it keeps cookies of, by number.
+    origins: Vec<Origin>,
+    has_cookies: bool,
+}
+
+impl SoFar {
+    /// What `step` brings is there for those behind it; what was brought before in cookies is sent with it.
+    fn goes_on(&mut self, plan: &PlanFile, table: &Table, place: Place, step: &mut Step) -> Result<()> {
+        let Step { request, spec } = step;
+        // Of a step that may be skipped nothing is sure to be there.
+        if spec.chance == CERTAIN {
+            let numbers = request.parts.taking.captures.iter().map(|captured| captured.number);
+            self.known |= numbers.fold(0, |known, number| known | 1 << number);
+        }
+        if !self.has_cookies {
+            return Ok(());
+        }
+        if request.parts.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
+            let message =
+                "this journey keeps its cookies (cookies = true), which stand in this header: leave it out";
+            let text = values_of(&table.given, "header").first();
+            return Err(text.map_or_else(|| wrong(plan, table, message), |text| plan.error(text, message)));
+        }
+        let at = self.origins.iter().position(|origin| *origin == request.url.origin);
+        let number = at.unwrap_or_else(|| {
+            self.origins.push(request.url.origin.clone());
+            self.origins.len() - 1
+        });
+        let name = Lets::cookies_name(number);
+        let kept = request.lets.kept(&name).unwrap_or_default();
+        // Nothing can have been set before the first request.
+        if place.number > 0 || spec.repeat.1 > 1 || spec.until.is_some() {
+            request.parts.headers.push(("Cookie".into(), format!("{{{{{name}}}}}")));
+            request.parts.taking.known |= 1 << kept;
+        }
+        request.parts.taking.captures.push(Captured { name, number: kept, capture: Capture::Cookies });
+        Ok(())
+    }
+}
+
+/// A bit for each of these values.
+fn bits<'a>(lets: &Lets, names: impl Iterator<Item = &'a String>) -> u64 {
+    names.filter_map(|name| lets.kept(name)).fold(0, |bits, number| bits | 1 << number)
 }
 
 fn step(
     plan: &PlanFile,
-    place: usize,
+    place: Place,
     table: &Table,
-    (journey, of_all): (&str, Option<Think>),
+    (journey, of_all, known): (&str, Option<Think>, u64),
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Step> {
-    let PlannedStep { name, url, think, repeat, chance, own, json, form } = value::read(plan, table, STEPS)?;
-    let of = |field: &str| values_of(&table.given, field).first();
-    let at_fault = |text: Option<&Text>, message: &str| match text {
+    let PlannedStep {
+        name,
+        url,
+        think,
+        repeat,
+        chance,
+        exit,
+        capture: _,
+        until,
+        every,
+        within,
+        own,
+        json,
+        form,
+    } = value::read(plan, table, STEPS)?;
+    let at_fault = |field: &str, message: &str| match values_of(&table.given, field).first() {
         Some(text) => plan.error(text, message),
         None => wrong(plan, table, message),
     };
-    if place == 0 && chance.is_some_and(|Chance(chance)| chance < CERTAIN) {
+    if place.number == 0 && chance.is_some_and(|Chance(chance)| chance < CERTAIN) {
         let message = "a journey begins with its first step: give the journey a smaller share instead";
-        return Err(at_fault(of("chance"), message));
+        return Err(at_fault("chance", message));
+    }
+    if place.is_last && exit.is_some() {
+        return Err(at_fault("exit", "the journey ends behind its last step anyhow: leave exit out"));
+    }
+    if !until.is_empty() && repeat.is_some() {
+        return Err(at_fault("repeat", "with until a step asks until it has its answer: leave repeat out"));
+    }
+    if expect::check(&until).is_err() {
+        return Err(at_fault(
+            "until",
+            "two conditions on the size, or two on the contents: give one of each",
+        ));
+    }
+    let asked = match (every, within) {
+        (None, None) if until.is_empty() => None,
+        (every, _) if until.is_empty() => {
+            let field = if every.is_some() { "every" } else { "within" };
+            return Err(at_fault(field, &format!("{field} belongs to until, which this step does not have")));
+        }
+        (Some(every), Some(within)) => Some(Until { every, within }),
+        (every, _) => {
+            let lacks = if every.is_none() { "every, such as \"500ms\"" } else { "within, such as \"30s\"" };
+            return Err(at_fault("until", &format!("a step with until needs {lacks}")));
+        }
+    };
+    if asked.is_some_and(|asked| asked.requests_max() > POLLS_MAX) {
+        let message = format!(
+            "this would be more than {POLLS_MAX} requests for one answer: ask less often, or for a shorter time"
+        );
+        return Err(at_fault("every", &message));
     }
     let Repeat(least, most) = repeat.unwrap_or(Repeat(1, 1));
     let spec = StepSpec {
         think: think.or(of_all).unwrap_or(Think::NONE),
         repeat: (least, most),
         chance: chance.map_or(CERTAIN, |Chance(chance)| chance),
+        exit: exit.map_or(0, |Chance(exit)| exit),
+        until: asked,
     };
-    if place == 0 && most == 1 && think.is_some() {
+    if place.number == 0 && most == 1 && think.is_some() {
         let message = "nobody thinks before the first request of a journey: write it to the step after";
-        return Err(at_fault(of("think"), message));
+        return Err(at_fault("think", message));
     }
-    let name = format!("{journey}: {}", name.unwrap_or_else(|| format!("step {}", place + 1)));
-    let one = One { name: Some(name), url, share: None, inserts: false, json, form, own };
+    let captures = errors::all(setup::captures(plan, table)?.into_iter().map(|(name, text)| {
+        let capture =
+            Capture::parse(&text).map_err(|error| at_fault("capture", &format!("{name}: {error}")))?;
+        Ok(Captured { number: paths.lets.kept(&name).unwrap_or_default(), name, capture })
+    }))?;
+    let name = format!("{journey}: {}", name.unwrap_or_else(|| format!("step {}", place.number + 1)));
+    let taking = Taking { known, captures, until };
+    let one = One { name: Some(name), url, share: None, inserts: false, json, form, own, taking };
     Ok(Step { request: requests::built(plan, table, one, paths.target, None, paths.lets, files)?, spec })
 }

@@ -12,7 +12,7 @@ use crate::request::fields::{PlannedRequest, RequestArgs};
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
-use crate::request::{Parts, Request};
+use crate::request::{Parts, Request, Taking};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
@@ -244,11 +244,11 @@ fn of_one(
     let share = share_in(share, weight).map_err(|message| plan.error(share_of(table), message));
     match share {
         Ok(share) => {
-            let one = One { name, url, share, inserts, json, form, own };
+            let one = One { name, url, share, inserts, json, form, own, taking: Taking::default() };
             built(plan, table, one, target, instead, lets, files)
         }
         Err(error) => {
-            let one = One { name, url, share: None, inserts, json, form, own };
+            let one = One { name, url, share: None, inserts, json, form, own, taking: Taking::default() };
             Err(match built(plan, table, one, target, instead, lets, files) {
                 Ok(_) => error,
                 Err(other) => errors::several(errors::each(other).into_iter().chain([error]).collect()),
@@ -274,6 +274,7 @@ pub(super) struct One {
     pub json: Option<String>,
     pub form: Option<String>,
     pub own: RequestArgs,
+    pub taking: Taking,
 }
 
 /// The request that `table` describes as `one`, once it can be sent.
@@ -286,11 +287,12 @@ pub(super) fn built(
     lets: &Arc<Lets>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let One { name, url, share, inserts, json, form, own } = one;
+    let One { name, url, share, inserts, json, form, own, taking } = one;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let mut parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
     if let Ok(parts) = &mut parts {
+        parts.taking = taking;
         json.into_iter().for_each(|text| parts.set_body(text, BodyForm::Json));
         form.into_iter().for_each(|text| parts.set_body(text, BodyForm::Form));
     }

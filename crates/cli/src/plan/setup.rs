@@ -8,6 +8,7 @@ use super::requests::{One, built};
 use super::user::User;
 use super::value;
 use crate::errors;
+use crate::request::Taking;
 use crate::request::body::BodyFiles;
 use crate::setup::{PlannedSetup, SetupRequest};
 use anyhow::Result;
@@ -29,7 +30,7 @@ pub(super) fn add_captured(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
 }
 
 /// What is taken from an answer, as it is written, by name.
-fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> {
+pub(super) fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> {
     let Some(text) = values_of(&table.given, "capture").first() else { return Ok(BTreeMap::new()) };
     serde_json::from_str(&text.raw).map_err(|_| {
         plan.error(
@@ -86,7 +87,8 @@ fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
 
 fn one(plan: &PlanFile, table: &Table, paths: Paths<'_>, files: &mut BodyFiles) -> Result<SetupRequest> {
     let PlannedSetup { name, url, capture: _, every, json, form, own } = value::read(plan, table, SETUP)?;
-    let one = One { name, url, share: None, inserts: false, json, form, own };
+    let taking = Taking::default();
+    let one = One { name, url, share: None, inserts: false, json, form, own, taking };
     let request = built(plan, table, one, paths.target, None, paths.lets, files)?;
     let captures = errors::all(captures(plan, table)?.into_iter().map(|(name, text)| {
         let capture = Capture::parse(&text).map_err(|error| {

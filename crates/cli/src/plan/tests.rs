@@ -18,7 +18,7 @@ fn sample(field: &Field) -> String {
     let by_name = match field.name.as_str() {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
-        "expect" => "status=200",
+        "expect" | "until" => "status=200",
         "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" | "journeys-max"
         | "attempts" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",

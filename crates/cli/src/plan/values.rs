@@ -1,8 +1,8 @@
 //! `[let]`: the values that a plan names.
 
 use super::file::{Let, PlanFile};
-use super::setup;
 use super::source::Wrong;
+use super::{journeys, setup};
 use crate::errors;
 use crate::request::lets::{Named, of_flags, read, run_id};
 use anyhow::{Result, anyhow};
@@ -40,5 +40,6 @@ pub(super) fn table(plan: &PlanFile, flags: &[String]) -> Result<Arc<Lets>> {
         table.add(&name, source).map_err(|why| anyhow!("--let: {why}"))?;
     }
     setup::add_captured(plan, &mut table)?;
+    journeys::add_taken(plan, &mut table)?;
     Ok(Arc::new(table.of_run(run_id(plan.value("seed").is_some()))))
 }

@@ -19,7 +19,7 @@ use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http1::Request as Rendered;
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
-use unblink_workload::answer::Condition;
+use unblink_workload::answer::{Captured, Condition};
 use unblink_workload::{Composition, Lets};
 use url::Url;
 
@@ -51,6 +51,17 @@ pub(crate) struct Parts {
     pub body_form: BodyForm,
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
+    pub taking: Taking,
+}
+
+/// What a step of a journey takes from its answers, and may use of those before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Taking {
+    /// A bit for each value that its journey has by then.
+    pub known: u64,
+    pub captures: Vec<Captured>,
+    /// It is asked again and again until its answer is like this.
+    pub until: Vec<Condition>,
 }
 
 impl Parts {
@@ -73,7 +84,7 @@ impl Parts {
         let expect = expect::check(&args.expect);
         let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
         let (method, expect) = (args.method.clone(), args.expect.clone().into());
-        Ok(Parts { method, headers, body, body_form: BodyForm::Plain, expect })
+        Ok(Parts { method, headers, body, body_form: BodyForm::Plain, expect, taking: Taking::default() })
     }
 
     /// Gives it a body that says what it is, unless a header does.

@@ -54,7 +54,7 @@ pub(crate) fn read<'a>(
     if text.is_none() && !is_template(target) && headers.iter().all(|(_, value)| !is_template(value)) {
         return Ok(Filled { target: target.into(), headers: headers.into(), body, composition: None });
     }
-    let mut holes = Holes::new(lets);
+    let mut holes = Holes::new(lets, parts.taking.known);
     let target = match holes.read(target, Context::Target, place) {
         Ok(target) => target,
         Err(error) => return Err(errors::refused(&["url"], format!("in its path or query: {error}"))),

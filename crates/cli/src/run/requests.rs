@@ -8,7 +8,7 @@ use crate::request::body::BodyFiles;
 use crate::request::fields::RequestArgs;
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
-use crate::request::{Parts, Request};
+use crate::request::{Parts, Request, Taking};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
@@ -142,7 +142,7 @@ impl Gathering {
         }
         found.compositions.push(composition);
         found.lets = request.lets.clone();
-        found.expects.add(&request.parts.expect);
+        found.expects.add(&request.parts.expect, &request.parts.taking);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
         found.idempotent.push(request.is_idempotent());
         if found.targets.len() < LISTED_MAX {
@@ -164,17 +164,20 @@ impl Gathering {
 /// Conditions on the answers to requests, most of which have the same.
 #[derive(Default)]
 struct Conditions {
-    distinct: Vec<Arc<[Condition]>>,
+    distinct: Vec<(Arc<[Condition]>, Taking)>,
     /// By request.
     of: Vec<u32>,
 }
 
 impl Conditions {
-    fn add(&mut self, of_one: &Arc<[Condition]>) {
-        let known = self.distinct.iter().position(|known| Arc::ptr_eq(known, of_one) || known == of_one);
+    fn add(&mut self, of_one: &Arc<[Condition]>, taking: &Taking) {
+        let is_it = |(known, taken): &(Arc<[Condition]>, Taking)| {
+            (Arc::ptr_eq(known, of_one) || known == of_one) && taken == taking
+        };
+        let known = self.distinct.iter().position(is_it);
         self.of.push(known.unwrap_or(self.distinct.len()) as u32);
         if known.is_none() {
-            self.distinct.push(of_one.clone());
+            self.distinct.push((of_one.clone(), taking.clone()));
         }
     }
 }
@@ -268,7 +271,12 @@ impl Requests {
 
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
-        let distinct = self.expects.distinct.iter().map(|conditions| Expect::new(conditions));
+        let distinct =
+            self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. })| Expect {
+                captures: captures.clone(),
+                until: (!until.is_empty()).then(|| Expect::new(until).into()),
+                ..Expect::new(conditions)
+            });
         Expects::new(distinct.collect(), self.expects.of.clone())
     }
 

@@ -16,8 +16,9 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
-use unblink_engine::setup::{Captured, Refreshed, Setup};
+use unblink_engine::setup::{Refreshed, Setup};
 use unblink_wire::http1::Http1;
+use unblink_workload::answer::Captured;
 use unblink_workload::{Globals, Lets, Values};
 
 /// What is asked, and what each request is called.

@@ -294,6 +294,8 @@ fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
                     }
                     Some(Unmet::Body(why)) => (None, Some(why.to_string())),
                     Some(Unmet::Condition { found, .. }) => (Some(false), Some(found)),
+                    // A condition takes nothing.
+                    Some(Unmet::Capture { .. }) => (Some(true), None),
                 }
             }
         };

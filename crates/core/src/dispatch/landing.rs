@@ -108,8 +108,12 @@ impl<L: Load> Dispatch<L> {
             if answer.failure.is_none() || !self.is_answer_repeated(slot, answer, now, rec) {
                 let Bound { flight, .. } = &self.flights[slot];
                 let outcome = rec.answered(flight, conn, answer, now);
-                if let Some(load) = &mut self.load {
-                    load.ended(&flight.arrival, outcome, now, rec);
+                match &mut self.load {
+                    Some(load) if answer.not_yet && outcome == Outcome::Ok => {
+                        load.not_yet(&flight.arrival, now, rec);
+                    }
+                    Some(load) => load.ended(&flight.arrival, outcome, now, rec),
+                    None => {}
                 }
             }
         }

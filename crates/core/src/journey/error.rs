@@ -1,6 +1,6 @@
 //! Why journeys can't be.
 
-use super::{JOURNEYS_MAX, REPEAT_MAX, STEPS_MAX};
+use super::{JOURNEYS_MAX, POLLS_MAX, REPEAT_MAX, STEPS_MAX};
 
 /// Why journeys can't be as they are asked for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -28,6 +28,17 @@ pub enum JourneyError {
     /// Never, or more than always.
     #[error("a step has a chance of 0: it would never be taken; leave it out")]
     NoChance,
+    /// There is nothing to leave out.
+    #[error("the last step of a journey has an exit: the journey ends there anyhow; leave it out")]
+    ExitAtTheEnd,
+    /// It repeats as often as it must.
+    #[error("a step has until and repeat: it asks until it has its answer; leave repeat out")]
+    RepeatOfUntil,
+    /// It asks too often.
+    #[error(
+        "a step with until would ask more than {POLLS_MAX} times: give it a longer every, or a shorter within"
+    )]
+    Polls,
     /// Nothing could start.
     #[error("0 journeys under way: none could start")]
     NoneUnderWay,

@@ -23,6 +23,8 @@ pub const JOURNEYS_MAX: usize = 64;
 pub const STEPS_MAX: usize = 64;
 /// Requests of one step at the most.
 pub const REPEAT_MAX: u16 = 1_000;
+/// Requests of one step that asks again and again, at the most.
+pub const POLLS_MAX: u64 = 1_000;
 /// Journeys under way in one worker at the most.
 pub const UNDER_WAY_MAX: u16 = u16::MAX - 1;
 /// Journeys under way in one worker at the most, unless told otherwise.
@@ -67,11 +69,33 @@ pub struct StepSpec {
     pub repeat: (u16, u16),
     /// So often in [`CERTAIN`] it is taken; otherwise it is skipped, and no time passes.
     pub chance: u16,
+    /// So often in [`CERTAIN`] the journey ends behind it, if it was taken.
+    pub exit: u16,
+    /// It is asked again and again, until the answer is what is waited for.
+    pub until: Option<Until>,
+}
+
+/// How often is asked again, and for how long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Until {
+    /// From the end of an answer to the intended time of the next request.
+    pub every: Nanos,
+    /// From the intended time of the first request: who has no answer as it is waited for by then has waited in vain. The last
+    /// request is intended at that moment.
+    pub within: Nanos,
+}
+
+impl Until {
+    /// Requests at the most: the first, one after each `every`, and the last.
+    pub fn requests_max(self) -> u64 {
+        self.within.0.checked_div(self.every.0).map_or(u64::MAX, |times| times + 2)
+    }
 }
 
 impl StepSpec {
     /// A request that is always made, at once.
-    pub const ONCE: StepSpec = StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN };
+    pub const ONCE: StepSpec =
+        StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN, exit: 0, until: None };
 }
 
 /// What is drawn for a journey, apart from each other.
@@ -81,6 +105,7 @@ enum Drawn {
     ThinkToo,
     Repeat,
     Chance,
+    Exit,
 }
 
 /// The journeys of a run and where their operations are, checked.
@@ -170,6 +195,20 @@ impl Paths {
         self.each.iter().map(|path| path.steps.len()).sum()
     }
 
+    /// Steps of all journeys that ask again and again.
+    pub fn waits(&self) -> usize {
+        self.each.iter().map(Path::waits).sum()
+    }
+
+    /// Where it is recorded how long the step with the number `step` of a journey waits, if it asks again and again: behind the
+    /// journeys.
+    pub fn wait(&self, journey: usize, step: usize) -> Option<usize> {
+        let steps = &self.each[journey].steps;
+        steps.get(step)?.until?;
+        let before = self.each[..journey].iter().map(Path::waits).sum::<usize>();
+        Some(self.each.len() + before + waits(&steps[..step]))
+    }
+
     /// The operations of a journey's steps.
     pub fn operations_of(&self, journey: usize) -> std::ops::Range<usize> {
         let Path { first, steps } = &self.each[journey];
@@ -191,13 +230,19 @@ impl Paths {
         Starts { plain: self.plain, firsts: self.each.iter().map(|path| path.first).collect() }
     }
 
-    /// Requests of a journey on average.
+    /// Requests of a journey on average, if every step that asks again and again waits for as long as it may.
     pub fn requests_mean(&self, journey: usize) -> f64 {
-        let of_step = |step: &StepSpec| {
-            let repeats = (f64::from(step.repeat.0) + f64::from(step.repeat.1)) / 2.0;
-            f64::from(step.chance.min(CERTAIN)) / f64::from(CERTAIN) * repeats
+        let share = |part: u16| f64::from(part.min(CERTAIN)) / f64::from(CERTAIN);
+        let of_step = |there: &mut f64, step: &StepSpec| {
+            let each = match step.until {
+                Some(until) => until.requests_max() as f64,
+                None => (f64::from(step.repeat.0) + f64::from(step.repeat.1)) / 2.0,
+            };
+            let taken = *there * share(step.chance);
+            *there -= taken * share(step.exit);
+            Some(taken * each)
         };
-        self.each[journey].steps.iter().map(of_step).sum()
+        self.each[journey].steps.iter().scan(1.0, of_step).sum()
     }
 
     /// For how long journeys are waited for that are under way when the load ends: of the longest one, each request for as
@@ -205,7 +250,9 @@ impl Paths {
     pub fn drain(&self, timeout: Nanos) -> Nanos {
         let of_step = |step: &StepSpec| {
             let each = timeout.0.saturating_add(step.think.longest_but_one_in_1000().0);
-            each.saturating_mul(u64::from(step.repeat.1))
+            // Of requests that are made again and again, only the last one can end after the time they have.
+            let waits = step.until.map_or(0, |until| until.within.0);
+            each.saturating_mul(u64::from(step.repeat.1)).saturating_add(waits)
         };
         let of = |path: &Path| path.steps.iter().map(of_step).fold(0, u64::saturating_add);
         Nanos(self.each.iter().map(of).max().unwrap_or(0))
@@ -246,10 +293,27 @@ impl Paths {
                 < u64::from(step.chance)
     }
 
+    /// The journey ends behind the step with the number `number`, which was taken.
+    pub(crate) fn exits(&self, step: &StepSpec, number: usize, key: Key) -> bool {
+        step.exit > 0
+            && below(self.bits(key, number as u32, Drawn::Exit), u64::from(CERTAIN)) < u64::from(step.exit)
+    }
+
     fn bits(&self, Key { load, unit, .. }: Key, ordinal: u32, what: Drawn) -> u64 {
         let of_journey = mixed(mixed(mixed(self.seed ^ DRAWS) ^ u64::from(load)) ^ unit);
         mixed(of_journey ^ ((what as u64) << 32 | u64::from(ordinal)))
     }
+}
+
+impl Path {
+    fn waits(&self) -> usize {
+        waits(&self.steps)
+    }
+}
+
+/// Those that ask again and again.
+fn waits(steps: &[StepSpec]) -> usize {
+    steps.iter().filter(|step| step.until.is_some()).count()
 }
 
 fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
@@ -260,7 +324,16 @@ fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
     if first.chance < CERTAIN {
         return Err(JourneyError::FirstMayBeSkipped);
     }
-    for StepSpec { repeat: (least, most), chance, .. } in &journey.steps {
+    if journey.steps.last().is_some_and(|last| last.exit > 0) {
+        return Err(JourneyError::ExitAtTheEnd);
+    }
+    for StepSpec { repeat: (least, most), chance, until, .. } in &journey.steps {
+        if until.is_some() && (*least, *most) != (1, 1) {
+            return Err(JourneyError::RepeatOfUntil);
+        }
+        if until.is_some_and(|until| until.requests_max() > POLLS_MAX) {
+            return Err(JourneyError::Polls);
+        }
         if *least == 0 || least > most || *most > REPEAT_MAX {
             return Err(JourneyError::Repeat(*least, *most));
         }
@@ -302,67 +375,4 @@ impl Starts {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn paths(steps: Vec<StepSpec>) -> Paths {
-        let operations = steps.len();
-        let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
-        Paths::new(&journeys, operations, 256).unwrap().unwrap()
-    }
-
-    fn key(unit: u64) -> Key {
-        Key { load: 0, unit, step: 1 }
-    }
-
-    /// Means, medians and shares of a hundred thousand draws, within 4σ.
-    #[test]
-    fn what_is_drawn_has_its_distribution() {
-        const N: u64 = 100_000;
-        let second = Nanos::from_secs(1);
-        let step = StepSpec { think: Think::Exponential(second), repeat: (1, 5), chance: 3_000 };
-        let log = StepSpec { think: Think::LogNormal { median: second, sigma_milli: 800 }, ..StepSpec::ONCE };
-        let paths = paths(vec![StepSpec::ONCE, step, log]);
-        let mean = |of: &dyn Fn(u64) -> f64| (0..N).map(of).sum::<f64>() / N as f64;
-        let near = |found: f64, expected: f64, sd: f64| {
-            let far = (found - expected).abs() / (sd / (N as f64).sqrt());
-            assert!(far < 4.0, "{found} for {expected}: {far} σ");
-        };
-        near(mean(&|unit| paths.think(&step, key(unit)).as_secs_f64()), 1.0, 1.0);
-        let beyond = step.think.longest_but_one_in_1000();
-        near(mean(&|unit| f64::from(paths.think(&step, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
-        near(mean(&|unit| f64::from(paths.repeats(&step, 1, key(unit)))), 3.0, 2f64.sqrt());
-        near(mean(&|unit| f64::from(paths.is_taken(&step, 1, key(unit)))), 0.3, 0.21f64.sqrt());
-        near(mean(&|unit| f64::from(paths.think(&log, key(unit)) < second)), 0.5, 0.5);
-        let sd = ((0.64f64.exp() - 1.0) * 0.64f64.exp()).sqrt();
-        near(mean(&|unit| paths.think(&log, key(unit)).as_secs_f64()), log.think.mean_s(), sd);
-        let beyond = log.think.longest_but_one_in_1000();
-        near(mean(&|unit| f64::from(paths.think(&log, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
-    }
-
-    #[test]
-    fn the_drain_waits_for_the_longest_journey() {
-        let think = Think::Constant(Nanos::from_secs(2));
-        let twice = StepSpec { think, repeat: (1, 2), ..StepSpec::ONCE };
-        assert_eq!(
-            paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)),
-            Nanos::from_secs(5 + 2 * 7)
-        );
-    }
-
-    #[test]
-    fn what_can_not_be_is_refused() {
-        let refused = |steps: Vec<StepSpec>| {
-            let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
-            Paths::new(&journeys, 10, 256).unwrap_err()
-        };
-        let once = StepSpec::ONCE;
-        assert_eq!(refused(vec![]), JourneyError::NoSteps);
-        assert_eq!(refused(vec![StepSpec { chance: 9_999, ..once }]), JourneyError::FirstMayBeSkipped);
-        assert_eq!(refused(vec![once, StepSpec { chance: 0, ..once }]), JourneyError::NoChance);
-        assert_eq!(refused(vec![StepSpec { repeat: (0, 1), ..once }]), JourneyError::Repeat(0, 1));
-        assert_eq!(refused(vec![StepSpec { repeat: (2, 1), ..once }]), JourneyError::Repeat(2, 1));
-        assert_eq!(refused(vec![once; STEPS_MAX + 1]), JourneyError::TooManySteps(STEPS_MAX + 1));
-        assert_eq!(Paths::new(&Journeys::default(), 10, 256), Ok(None));
-    }
-}
+mod tests;

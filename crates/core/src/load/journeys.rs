@@ -1,12 +1,15 @@
 //! Journeys under way: arrivals by schedule, and the steps that follow the answers to them.
 
+mod slots;
+
 use super::{Load, Open};
 use crate::arrival::{Arrival, Key};
-use crate::journey::Paths;
+use crate::journey::{Paths, StepSpec};
 use crate::origins::Origins;
 use crate::outcome::Outcome;
 use crate::record::{Ages, Recorder};
 use crate::time::Instant;
+use slots::{Slot, Slots};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::num::NonZeroU16;
@@ -28,51 +31,6 @@ pub struct Travelling {
     ready: Vec<VecDeque<Arrival>>,
     /// The run is over: whatever waits may be taken, to be put down as unsent.
     is_over: bool,
-}
-
-/// What is known of a journey under way.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    /// When the journey was to start.
-    intended: Instant,
-    /// At which step it is, and how many of that step's requests are still to come.
-    step: u16,
-    left: u16,
-    /// None of the step's requests has ended.
-    is_fresh: bool,
-    /// While it thinks: its next request.
-    next: Arrival,
-}
-
-/// Places for journeys, the first of which has the number 1.
-#[derive(Clone, Debug)]
-struct Slots {
-    each: Vec<Slot>,
-    free: Vec<NonZeroU16>,
-    /// Since when a place has been free.
-    free_since: Instant,
-}
-
-impl Slots {
-    fn new(max: usize) -> Slots {
-        let free = (1..=max as u16).rev().filter_map(NonZeroU16::new).collect();
-        Slots { each: vec![Slot::default(); max], free, free_since: Instant(0) }
-    }
-
-    fn is_free(&self) -> bool {
-        !self.free.is_empty()
-    }
-
-    fn get_mut(&mut self, number: NonZeroU16) -> &mut Slot {
-        &mut self.each[usize::from(number.get()) - 1]
-    }
-
-    fn release(&mut self, number: NonZeroU16, now: Instant) {
-        if self.free.is_empty() {
-            self.free_since = now;
-        }
-        self.free.push(number);
-    }
 }
 
 impl Travelling {
@@ -118,13 +76,14 @@ impl Travelling {
 
     /// A journey that has just been taken gets a slot, if there is one.
     fn begin(&mut self, start: &Arrival) {
-        let Some(number) = self.slots.free.pop() else { return };
+        let Some(number) = self.slots.take() else { return };
         let first = start.journey().and_then(|journey| self.paths.step(journey, 0));
         let repeats = first.map_or(1, |step| self.paths.repeats(&step, 0, start.key));
         *self.slots.get_mut(number) = Slot {
             intended: start.intended,
             step: 0,
             left: repeats - 1,
+            since: start.intended,
             is_fresh: true,
             next: Arrival::default(),
         };
@@ -146,9 +105,14 @@ impl Travelling {
         if slot.left > 0 {
             slot.left -= 1;
         } else {
-            rec.at_step(slot.intended, arrival.operation, |step| step.passed += 1);
+            let exits = paths.step(journey, at).is_some_and(|step| paths.exits(&step, at, key));
+            rec.at_step(slot.intended, arrival.operation, |step| {
+                step.passed += 1;
+                step.exited += u64::from(exits);
+            });
             at += 1;
             while let Some(step) = paths.step(journey, at)
+                && !exits
                 && !paths.is_taken(&step, at, key)
             {
                 rec.at_step(slot.intended, paths.operation(journey, at), |step| {
@@ -157,17 +121,87 @@ impl Travelling {
                 });
                 at += 1;
             }
-            let Some(step) = paths.step(journey, at) else {
-                rec.journey_ended(journey, slot.intended, Outcome::Ok, now, now);
+            let Some(step) = paths.step(journey, at).filter(|_| !exits) else {
+                rec.journey_ended(journey, slot.intended, Outcome::Ok, now);
                 return slots.release(number, now);
             };
             (slot.step, slot.left, slot.is_fresh) = (at as u16, paths.repeats(&step, at, key) - 1, true);
         }
         let Some(step) = paths.step(journey, at) else { return };
         let due = now + paths.think(&step, key);
-        slot.next = arrival.following(key.step, paths.operation(journey, at), due);
+        if slot.is_fresh {
+            slot.since = due;
+        }
+        self.ask_next(number, journey, arrival, due);
+    }
+
+    /// The next request of the journey in `number`, at the step where it is, is due at `due`.
+    fn ask_next(&mut self, number: NonZeroU16, journey: usize, before: &Arrival, due: Instant) {
+        let slot = self.slots.get_mut(number);
+        let operation = self.paths.operation(journey, usize::from(slot.step));
+        slot.next = before.following(before.key.step + 1, operation, due);
         self.thinking.push(Reverse((due, number)));
     }
+
+    /// What is known of the journey of an arrival that has ended. Its step has begun with it, if nothing of the step had ended.
+    fn at(&mut self, arrival: &Arrival, journey: usize, rec: &mut Recorder) -> At {
+        let at = match arrival.slot {
+            Some(number) => {
+                let slot = self.slots.get_mut(number);
+                let is_fresh = std::mem::replace(&mut slot.is_fresh, false);
+                At { intended: slot.intended, since: slot.since, step: usize::from(slot.step), is_fresh }
+            }
+            // It never got a slot.
+            None => At { intended: arrival.intended, since: arrival.intended, step: 0, is_fresh: true },
+        };
+        debug_assert_eq!(arrival.operation, self.paths.operation(journey, at.step));
+        rec.at_step(at.intended, arrival.operation, |step| {
+            step.requests += 1;
+            step.entered += u64::from(at.is_fresh);
+        });
+        at
+    }
+
+    /// A step that asks again and again ends, at `until` or after that.
+    fn wait_ended(&self, journey: usize, at: &At, outcome: Outcome, until: Instant, rec: &mut Recorder) {
+        if let Some(place) = self.paths.wait(journey, at.step) {
+            rec.wait_ended(place, (at.intended, at.since), outcome, until);
+        }
+    }
+
+    /// A journey ends at a step that it did not pass: at `until`, or after that.
+    fn end(
+        &mut self,
+        arrival: &Arrival,
+        journey: usize,
+        at: &At,
+        (outcome, until): (Outcome, Instant),
+        now: Instant,
+        rec: &mut Recorder,
+    ) {
+        rec.at_step(at.intended, arrival.operation, |step| step.ends(outcome));
+        rec.journey_ended(journey, at.intended, outcome, until);
+        if let Some(number) = arrival.slot {
+            self.slots.release(number, now);
+        }
+    }
+
+    /// When the journey has waited in vain at its step, if that asks again and again.
+    fn deadline(&self, journey: usize, at: &At) -> Option<Instant> {
+        let StepSpec { until, .. } = self.paths.step(journey, at.step)?;
+        Some(at.since + until?.within)
+    }
+}
+
+/// Where a journey is.
+struct At {
+    /// When it was to start.
+    intended: Instant,
+    /// When its step was to start.
+    since: Instant,
+    step: usize,
+    /// None of the step's requests had ended.
+    is_fresh: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -191,7 +225,7 @@ impl Load for Travelling {
 
     fn head(&self, origin: usize) -> Option<Arrival> {
         let (arrival, line) = self.first(origin, self.may_start())?;
-        let slot = self.slots.free.last().copied().filter(|_| line == Line::Starts && !self.is_over);
+        let slot = self.slots.first_free().filter(|_| line == Line::Starts && !self.is_over);
         Some(Arrival { slot: slot.or(arrival.slot), ..arrival })
     }
 
@@ -244,31 +278,37 @@ impl Load for Travelling {
 
     fn ended(&mut self, arrival: &Arrival, outcome: Outcome, now: Instant, rec: &mut Recorder) {
         let Some(journey) = arrival.journey() else { return };
-        let (intended, is_fresh) = match arrival.slot {
-            Some(number) => {
-                let slot = self.slots.get_mut(number);
-                (slot.intended, std::mem::replace(&mut slot.is_fresh, false))
-            }
-            // It never got a slot.
-            None => (arrival.intended, true),
+        let at = self.at(arrival, journey, rec);
+        let deadline = self.deadline(journey, &at);
+        let (outcome, until) = match (outcome, deadline) {
+            // What it waited for has come too late.
+            (Outcome::Ok, Some(deadline)) if now > deadline => (Outcome::TimedOut, deadline),
+            // Had the answer come later, it would have come too late.
+            (Outcome::TimedOut, _) => (outcome, rec.given_up_at(arrival.intended)),
+            // A journey whose first request was sent has begun, whatever became of a later one.
+            (Outcome::Unsent, _) if arrival.follows() => (Outcome::Unfinished, now),
+            _ => (outcome, now),
         };
-        rec.at_step(intended, arrival.operation, |step| {
-            step.requests += 1;
-            step.entered += u64::from(is_fresh);
+        self.wait_ended(journey, &at, outcome, deadline.map_or(until, |deadline| until.min(deadline)), rec);
+        match (outcome, arrival.slot) {
+            (Outcome::Ok, Some(number)) => self.go_on(number, journey, arrival, now, rec),
+            _ => self.end(arrival, journey, &at, (outcome, until), now, rec),
+        }
+    }
+
+    fn not_yet(&mut self, arrival: &Arrival, now: Instant, rec: &mut Recorder) {
+        let until = arrival.slot.and_then(|number| {
+            let step = usize::from(self.slots.get_mut(number).step);
+            Some((arrival.journey()?, number, self.paths.step(arrival.journey()?, step)?.until?))
         });
-        if let (Outcome::Ok, Some(number)) = (outcome, arrival.slot) {
-            return self.go_on(number, journey, arrival, now, rec);
+        let Some((journey, number, until)) = until else { return self.ended(arrival, Outcome::Ok, now, rec) };
+        let at = self.at(arrival, journey, rec);
+        let deadline = at.since + until.within;
+        if now < deadline {
+            return self.ask_next(number, journey, arrival, deadline.min(now + until.every));
         }
-        // A journey whose first request was sent has begun, whatever became of a later one.
-        let outcome = match outcome {
-            Outcome::Unsent if arrival.follows() => Outcome::Unfinished,
-            outcome => outcome,
-        };
-        rec.at_step(intended, arrival.operation, |step| step.ends(outcome));
-        rec.journey_ended(journey, intended, outcome, arrival.intended, now);
-        if let Some(number) = arrival.slot {
-            self.slots.release(number, now);
-        }
+        self.wait_ended(journey, &at, Outcome::TimedOut, deadline, rec);
+        self.end(arrival, journey, &at, (Outcome::TimedOut, deadline), now, rec);
     }
 
     fn stop(&mut self, at: Instant) {
@@ -279,16 +319,19 @@ impl Load for Travelling {
     fn finish(&mut self, now: Instant, rec: &mut Recorder) {
         self.is_over = true;
         while let Some(Reverse((_, number))) = self.thinking.pop() {
-            let Slot { intended, is_fresh, next, .. } = *self.slots.get_mut(number);
-            match is_fresh {
+            let Slot { intended, since, step, is_fresh, next, .. } = *self.slots.get_mut(number);
+            let Some(journey) = next.journey() else { continue };
+            let at = At { intended, since, step: usize::from(step), is_fresh };
+            if is_fresh {
                 // It thinks behind the step before.
-                true => rec.at_step(intended, next.operation - 1, |step| step.thinking += 1),
-                false => rec.at_step(intended, next.operation, |step| step.ends(Outcome::Unfinished)),
+                rec.at_step(intended, next.operation - 1, |step| step.thinking += 1);
+                rec.journey_ended(journey, intended, Outcome::Unfinished, now);
+                self.slots.release(number, now);
+            } else {
+                let until = self.deadline(journey, &at).map_or(now, |deadline| deadline.min(now));
+                self.wait_ended(journey, &at, Outcome::Unfinished, until, rec);
+                self.end(&next, journey, &at, (Outcome::Unfinished, now), now, rec);
             }
-            if let Some(journey) = next.journey() {
-                rec.journey_ended(journey, intended, Outcome::Unfinished, now, now);
-            }
-            self.slots.release(number, now);
         }
     }
 
@@ -298,7 +341,7 @@ impl Load for Travelling {
 
     fn is_exhausted(&self, now: Instant) -> bool {
         // Journeys in flight have slots, too.
-        let is_nobody_under_way = self.slots.free.len() == self.slots.each.len();
+        let is_nobody_under_way = self.slots.are_all_free();
         let nobody_waits =
             (0..self.origins.count()).all(|origin| self.open.waiting(self.starts(origin)) == 0);
         is_nobody_under_way && nobody_waits && self.open.is_exhausted(now)

@@ -35,6 +35,10 @@ pub trait Load {
     fn next_due(&self) -> Option<Instant>;
     /// An arrival that was popped has ended, and how. What that means for its journey is recorded.
     fn ended(&mut self, arrival: &Arrival, outcome: Outcome, now: Instant, rec: &mut Recorder);
+    /// An arrival that was popped was answered as it must be, and not yet as the step of its journey waits for.
+    fn not_yet(&mut self, arrival: &Arrival, now: Instant, rec: &mut Recorder) {
+        self.ended(arrival, Outcome::Ok, now, rec);
+    }
     /// Nothing falls due at `at` or later any more.
     fn stop(&mut self, at: Instant);
     /// The run is over at `now`: all that waits may be taken, and nothing follows any more.

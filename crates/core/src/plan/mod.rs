@@ -170,7 +170,8 @@ impl Plan {
 
     /// What is kept apart in its banks.
     pub fn layout(&self) -> Layout {
-        let (journeys, steps) = self.journeys.as_ref().map_or((0, 0), |paths| (paths.len(), paths.steps()));
+        let (journeys, steps) =
+            self.journeys.as_ref().map_or((0, 0), |paths| (paths.len() + paths.waits(), paths.steps()));
         let (loads, origins) = (self.open.len().max(1), self.spec.origins.count());
         Layout { operations: self.operations_apart(), loads, journeys, steps, origins }
     }

@@ -12,6 +12,8 @@ pub struct Answer {
     pub status: u16,
     /// When the first byte was read.
     pub first_byte: Instant,
+    /// It is as it must be, and not yet what the step of a journey waits for that asks again and again.
+    pub not_yet: bool,
     /// The connection may carry another request.
     pub reusable: bool,
 }

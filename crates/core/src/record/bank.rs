@@ -28,7 +28,7 @@ pub struct Bank<C: Counter> {
     pub operations: Operations<C>,
     /// The same by load.
     pub loads: Operations<C>,
-    /// By journey: how each ended, and how long it took.
+    /// By journey: how each ended, and how long it took. Behind these the same of each step that asks again and again.
     pub journeys: Operations<C>,
     /// By step of all journeys, in the order of their operations.
     pub steps: Vec<StepCounts>,

@@ -5,7 +5,7 @@ use super::{Recorder, Series};
 use crate::arrival::Arrival;
 use crate::outcome::Outcome;
 use crate::record::RECORDABLE_MAX;
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// What happens to journeys. Like arrivals they are measured or not by their intended time, whenever their requests are.
 impl Recorder {
@@ -46,47 +46,49 @@ impl Recorder {
         }
     }
 
-    /// A journey that was to start at `intended` has ended at `now`, as its last request did, which was to start at
-    /// `last_intended`.
-    pub fn journey_ended(
-        &mut self,
-        journey: usize,
-        intended: Instant,
-        outcome: Outcome,
-        last_intended: Instant,
-        now: Instant,
-    ) {
-        if intended < self.measured_from {
-            return;
+    /// When a request intended at this time is given up.
+    pub fn given_up_at(&self, intended: Instant) -> Instant {
+        intended + self.timeout
+    }
+
+    /// A journey that was to start at `intended` has ended at `at`, or was still under way then.
+    pub fn journey_ended(&mut self, journey: usize, intended: Instant, outcome: Outcome, at: Instant) {
+        if intended >= self.measured_from {
+            self.ended_apart(journey, outcome, at.since(intended));
         }
-        let timeout = self.timeout;
-        let Some(of) = self.bank.journeys.get_mut(journey) else { return };
+    }
+
+    /// A step that asks again and again has its answer at `at`, or did not have it then. Its first request was intended at
+    /// `since`, and its journey at `intended`; `place` is where it is recorded.
+    pub fn wait_ended(
+        &mut self,
+        place: usize,
+        (intended, since): (Instant, Instant),
+        outcome: Outcome,
+        at: Instant,
+    ) {
+        if intended >= self.measured_from {
+            self.bank.journeys.get_mut(place).into_iter().for_each(|of| of.outcomes.due += 1);
+            self.ended_apart(place, outcome, at.since(since));
+        }
+    }
+
+    fn ended_apart(&mut self, place: usize, outcome: Outcome, time: Nanos) {
+        let Some(of) = self.bank.journeys.get_mut(place) else { return };
         let outcomes = &mut of.outcomes;
-        let (series, time) = match outcome {
-            Outcome::Ok => {
-                outcomes.ok += 1;
-                (Series::Response, now.since(intended))
-            }
+        let (count, series) = match outcome {
+            Outcome::Ok => (&mut outcomes.ok, Series::Response),
             Outcome::Failed(kind) => {
                 outcomes.failed[kind.index()] += 1;
                 return;
             }
-            // Had the answer come later, it would have come too late.
-            Outcome::TimedOut => {
-                outcomes.timed_out += 1;
-                (Series::ResponseCensored, (last_intended + timeout).since(intended))
-            }
-            Outcome::Unfinished => {
-                outcomes.unfinished += 1;
-                (Series::ResponseCensored, now.since(intended))
-            }
-            Outcome::Unsent => {
-                outcomes.unsent += 1;
-                (Series::ResponseCensored, now.since(intended))
-            }
+            Outcome::TimedOut => (&mut outcomes.timed_out, Series::ResponseCensored),
+            Outcome::Unfinished => (&mut outcomes.unfinished, Series::ResponseCensored),
+            Outcome::Unsent => (&mut outcomes.unsent, Series::ResponseCensored),
         };
+        *count += 1;
         // What is longer than a histogram holds is known to be as long at the least.
         let series = if time > RECORDABLE_MAX { Series::ResponseCensored } else { series };
-        self.bank.journeys.record(journey, series, time.min(RECORDABLE_MAX));
+        self.bank.journeys.record(place, series, time.min(RECORDABLE_MAX));
     }
 }

@@ -7,7 +7,8 @@ pub enum Apart {
     Operation,
     /// Which load they are of.
     Load,
-    /// Which journey they begin. What is recorded are journeys, not requests.
+    /// Which journey they begin. What is recorded are journeys, not requests; and behind these, for each step that asks again
+    /// and again, how long it waits.
     Journey,
     /// Where they go.
     Origin,
@@ -26,7 +27,7 @@ pub struct Layout {
     pub operations: usize,
     /// Loads.
     pub loads: usize,
-    /// Journeys.
+    /// Journeys, and steps that ask again and again.
     pub journeys: usize,
     /// Steps of all journeys: the last of the operations.
     pub steps: usize,

@@ -5,8 +5,8 @@ use crate::outcome::Outcome;
 
 counted! {
     /// What became of the journeys that came to a step. Each that entered it ends in exactly one of `passed`, `skipped`, `failed`,
-    /// `timed_out`, `unfinished`, `unsent`. Of those that passed or skipped it, those that do not think behind it when the run
-    /// ends have entered the next one.
+    /// `timed_out`, `unfinished`, `unsent`. Of those that passed or skipped it, those that neither leave behind it nor think
+    /// behind it when the run ends have entered the next one.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct StepCounts {
         /// Came to it, and have an answer to its first request, or an end; or skipped it.
@@ -27,6 +27,10 @@ counted! {
         thinking,
         /// Its requests that have ended, in any way.
         requests,
+    }
+    rarely {
+        /// Of those that passed: left behind it, as drawn.
+        exited,
     }
 }
 

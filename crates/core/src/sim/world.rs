@@ -299,7 +299,7 @@ fn seen(what: What, now: Instant) -> Event {
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
         What::Answer(flight, status) => {
             let failure = FailureKind::of_status(status);
-            let answer = Answer { failure, status, first_byte: now, reusable: true };
+            let answer = Answer { failure, status, first_byte: now, not_yet: false, reusable: true };
             Event::Answered(flight, answer)
         }
         What::Request(..) => Event::Tick,

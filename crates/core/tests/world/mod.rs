@@ -197,10 +197,12 @@ impl World {
                 }
                 Event::Tick
             }
-            Happening::Answer(id, status, reusable) => Event::Answered(
-                id,
-                Answer { failure: FailureKind::of_status(status), status, first_byte: now, reusable },
-            ),
+            Happening::Answer(id, status, reusable) => {
+                // No draw of its own: only journeys heed it.
+                let not_yet = !(now.0 / 1_000 + u64::from(id.slot)).is_multiple_of(3);
+                let failure = FailureKind::of_status(status);
+                Event::Answered(id, Answer { failure, status, first_byte: now, not_yet, reusable })
+            }
             Happening::Lose(id, unprocessed) => {
                 self.free_slot(now);
                 Event::Lost(id, Loss { kind: FailureKind::RESET, unprocessed })

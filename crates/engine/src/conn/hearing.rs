@@ -1,12 +1,14 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
 use super::collecting::{Collecting, Place};
+use std::num::NonZeroU16;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::answer::{Coding, Expect, Expects, Undecoded};
+use unblink_workload::{Kept, Missed};
 
 /// What a worker is told of a connection that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,12 @@ pub(super) struct Heard {
     matched: usize,
     /// Its headers are as they must be.
     head_is_right: bool,
+    /// They are also what a step waits for that asks again and again.
+    head_is_awaited: bool,
+    /// Where values that are taken from it go: to the journey there.
+    place: Option<NonZeroU16>,
+    /// Why a value in its head can't be taken.
+    missed: Option<Missed>,
     coding: Coding,
     /// Of a body that is looked at as a whole.
     body: Option<Place>,
@@ -45,19 +53,22 @@ pub(crate) struct Hearing {
     /// Some answer's head must be looked at; some answer's body.
     reads: (bool, bool),
     collecting: Collecting,
+    /// What journeys have taken from answers.
+    pub(crate) kept: Kept,
     decoded: Vec<u8>,
     scratch: Vec<u8>,
 }
 
 impl Hearing {
-    /// Of as many flights as that, nothing is allocated for one.
-    pub(crate) fn with_capacity(flights: usize, expects: &Expects) -> Hearing {
+    /// Of as many flights as that, and journeys under way, nothing is allocated for one.
+    pub(crate) fn with_capacity(flights: usize, journeys: usize, expects: &Expects) -> Hearing {
         Hearing {
             flights: Vec::with_capacity(flights),
             news: Vec::with_capacity(64),
             expects: expects.clone(),
             reads: (expects.read_heads(), expects.read_bodies()),
             collecting: Collecting::default(),
+            kept: Kept::new(journeys, expects.captured_count()),
             decoded: Vec::new(),
             scratch: Vec::new(),
         }
@@ -78,9 +89,37 @@ impl Hearing {
         *heard = Heard { operation, ..Heard::default() };
     }
 
-    /// Why a whole answer counts as failed.
+    /// The journey at `place` is about to send a request, which is its first one if `is_first`.
+    pub(crate) fn begin_for(&mut self, flight: FlightId, place: Option<NonZeroU16>, is_first: bool) {
+        self.kept.begin(place, tag_of(flight).0, is_first);
+    }
+
+    /// What is taken from the answer to this flight is for the journey at `place`.
+    pub(crate) fn keep_for(&mut self, flight: FlightId, place: Option<NonZeroU16>) {
+        // One that could not be filled in was never sent.
+        if let Some(heard) = self.flights.get_mut(flight.slot as usize) {
+            heard.place = place;
+        }
+    }
+
+    /// Whether a whole answer counts as failed, and why; whether one that doesn't is not yet what its step waits for.
     #[inline]
-    fn judge(&mut self, slot: usize, reply: &Reply) -> Option<FailureKind> {
+    fn judge(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, bool) {
+        let slot = flight.slot as usize;
+        let failure = self.judge_head(slot, reply);
+        let expect = self.expects.of(self.flights[slot].operation);
+        if failure.is_some() || !(expect.reads_body() || expect.takes()) {
+            return (failure, false);
+        }
+        match self.judge_body(flight, reply) {
+            Ok(is_done) => (None, !is_done),
+            Err(kind) => (Some(kind), false),
+        }
+    }
+
+    /// Why an answer counts as failed, whatever its body holds.
+    #[inline]
+    fn judge_head(&self, slot: usize, reply: &Reply) -> Option<FailureKind> {
         let heard = &self.flights[slot];
         let expect = self.expects.of(heard.operation);
         let by_status = FailureKind::of_status(reply.code);
@@ -93,27 +132,41 @@ impl Hearing {
         if !heard.head_is_right && !expect.headers.is_empty() {
             return Some(FailureKind::UNEXPECTED_HEADER);
         }
-        if !expect.allows_size(reply.body_bytes) {
-            return Some(FailureKind::UNEXPECTED_BODY);
-        }
-        if expect.reads_body() { self.judge_body(slot) } else { None }
+        (!expect.allows_size(reply.body_bytes)).then_some(FailureKind::UNEXPECTED_BODY)
     }
 
-    fn judge_body(&mut self, slot: usize) -> Option<FailureKind> {
-        let heard = &self.flights[slot];
-        let expect = self.expects.of(heard.operation);
-        let unexpected = |is_right: bool| (!is_right).then_some(FailureKind::UNEXPECTED_BODY);
+    /// Takes what is to be taken from the answer, or says why it counts as failed. False if it is not yet what its step waits
+    /// for; then nothing is taken.
+    fn judge_body(&mut self, flight: FlightId, reply: &Reply) -> Result<bool, FailureKind> {
+        let Hearing { flights, expects, collecting, kept, decoded, scratch, .. } = self;
+        let heard = &flights[flight.slot as usize];
+        let expect = expects.of(heard.operation);
+        let expected = |is_right: bool| if is_right { Ok(()) } else { Err(FailureKind::UNEXPECTED_BODY) };
+        let until = expect.until.as_deref();
+        let is_awaited = until.is_none_or(|until| {
+            let by_status = until.allows_status(reply.code) != Some(false);
+            by_status && heard.head_is_awaited && until.allows_size(reply.body_bytes)
+        });
+        let missed = |why: Option<Missed>| why.map_or(Ok(true), |why| Err(kind_of_missed(why)));
         if !heard.is_collected(expect) {
-            return unexpected(expect.contains.as_ref().is_none_or(|needle| heard.matched == needle.len()));
+            expected(expect.contains.as_ref().is_none_or(|needle| heard.matched == needle.len()))?;
+            return if is_awaited { missed(heard.missed) } else { Ok(false) };
         }
         if heard.is_too_large {
-            return Some(FailureKind::UNCHECKED);
+            return Err(FailureKind::UNCHECKED);
         }
-        match heard.coding.decode(self.collecting.body(heard.body), &mut self.decoded) {
-            Ok(body) => unexpected(expect.allows_body(body, &mut self.scratch)),
-            Err(Undecoded::TooLarge) => Some(FailureKind::UNCHECKED),
-            Err(Undecoded::Unknown | Undecoded::Broken) => Some(FailureKind::UNDECODABLE),
+        let body = heard.coding.decode(collecting.body(heard.body), decoded).map_err(|why| match why {
+            Undecoded::TooLarge => FailureKind::UNCHECKED,
+            Undecoded::Unknown | Undecoded::Broken => FailureKind::UNDECODABLE,
+        })?;
+        expected(expect.allows_body(body, scratch))?;
+        if !is_awaited || until.is_some_and(|until| !until.allows_body(body, scratch)) {
+            return Ok(false);
         }
+        let of_body = expect.captures.iter().filter(|captured| captured.capture.reads_body());
+        let mut takes =
+            of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
+        missed(heard.missed.or_else(|| takes.find_map(|why| why)))
     }
 
     /// Answers of a connection that ended in the same moment can't be followed by others on it.
@@ -169,12 +222,17 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), .. } = &mut *self.hearing else { return };
+        let Hearing { flights, expects, reads: (true, _), kept, .. } = &mut *self.hearing else { return };
         let heard = &mut flights[flight_of(tag).slot as usize];
         let expect = expects.of(heard.operation);
         heard.head_is_right = expect.allows_head(head);
+        heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
         if expect.reads_body() {
             heard.coding = Coding::of(head);
+        }
+        for captured in expect.captures.iter().filter(|captured| !captured.capture.reads_body()) {
+            let missed = kept.take((heard.place, tag.0), captured, head, &[]).err();
+            heard.missed = heard.missed.or(missed);
         }
     }
 
@@ -199,12 +257,13 @@ impl Sink for Ear<'_> {
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
-        let failure = self.hearing.judge(slot, &reply);
+        let (failure, not_yet) = self.hearing.judge(flight, &reply);
         let heard = &mut self.hearing.flights[slot];
         let answer = Answer {
             failure,
             status: reply.code,
             first_byte: heard.first_byte.unwrap_or(self.now),
+            not_yet,
             reusable: reply.reusable && !self.is_last,
         };
         if let body @ Some(_) = heard.body.take() {
@@ -216,6 +275,14 @@ impl Sink for Ear<'_> {
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         let loss = Loss { kind: kind_of_violation(violation), unprocessed };
         self.hearing.news.push(News::Lost(flight_of(tag), loss));
+    }
+}
+
+/// How it is counted that a value was not taken.
+fn kind_of_missed(why: Missed) -> FailureKind {
+    match why {
+        Missed::Absent => FailureKind::NOT_CAPTURED,
+        Missed::TooLong => FailureKind::CAPTURED_TOO_LONG,
     }
 }
 

@@ -42,6 +42,22 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        if !self.common.hearing.kept.is_nothing() {
+            return self.send_of_journey(id, flight, operation);
+        }
+        self.send_one(id, flight, operation);
+    }
+
+    /// Some requests use what answers before them have brought.
+    fn send_of_journey(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        let Some(&arrival) = self.dispatch.arrival(flight) else { return };
+        self.common.hearing.begin_for(flight, arrival.slot, arrival.starts_journey());
+        self.send_one(id, flight, operation);
+        self.common.hearing.keep_for(flight, arrival.slot);
+    }
+
+    #[inline]
+    fn send_one(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         match &self.job.values {
             Some(values) if values.composition(operation).is_some() => {
                 self.send_composed(id, flight, operation);
@@ -54,6 +70,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let job = self.job.clone();
         let (Some(values), Some(mut composer)) = (&job.values, self.composer.take()) else { return };
         let arrival = self.dispatch.arrival(flight).copied().unwrap_or_default();
+        composer.look_up(values, &self.common.hearing.kept, &arrival);
         match Composing::begin(values, &mut composer, &job.plan, &arrival, self.start) {
             Some(mut composing) => self.send_filled(id, flight, operation, &mut composing),
             None => self.deferred.push_back(Deferred::WithoutRow(flight)),

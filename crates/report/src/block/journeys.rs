@@ -2,14 +2,18 @@
 
 use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain};
 use crate::{facts, format};
-use unblink_artifact::document::{Journey, JourneyAccount, JourneyStep, Operation, RunDocument};
+use unblink_artifact::document::{
+    Distribution, Journey, JourneyAccount, JourneyStep, Operation, RunDocument,
+};
 
 /// Every section of journeys; none where there are none.
 pub(crate) fn all(doc: &RunDocument, room: Room) -> Vec<Section> {
     if doc.journeys.is_empty() {
         return Vec::new();
     }
-    vec![accounts(doc, room), times(doc, room), steps(doc, room)]
+    let mut all = vec![accounts(doc, room), journey_times(doc, room), steps(doc, room)];
+    all.extend(waits(doc, room));
+    all
 }
 
 const CLASS: &str = "journeys wide-block";
@@ -17,15 +21,16 @@ const CLASS: &str = "journeys wide-block";
 /// A column of counts: its name, how many, and what it means that there are some.
 type Count<T> = (&'static str, fn(&T) -> u64, Paint);
 
-const ENDS: [Count<JourneyAccount>; 5] = [
+const ENDS: [Count<JourneyAccount>; 6] = [
     ("completed", |of| of.completed, Paint::Plain),
+    ("of which exited", |of| of.exited, Paint::Plain),
     ("failed", |of| of.failed, Paint::Failure),
     ("timed out", |of| of.timed_out, Paint::Finding),
     ("unfinished", |of| of.unfinished, Paint::Finding),
     ("unsent", |of| of.unsent, Paint::Finding),
 ];
 
-const WAYS: [Count<JourneyStep>; 7] = [
+const WAYS: [Count<JourneyStep>; 8] = [
     ("passed", |of| of.passed, Paint::Plain),
     ("skipped", |of| of.skipped, Paint::Plain),
     ("failed", |of| of.failed, Paint::Failure),
@@ -33,6 +38,7 @@ const WAYS: [Count<JourneyStep>; 7] = [
     ("unfinished", |of| of.unfinished, Paint::Finding),
     ("unsent", |of| of.unsent, Paint::Finding),
     ("thinking", |of| of.thinking, Paint::Finding),
+    ("exited", |of| of.exited, Paint::Plain),
 ];
 
 /// Those columns of which there is something to say; the first always.
@@ -98,7 +104,23 @@ fn held(doc: &RunDocument) -> Option<Block> {
 }
 
 /// From the intended start to the end of the last step.
-fn times(doc: &RunDocument, room: Room) -> Section {
+fn journey_times(doc: &RunDocument, room: Room) -> Section {
+    let note = "from the intended start to the end of the last step, thinking included".into();
+    let rows = doc.journeys.iter().map(|journey| (journey.name.as_str(), &journey.time));
+    Section { class: CLASS, name: "Journey times", note, blocks: vec![times(rows, room)] }
+}
+
+/// From the first request of a step that asks again and again to the answer that it waits for.
+fn waits(doc: &RunDocument, room: Room) -> Option<Section> {
+    let steps = doc.journeys.iter().flat_map(|journey| &journey.steps);
+    let rows = steps.filter_map(|step| Some((step.plan.operation.as_str(), step.time_to_done.as_ref()?)));
+    let rows: Vec<_> = rows.collect();
+    let note = "from a step's first request to the answer that it waited for".into();
+    let blocks = vec![times(rows.iter().copied(), room)];
+    (!rows.is_empty()).then_some(Section { class: CLASS, name: "Time to done", note, blocks })
+}
+
+fn times<'a>(of: impl Iterator<Item = (&'a str, &'a Distribution)>, room: Room) -> Block {
     let with_intervals = room > Room::Narrow;
     let mut head = vec![""];
     for name in ["p50", "p99"] {
@@ -106,19 +128,17 @@ fn times(doc: &RunDocument, room: Room) -> Section {
         head.extend(with_intervals.then_some("95\u{a0}%"));
     }
     head.push("max");
-    let row = |journey: &Journey| {
-        let mut row = vec![plain(&journey.name)];
+    let row = |(name, time): (&str, &Distribution)| {
+        let mut row = vec![plain(name)];
         for q in [0.5, 0.99] {
-            let quantile = facts::quantile(&journey.time, q);
+            let quantile = facts::quantile(time, q);
             row.push(quantile.map_or(dim("–"), |quantile| plain(facts::marked(quantile, false))));
             row.extend(with_intervals.then(|| dim(quantile.map(facts::interval).unwrap_or_default())));
         }
-        row.push(plain(facts::max(&journey.time)));
+        row.push(plain(facts::max(time)));
         row
     };
-    let note = "from the intended start to the end of the last step, thinking included".into();
-    let blocks = vec![table(head, doc.journeys.iter().map(row).collect())];
-    Section { class: CLASS, name: "Journey times", note, blocks }
+    table(head, of.map(row).collect())
 }
 
 /// How far they came, and how long the answers to each step took.
@@ -145,7 +165,16 @@ fn steps(doc: &RunDocument, room: Room) -> Section {
     let rows = all.iter().take(room.rows_max()).map(row).collect();
     let mut blocks = vec![table(head, rows)];
     blocks.extend(super::run::more(all.len().saturating_sub(room.rows_max())));
-    let note = "journeys that came to each step, and its requests' response times".into();
+    let mut note = "journeys that came to each step, and its requests' response times".to_string();
+    let mut taken: Vec<&str> = Vec::new();
+    for name in all.iter().flat_map(|step| &step.plan.captures) {
+        if !taken.contains(&name.as_str()) {
+            taken.push(name);
+        }
+    }
+    if !taken.is_empty() {
+        note += &format!("; taken from answers, whatever the seed: {}", taken.join(", "));
+    }
     Section { class: CLASS, name: "Steps", note, blocks }
 }
 
@@ -194,6 +223,26 @@ mod tests {
             panic!("a line")
         };
         assert!(text.contains("3 journeys waited"), "{text}");
+    }
+
+    #[test]
+    fn who_left_and_what_was_waited_for_are_told_where_there_was_any() {
+        let mut doc = fixture::journeys();
+        let said = |doc: &RunDocument| {
+            let all = all(doc, Room::Page);
+            all.iter().map(|section| section.name).collect::<Vec<_>>().join(", ")
+        };
+        assert!(!said(&doc).contains("Time to done"));
+        doc.journeys[0].account.exited = 5;
+        doc.journeys[0].steps[1].exited = 5;
+        doc.journeys[0].steps[1].plan.captures = vec!["id".into()];
+        doc.journeys[0].steps[1].time_to_done = Some(doc.journeys[0].time.clone());
+        assert!(said(&doc).contains("Time to done"));
+        let [accounts, _, steps, waits] = &tables(&doc, Room::Page)[..] else { panic!("four tables") };
+        let has = |table: &Table, name: &str| table.head.iter().any(|(_, text)| text == name);
+        assert!(has(accounts, "of which exited") && has(steps, "exited"));
+        assert_eq!(waits.rows.len(), 1);
+        assert!(all(&doc, Room::Page)[2].note.contains("whatever the seed: id"));
     }
 
     #[test]

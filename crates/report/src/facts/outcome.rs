@@ -53,6 +53,8 @@ fn in_words(kind: &str) -> String {
         "unexpected_body" => "a body that was not the expected one",
         "undecodable" => "a body that could not be decoded",
         "unchecked" => "a body that was too large to be checked",
+        "not_captured" => "an answer without a value that later steps need",
+        "captured_too_long" => "a value that was too long to be kept",
         "connect_refused" => "a refused connection",
         "connect_timeout" => "a connection that did not open in time",
         "connect_failed" => "a connection that could not be opened",

@@ -15,6 +15,20 @@ pub enum Capture {
     Regex(Pattern),
     /// `cookie sid`: the value of a cookie that the answer sets.
     Cookie(String),
+    /// All cookies that it sets, beside those that answers before it have set, as the `Cookie` of the next request says them.
+    /// No text says so: journeys ask for it by `cookies`.
+    Cookies,
+}
+
+/// A value that is taken, and where it goes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Captured {
+    /// How templates call it.
+    pub name: String,
+    /// Its number among the values that are taken from answers.
+    pub number: u32,
+    /// Where it stands.
+    pub capture: Capture,
 }
 
 /// Why a text does not say what to take. None of it quotes the text.
@@ -56,6 +70,11 @@ impl Capture {
         matches!(self, Capture::Json(_) | Capture::Regex(_))
     }
 
+    /// What is taken is added to what was taken before, and does not take its place.
+    pub fn adds(&self) -> bool {
+        *self == Capture::Cookies
+    }
+
     /// Appends the value to `out`; a text of JSON without its quotes and escapes. False if it is not there. `head` is the
     /// answer's head as lines, `body` is whole and decoded.
     pub fn take(&self, head: &[u8], body: &[u8], out: &mut Vec<u8>) -> bool {
@@ -70,9 +89,35 @@ impl Capture {
             Capture::Header(name) => head::values(head, name).next(),
             Capture::Regex(pattern) => pattern.capture(body),
             Capture::Cookie(name) => head::cookie(head, name),
+            Capture::Cookies => {
+                head::cookies(head).for_each(|(name, value)| set_cookie(out, name, value));
+                return true;
+            }
         };
         found.map(|value| out.extend_from_slice(value)).is_some()
     }
+}
+
+/// Sets a cookie among those in `jar`, which are written as in RFC 6265 §4.2.1: `a=1; b=2`.
+fn set_cookie(jar: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    let mut at = 0;
+    while at < jar.len() {
+        let end = jar[at..].iter().position(|&byte| byte == b';').map_or(jar.len(), |length| at + length);
+        let known = jar[at..end].strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'='));
+        if known {
+            let from = at + name.len() + 1;
+            jar.splice(from..end, value.iter().copied());
+            return;
+        }
+        // Behind "; ".
+        at = end + 2;
+    }
+    if !jar.is_empty() {
+        jar.extend_from_slice(b"; ");
+    }
+    jar.extend_from_slice(name);
+    jar.push(b'=');
+    jar.extend_from_slice(value);
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The conditions on the answers to a request, and those of all requests of a run.
 
+use super::capture::Captured;
 use super::condition::{Condition, Pattern, Test};
 use super::head::values;
 use super::json::Path;
 use super::needle::Needle;
 use std::ops::RangeInclusive;
 
-/// Conditions on an answer; all must hold.
+/// Conditions on an answer, all of which must hold, and what is taken from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
     /// Allowed statuses. Empty: 200–399.
@@ -21,6 +22,10 @@ pub struct Expect {
     pub patterns: Vec<Pattern>,
     /// Values in the body, and what they must be like.
     pub json: Vec<(Path, Test)>,
+    /// What later requests of the same journey take from it.
+    pub captures: Vec<Captured>,
+    /// What the last answer of a step is like that asks again and again. One that is not yet like this fails nothing.
+    pub until: Option<Box<Expect>>,
 }
 
 impl Expect {
@@ -65,7 +70,10 @@ impl Expect {
 
     /// The head must be looked at: for its headers, or for how the body is sent.
     pub fn reads_head(&self) -> bool {
-        !self.headers.is_empty() || self.reads_body()
+        !self.headers.is_empty()
+            || self.reads_body()
+            || !self.captures.is_empty()
+            || self.until.as_ref().is_some_and(|until| until.reads_head())
     }
 
     /// The body must be looked at.
@@ -77,7 +85,17 @@ impl Expect {
     /// The body must be looked at as a whole, even if it is sent plain.
     #[inline]
     pub fn collects_body(&self) -> bool {
-        !self.patterns.is_empty() || !self.json.is_empty()
+        !self.patterns.is_empty()
+            || !self.json.is_empty()
+            || self.captures.iter().any(|captured| captured.capture.reads_body())
+            // It is looked at beside the other conditions, once.
+            || self.until.as_ref().is_some_and(|until| until.reads_body())
+    }
+
+    /// Something is taken from the answer, or it is waited for that it is like this.
+    #[inline]
+    pub fn takes(&self) -> bool {
+        !self.captures.is_empty() || self.until.is_some()
     }
 
     /// The headers are as asked for. Of several lines with one name, each must be.
@@ -141,5 +159,11 @@ impl Expects {
     /// A body must be looked at.
     pub fn read_bodies(&self) -> bool {
         self.distinct.iter().any(Expect::reads_body)
+    }
+
+    /// How many values by name are taken from answers.
+    pub fn captured_count(&self) -> usize {
+        let all = self.distinct.iter().flat_map(|expect| &expect.captures);
+        all.map(|captured| captured.number as usize + 1).max().unwrap_or(0)
     }
 }

@@ -5,7 +5,8 @@ use super::condition::{Condition, Test};
 use super::expects::Expect;
 use super::head::values;
 use super::json::{self, Kind};
-use super::{Coding, Undecoded};
+use super::{Captured, Coding, Undecoded};
+use crate::kept::{KEPT_BYTES_MAX, Missed};
 
 /// Texts up to this length are quoted, if nothing in them looks like a secret.
 const QUOTED_MAX: usize = 24;
@@ -21,6 +22,13 @@ pub enum Unmet {
         condition: Condition,
         /// What was found, as the end of a sentence.
         found: String,
+    },
+    /// A value can't be taken from it.
+    Capture {
+        /// How it is called.
+        name: String,
+        /// Why.
+        why: Missed,
     },
 }
 
@@ -46,7 +54,7 @@ impl Expect {
             return unmet(Condition::Size(size.clone()), format!("it has {body_bytes} bytes"));
         }
         if !self.reads_body() {
-            return None;
+            return self.captures.iter().find_map(|captured| missed(captured, head, b""));
         }
         let coding = Coding::of(head);
         if body_bytes > body.len() as u64 {
@@ -72,7 +80,7 @@ impl Expect {
             return unmet(Condition::Regex(pattern.clone()), length());
         }
         let mut scratch = Vec::new();
-        self.json.iter().find_map(|(path, test)| {
+        let of_json = self.json.iter().find_map(|(path, test)| {
             let found = match path.first(body) {
                 Err(error) => format!("the body of {} bytes is no JSON (at byte {})", body.len(), error.at),
                 Ok(None) => "there is nothing".into(),
@@ -80,8 +88,20 @@ impl Expect {
                 Ok(Some(raw)) => value(raw, test, path.as_str()),
             };
             unmet(Condition::Json(path.clone(), test.clone()), found)
-        })
+        });
+        of_json.or_else(|| self.captures.iter().find_map(|captured| missed(captured, head, body)))
     }
+}
+
+/// Why a value can't be taken, if it can't be.
+fn missed(captured: &Captured, head: &[u8], body: &[u8]) -> Option<Unmet> {
+    let mut value = Vec::new();
+    let why = match captured.capture.take(head, body, &mut value) {
+        false => Missed::Absent,
+        true if value.len() > KEPT_BYTES_MAX => Missed::TooLong,
+        true => return None,
+    };
+    Some(Unmet::Capture { name: captured.name.clone(), why })
 }
 
 /// A value of JSON that stands at `place`.
@@ -130,6 +150,7 @@ fn text(value: &[u8], name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Capture;
 
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nX-State: old\r\nX-Token: abcdef\r\n\r\n";
     const BODY: &[u8] = br#"{"state":"pending","n":7,"pin":1234,"token":"abc","id":"k9x","list":[1,2]}"#;
@@ -139,7 +160,27 @@ mod tests {
         match expect.unmet(200, HEAD, BODY.len() as u64, BODY)? {
             Unmet::Condition { found, .. } => Some(found),
             Unmet::Body(why) => Some(why.to_string()),
+            Unmet::Capture { name, .. } => Some(name),
         }
+    }
+
+    #[test]
+    fn a_value_that_can_not_be_taken_is_told_by_its_name() {
+        let captured = |name: &str, text: &str| Captured {
+            name: name.into(),
+            number: 0,
+            capture: Capture::parse(text).expect(text),
+        };
+        let missed = |captures: &[Captured]| {
+            let expect = Expect { captures: captures.to_vec(), ..Expect::default() };
+            expect.unmet(200, HEAD, BODY.len() as u64, BODY)
+        };
+        let (state, id) = (captured("state", "header X-State"), captured("id", "json $.id"));
+        let (tag, no) = (captured("tag", "header ETag"), captured("no", "json $.no"));
+        let absent = |name: &str| Some(Unmet::Capture { name: name.into(), why: Missed::Absent });
+        assert_eq!(missed(&[state.clone(), id.clone()]), None);
+        assert_eq!(missed(&[state, tag]), absent("tag"));
+        assert_eq!(missed(&[id, no]), absent("no"));
     }
 
     #[test]

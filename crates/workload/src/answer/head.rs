@@ -20,12 +20,17 @@ pub fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// The value of a cookie that the answer sets (RFC 6265 §5.2). The last of several wins, as in a browser.
 pub fn cookie<'h>(head: &'h [u8], name: &str) -> Option<&'h [u8]> {
-    let named = |line: &'h [u8]| {
+    cookies(head).filter(|(known, _)| *known == name.as_bytes()).map(|(_, value)| value).last()
+}
+
+/// Names and values of all cookies that the answer sets, without what else it says of them.
+pub fn cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    values(head, "set-cookie").filter_map(|line| {
         let pair = line.split(|&byte| byte == b';').next()?;
         let equals = pair.iter().position(|&byte| byte == b'=')?;
-        (pair[..equals].trim_ascii() == name.as_bytes()).then(|| pair[equals + 1..].trim_ascii())
-    };
-    values(head, "set-cookie").filter_map(named).last()
+        let name = pair[..equals].trim_ascii();
+        (!name.is_empty()).then(|| (name, pair[equals + 1..].trim_ascii()))
+    })
 }
 
 /// The text may name a header (RFC 9110 §5.6.2).

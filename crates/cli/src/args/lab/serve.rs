@@ -114,6 +114,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "BYTES", default_value = "16", help_heading = "Server", value_parser = value::bytes)]
     pub body_size: u64,
 
+    /// Answer with JSON that tells each request's number: {"id":7,"token":"t-00000007","state":"open"}; every third one
+    /// is "paid"
+    #[arg(long, conflicts_with = "body_size", help_heading = "Server")]
+    pub answer_json: bool,
+
     /// Serve https with a certificate made at startup
     #[arg(long, help_heading = "Server")]
     pub tls: bool,

@@ -1,0 +1,87 @@
+//! What is drawn for journeys, and which can't be.
+
+use super::*;
+
+fn paths(steps: Vec<StepSpec>) -> Paths {
+    let operations = steps.len();
+    let journeys = Journeys { each: vec![JourneySpec { steps }], seed: 3, ..Journeys::default() };
+    Paths::new(&journeys, operations, 256).unwrap().unwrap()
+}
+
+fn key(unit: u64) -> Key {
+    Key { load: 0, unit, step: 1 }
+}
+
+/// Means, medians and shares of a hundred thousand draws, within 4σ.
+#[test]
+fn what_is_drawn_has_its_distribution() {
+    const N: u64 = 100_000;
+    let second = Nanos::from_secs(1);
+    let step = StepSpec {
+        think: Think::Exponential(second),
+        repeat: (1, 5),
+        chance: 3_000,
+        exit: 2_000,
+        until: None,
+    };
+    let log = StepSpec { think: Think::LogNormal { median: second, sigma_milli: 800 }, ..StepSpec::ONCE };
+    let paths = paths(vec![StepSpec::ONCE, step, log]);
+    let mean = |of: &dyn Fn(u64) -> f64| (0..N).map(of).sum::<f64>() / N as f64;
+    let near = |found: f64, expected: f64, sd: f64| {
+        let far = (found - expected).abs() / (sd / (N as f64).sqrt());
+        assert!(far < 4.0, "{found} for {expected}: {far} σ");
+    };
+    near(mean(&|unit| paths.think(&step, key(unit)).as_secs_f64()), 1.0, 1.0);
+    let beyond = step.think.longest_but_one_in_1000();
+    near(mean(&|unit| f64::from(paths.think(&step, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
+    near(mean(&|unit| f64::from(paths.repeats(&step, 1, key(unit)))), 3.0, 2f64.sqrt());
+    near(mean(&|unit| f64::from(paths.is_taken(&step, 1, key(unit)))), 0.3, 0.21f64.sqrt());
+    near(mean(&|unit| f64::from(paths.exits(&step, 1, key(unit)))), 0.2, 0.16f64.sqrt());
+    near(mean(&|unit| f64::from(paths.think(&log, key(unit)) < second)), 0.5, 0.5);
+    let sd = ((0.64f64.exp() - 1.0) * 0.64f64.exp()).sqrt();
+    near(mean(&|unit| paths.think(&log, key(unit)).as_secs_f64()), log.think.mean_s(), sd);
+    let beyond = log.think.longest_but_one_in_1000();
+    near(mean(&|unit| f64::from(paths.think(&log, key(unit)) > beyond)), 1e-3, 1e-3f64.sqrt());
+}
+
+#[test]
+fn the_drain_waits_for_the_longest_journey() {
+    let think = Think::Constant(Nanos::from_secs(2));
+    let twice = StepSpec { think, repeat: (1, 2), ..StepSpec::ONCE };
+    assert_eq!(paths(vec![StepSpec::ONCE, twice]).drain(Nanos::from_secs(5)), Nanos::from_secs(5 + 2 * 7));
+}
+
+/// Of the journeys, 30 % take the second step, of whom 20 % leave behind it; the rest asks at most five times.
+#[test]
+fn requests_are_counted_as_they_are_expected_at_the_most() {
+    let until = Until { every: Nanos::from_secs(1), within: Nanos::from_millis(3_500) };
+    let last = StepSpec { until: Some(until), ..StepSpec::ONCE };
+    let left = StepSpec { chance: 3_000, exit: 2_000, repeat: (1, 3), ..StepSpec::ONCE };
+    let paths = paths(vec![StepSpec::ONCE, left, last]);
+    assert!((paths.requests_mean(0) - (1.0 + 0.3 * 2.0 + (1.0 - 0.3 * 0.2) * 5.0)).abs() < 1e-12);
+    assert_eq!((paths.waits(), paths.wait(0, 1), paths.wait(0, 2)), (1, None, Some(1)));
+    // Each request may take five seconds, and what is waited for comes within its time before the last one is sent.
+    assert_eq!(paths.drain(Nanos::from_secs(5)), Nanos::from_millis(5_000 + 15_000 + 5_000 + 3_500));
+}
+
+#[test]
+fn what_can_not_be_is_refused() {
+    let refused = |steps: Vec<StepSpec>| {
+        let journeys = Journeys { each: vec![JourneySpec { steps }], ..Journeys::default() };
+        Paths::new(&journeys, 10, 256).unwrap_err()
+    };
+    let once = StepSpec::ONCE;
+    assert_eq!(refused(vec![]), JourneyError::NoSteps);
+    assert_eq!(refused(vec![StepSpec { chance: 9_999, ..once }]), JourneyError::FirstMayBeSkipped);
+    assert_eq!(refused(vec![once, StepSpec { chance: 0, ..once }]), JourneyError::NoChance);
+    assert_eq!(refused(vec![StepSpec { repeat: (0, 1), ..once }]), JourneyError::Repeat(0, 1));
+    assert_eq!(refused(vec![StepSpec { repeat: (2, 1), ..once }]), JourneyError::Repeat(2, 1));
+    assert_eq!(refused(vec![StepSpec { exit: 1, ..once }]), JourneyError::ExitAtTheEnd);
+    let until = |every, within| Some(Until { every: Nanos(every), within: Nanos(within) });
+    let twice = StepSpec { repeat: (1, 2), until: until(1, 5), ..once };
+    assert_eq!(refused(vec![twice]), JourneyError::RepeatOfUntil);
+    assert_eq!(refused(vec![StepSpec { until: until(0, 5), ..once }]), JourneyError::Polls);
+    assert_eq!(refused(vec![StepSpec { until: until(1, 1_000), ..once }]), JourneyError::Polls);
+    assert_eq!(refused(vec![once; STEPS_MAX + 1]), JourneyError::TooManySteps(STEPS_MAX + 1));
+    assert_eq!(Paths::new(&Journeys::default(), 10, 256), Ok(None));
+}
