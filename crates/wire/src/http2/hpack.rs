@@ -1,0 +1,7 @@
+//! Header compression (RFC 7541).
+
+pub(super) mod decoder;
+pub(super) mod encoder;
+mod fields;
+mod huffman;
+mod table;
