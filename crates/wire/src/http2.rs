@@ -8,6 +8,8 @@ mod answer;
 mod connection;
 mod fault;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod head;
 mod hpack;
 mod incoming;

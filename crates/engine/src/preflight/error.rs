@@ -1,7 +1,7 @@
 //! Why a run should not start, and what the user may do about it.
 
-use rustls::{AlertDescription, CertificateError};
 use rustls::Error as TlsError;
+use rustls::{AlertDescription, CertificateError};
 use std::io;
 use unblink_wire::protocol::Violation;
 

@@ -113,12 +113,7 @@ impl Http2 {
         Ok(())
     }
 
-    pub(super) fn data(
-        &mut self,
-        header: Header,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Fault> {
+    pub(super) fn data(&mut self, header: Header, payload: &[u8], sink: &mut impl Sink) -> Result<(), Fault> {
         let (id, length) = (header.stream, header.length as u32);
         if id == 0 {
             return Err(Fault::StreamZero);

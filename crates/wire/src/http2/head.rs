@@ -71,9 +71,8 @@ impl Reader<'_> {
                 Err(Fault::ConnectionHeader)
             }
             b"content-length" if !self.is_trailers => {
-                let length = decimal(value).filter(|&length| {
-                    self.content_length.is_none_or(|known| known == length)
-                });
+                let length =
+                    decimal(value).filter(|&length| self.content_length.is_none_or(|known| known == length));
                 self.content_length = Some(length.ok_or(Fault::InvalidContentLength)?);
                 Ok(())
             }
@@ -252,7 +251,10 @@ mod tests {
             (&[(":status", "200"), ("connection", "close")], Fault::ConnectionHeader),
             (&[(":status", "200"), ("transfer-encoding", "chunked")], Fault::ConnectionHeader),
             (&[(":status", "200"), ("content-length", "+1")], Fault::InvalidContentLength),
-            (&[(":status", "200"), ("content-length", "1"), ("content-length", "2")], Fault::InvalidContentLength),
+            (
+                &[(":status", "200"), ("content-length", "1"), ("content-length", "2")],
+                Fault::InvalidContentLength,
+            ),
         ] {
             let (said, text) = read(&mut Heads::new(), &block(fields));
             assert_eq!((said, &text[..]), (Ok(Err(fault)), ""), "{fields:?}");

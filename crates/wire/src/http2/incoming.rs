@@ -46,7 +46,11 @@ impl Http2 {
     /// A frame has brought no answer on.
     pub(super) fn count_idle(&mut self) -> Result<(), Fault> {
         self.idle_frames += 1;
-        if self.idle_frames > IDLE_FRAMES_MAX || self.outgoing.is_unread() { Err(Fault::Flood) } else { Ok(()) }
+        if self.idle_frames > IDLE_FRAMES_MAX || self.outgoing.is_unread() {
+            Err(Fault::Flood)
+        } else {
+            Ok(())
+        }
     }
 
     /// A frame is for a request that is not under way: has it been given up, or is it none?

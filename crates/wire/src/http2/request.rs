@@ -75,7 +75,11 @@ impl Request {
     ///
     /// # Errors
     /// [`Unrenderable`] if a part would break the request's syntax or framing.
-    pub fn new(builder: &RequestBuilder<'_>, body: Arc<[u8]>, scheme: Scheme) -> Result<Request, Unrenderable> {
+    pub fn new(
+        builder: &RequestBuilder<'_>,
+        body: Arc<[u8]>,
+        scheme: Scheme,
+    ) -> Result<Request, Unrenderable> {
         let forbidden = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
         for (name, value) in builder.headers {
             let is_other_te = name.eq_ignore_ascii_case("te") && !value.eq_ignore_ascii_case("trailers");
@@ -227,7 +231,8 @@ mod tests {
         let begin = ":method: GET\n:scheme: https\n:authority: a.test\n:path: /\n";
         assert_eq!(text, format!("{begin}{agent}accept: */*\n"));
         let own = headers(&[("Host", "b.test"), ("X-A", " 1 "), ("User-Agent", "u"), ("ACCEPT", "x")]);
-        let (text, body) = sent(&RequestBuilder { method: "POST", headers: &own, body: b"abc", ..GET }).unwrap();
+        let (text, body) =
+            sent(&RequestBuilder { method: "POST", headers: &own, body: b"abc", ..GET }).unwrap();
         assert_eq!(
             text,
             ":method: POST\n:scheme: https\n:authority: b.test\n:path: /\nx-a: 1\nuser-agent: u\naccept: x\n\

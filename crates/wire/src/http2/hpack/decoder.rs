@@ -149,7 +149,9 @@ mod tests {
              3630 303b 2076 6572 7369 6f6e 3d31",
         );
         let third = third.unwrap();
-        assert!(third.starts_with(":status: 200\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:22 GMT\n"));
+        assert!(
+            third.starts_with(":status: 200\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:22 GMT\n")
+        );
         assert!(third.ends_with("set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1\n"));
     }
 

@@ -83,9 +83,11 @@ mod tests {
 
     #[test]
     fn numbers_of_appendix_c() {
-        for (number, prefix, bytes) in
-            [(10, 5, &[0b01010][..]), (1337, 5, &[0b11111, 0b1001_1010, 0b0000_1010]), (42, 8, &[0b0010_1010])]
-        {
+        for (number, prefix, bytes) in [
+            (10, 5, &[0b01010][..]),
+            (1337, 5, &[0b11111, 0b1001_1010, 0b0000_1010]),
+            (42, 8, &[0b0010_1010]),
+        ] {
             let mut out = Vec::new();
             put_number(&mut out, 0, prefix, number);
             assert_eq!(out, bytes);
@@ -97,7 +99,10 @@ mod tests {
     fn numbers_have_an_end_and_a_limit() {
         assert_eq!(take_number(&mut &[0x7f][..], 7), Err(Fault::HpackTruncated));
         assert_eq!(take_number(&mut &[0x7f, 0xff, 0xff, 0xff, 0x7f][..], 7), Err(Fault::HpackInteger));
-        assert_eq!(take_number(&mut &[0x7f, 0x80, 0x80, 0x80, 0x80, 0x80, 0][..], 7), Err(Fault::HpackInteger));
+        assert_eq!(
+            take_number(&mut &[0x7f, 0x80, 0x80, 0x80, 0x80, 0x80, 0][..], 7),
+            Err(Fault::HpackInteger)
+        );
         assert_eq!(take_number(&mut &[0x7f, 0x80, 0x80, 0][..], 7), Ok(127));
     }
 }

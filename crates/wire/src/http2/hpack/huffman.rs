@@ -36,12 +36,8 @@ struct Codes {
 static CODES: Codes = codes();
 
 const fn codes() -> Codes {
-    let mut all = Codes {
-        code: [0; 257],
-        symbols: [0; 257],
-        first: [(0, 0); LONGEST + 2],
-        end: [0; LONGEST + 1],
-    };
+    let mut all =
+        Codes { code: [0; 257], symbols: [0; 257], first: [(0, 0); LONGEST + 2], end: [0; LONGEST + 1] };
     let (mut length, mut code, mut place) = (1, 0u32, 0);
     while length <= LONGEST {
         code <<= 1;
@@ -133,7 +129,10 @@ mod tests {
     #[test]
     fn the_examples_of_appendix_c() {
         for (plain, coded) in [
-            ("www.example.com", &[0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff][..]),
+            (
+                "www.example.com",
+                &[0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff][..],
+            ),
             ("no-cache", &[0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf]),
             ("302", &[0x64, 0x02]),
             ("private", &[0xae, 0xc3, 0x77, 0x1a, 0x4b]),
