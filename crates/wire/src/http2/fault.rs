@@ -41,7 +41,6 @@ faults! {
     PushPromise, "push_promise", "the server pushes, which it was told not to do";
     InvalidSetting, "invalid_setting", "a setting has a value that is not allowed";
     WindowOverflow, "window_overflow", "a flow-control window grows beyond 2^31-1";
-    WindowExceeded, "window_exceeded", "more of a body comes than the flow-control window allows";
     ZeroIncrement, "zero_increment", "a WINDOW_UPDATE has an increment of 0";
     Flood, "flood", "too many frames in a row bring no answer on";
     HpackIndex, "hpack_index", "a header field refers to a place that the table does not have";

@@ -172,6 +172,10 @@ pub fn check(data: &[u8]) {
     });
     let bytewise = drive(limits, bytes, || 1);
     for other in [&cut, &bytewise] {
-        assert_eq!((&whole.events, whole.result), (&other.events, other.result), "the outcome depends on the cuts");
+        assert_eq!(
+            (&whole.events, whole.result),
+            (&other.events, other.result),
+            "the outcome depends on the cuts"
+        );
     }
 }

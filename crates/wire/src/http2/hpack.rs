@@ -4,4 +4,6 @@ pub(super) mod decoder;
 pub(super) mod encoder;
 mod fields;
 mod huffman;
+#[cfg(test)]
+mod oracle;
 mod table;
