@@ -68,7 +68,7 @@ fn of_connection() -> Vec<(Vec<u8>, Fault)> {
         (sent(&[settings(&[(4, 1 << 31)])]), F::InvalidSetting),
         (sent(&[settings(&[(5, 16_383)])]), F::InvalidSetting),
         (sent(&[settings(&[(5, 1 << 24)])]), F::InvalidSetting),
-        (sent(&[number(WINDOW_UPDATE, 0, 0x7fff_ffff)]), F::WindowOverflow),
+        (sent(&many(2, number(WINDOW_UPDATE, 0, 0x7fff_ffff))), F::WindowOverflow),
         (sent(&[number(WINDOW_UPDATE, 1, 0x7000_0000), settings(&[(4, 0x7fff_ffff)])]), F::WindowOverflow),
         (sent(&[number(WINDOW_UPDATE, 0, 0)]), F::ZeroIncrement),
         (sent(&many(10_001, frame(PING, 0, 0, &[0; 8]))), F::Flood),
