@@ -94,9 +94,9 @@ fn of_connection() -> Vec<(Vec<u8>, Fault)> {
                 0,
                 &[
                     (":status", "200"),
-                    ("a", &"x".repeat(127)),
-                    ("b", &"x".repeat(127)),
-                    ("c", "xxxxxxxxxxxxxxxxxxxx"),
+                    ("a", &"x".repeat(100)),
+                    ("b", &"x".repeat(100)),
+                    ("c", &"x".repeat(100)),
                 ],
             )]),
             F::HeadTooLarge,

@@ -25,8 +25,8 @@ impl Words for Http2 {
             Violation::Malformed(number) => {
                 let fault = Fault::ALL.get(usize::from(number)).copied().unwrap_or(Fault::NotHttp2);
                 match fault {
-                    Fault::AnsweredInHttp1 | Fault::NotNegotiated => {
-                        format!("{fault}; measure it with --http 1.1")
+                    Fault::NotHttp2 | Fault::AnsweredInHttp1 | Fault::NotNegotiated => {
+                        format!("{fault}; if it speaks HTTP/1.1, measure it with --http 1.1")
                     }
                     fault => fault.to_string(),
                 }
