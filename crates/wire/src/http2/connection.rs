@@ -17,6 +17,9 @@ use crate::protocol::{Carrier, Places, Protocol, Sink, Tag, Violation};
 pub(super) const STREAM_WINDOW: u32 = 6 << 20;
 pub(super) const CONNECTION_WINDOW: u32 = 15 << 20;
 
+/// Bytes to be written for which memory is reserved: as much as several requests take.
+const RESERVED: usize = 1024;
+
 /// What is the same for all connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -217,6 +220,7 @@ impl Protocol for Http2 {
             (setting::MAX_HEADER_LIST_SIZE, head_bytes_max),
         ];
         let out = self.outgoing.frames();
+        out.reserve(RESERVED);
         out.extend_from_slice(PREFACE);
         frame::put_header(out, 6 * settings.len(), kind::SETTINGS, 0, 0);
         for (name, value) in settings {
