@@ -64,13 +64,16 @@ pub(super) struct Header {
     pub(super) stream: u32,
 }
 
+/// A frame's header and payload, and what follows it.
+pub(super) type Split<'a> = (Header, &'a [u8], &'a [u8]);
+
 impl Header {
     pub(super) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
     /// The frame that `bytes` begin with, and what follows it; `None` while it is not whole.
-    pub(super) fn split(bytes: &[u8]) -> Result<Option<(Header, &[u8], &[u8])>, Fault> {
+    pub(super) fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, Fault> {
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let [a, b, c, kind, flags, s @ ..] = *header;
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
