@@ -171,6 +171,17 @@ fn a_request_that_takes_too_long_is_cancelled_and_its_connection_goes_on() {
 }
 
 #[test]
+fn a_connection_whose_requests_can_not_all_be_cancelled_is_closed() {
+    let server = serve(&[], |_, _| (Vec::new(), true));
+    let run = run(&server, &["-c", "1", "--streams", "12", "--timeout", "150ms", "--no-preflight"]);
+    run.assert_all("timed_out");
+    assert!(run.connections("closed_on_timeout") >= 1 && run.connections("opened") >= 2);
+    // No more than ten a second on each.
+    let opened = usize::try_from(run.connections("opened")).expect("a few");
+    assert!((1..=10 * opened).contains(&server.cancelled.load(Ordering::Relaxed)));
+}
+
+#[test]
 fn a_target_without_it_is_found_out_before_the_load() {
     let place = Place::new();
     let one = Hostile::start(|_| Act::Answer(ok_in_one()));
