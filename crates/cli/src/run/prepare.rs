@@ -94,6 +94,7 @@ pub(crate) struct Planned {
     pub plan: Plan,
     /// The load in one line.
     pub summary: String,
+    /// As HTTP/1.1 writes them.
     pub requests: Requests,
     /// What differs from one arrival to the next, if anything does.
     pub values: Option<Values>,
@@ -108,7 +109,11 @@ pub(crate) struct Planned {
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_streams(&args.target)?;
-    let mut requests = requests(args, args.target.http.stated().unwrap_or(Version::One))?;
+    if args.target.http.stated() == Some(Version::Two) {
+        // What HTTP/2 alone refuses.
+        requests(args, Version::Two)?;
+    }
+    let mut requests = requests(args, Version::One)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
