@@ -117,6 +117,9 @@ pub struct ConnectionPlan {
     /// What this machine lacks for a higher limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<MachineLimit>,
+    /// Requests at once on a connection, as asked for; nothing where it takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -136,6 +139,7 @@ impl ConnectionPlan {
             mode,
             limit: u64::from(limit),
             limited_by: None,
+            streams: None,
             age_ns: None,
             resolve_every_ns: None,
         }

@@ -44,7 +44,7 @@ pub(crate) fn of_target(
         }
         asked
     };
-    let addresses = prepared.job.targets.iter().flat_map(|target| &target.addresses);
+    let addresses = prepared.job.targets().iter().flat_map(|target| &target.addresses);
     let mut asked = json!({
         "targets": prepared.header.targets,
         "addresses": addresses.map(ToString::to_string).collect::<Vec<_>>(),

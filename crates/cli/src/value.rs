@@ -4,6 +4,9 @@ use unblink_core::plan::{THREADS_MAX, USERS_MAX};
 use unblink_core::schedule::{Phase, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate};
 use unblink_core::time::{Nanos, SECOND_NS};
 
+/// Requests at once on a connection: above what servers allow.
+const STREAMS_MAX: u32 = 10_000;
+
 /// The rate over time, before its length is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
@@ -260,6 +263,11 @@ pub(crate) fn users(text: &str) -> Result<u32, String> {
 /// The same for worker threads.
 pub(crate) fn threads(text: &str) -> Result<u32, String> {
     at_most(THREADS_MAX, "threads", text)
+}
+
+/// The same for requests at once on a connection.
+pub(crate) fn streams(text: &str) -> Result<u32, String> {
+    at_most(STREAMS_MAX, "streams", text)
 }
 
 pub(super) fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {

@@ -3,6 +3,7 @@
 //! [`run::start`] takes a [`job::Job`] and gives a handle that yields one merged interval a second.
 
 pub mod addresses;
+pub mod alpn;
 mod awake;
 pub mod bounded;
 pub mod clock;

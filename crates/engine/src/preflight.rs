@@ -27,7 +27,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
-use unblink_wire::words::{Words, first_line};
+use unblink_wire::words::Words;
 use unblink_workload::answer::{Condition, Expect, Unmet};
 use unblink_workload::{Composer, KEPT_BYTES_MAX, Missed};
 
@@ -47,6 +47,8 @@ pub struct Tried {
     pub reply: Option<Reply>,
     /// From the attempt to connect to the last byte of the answer.
     pub took: Nanos,
+    /// A connection takes so many requests at once, and not as many as were asked for.
+    pub room: Option<u32>,
     /// Why the run should not start.
     pub result: Result<(), PreflightError>,
 }
@@ -55,19 +57,24 @@ impl Tried {
     /// Nothing was sent.
     fn nothing(result: Result<(), PreflightError>) -> Tried {
         let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
-        Tried { sent, head, body, reply: None, took: Nanos::ZERO, result }
+        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, result }
     }
 }
 
 /// Sends operation `number` once, on a connection of its own, and judges the answer as the run would.
 ///
-/// The next address is tried where no connection comes about. Each has `timeout`, from the attempt to connect to the last
+/// Gives how many requests a connection takes at once, if that is less than was asked for. The next address is tried where
+/// no connection comes about. Each has `timeout`, from the attempt to connect to the last
 /// byte of the answer.
 ///
 /// # Errors
 /// Why the run should not start. Of several addresses that take no connection, what came of the first.
-pub fn preflight<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Result<(), PreflightError> {
-    once(job, number, timeout).map_or(Ok(()), |tried| tried.result)
+pub fn preflight<P: Words>(
+    job: &Job<P>,
+    number: usize,
+    timeout: Duration,
+) -> Result<Option<u32>, PreflightError> {
+    once(job, number, timeout).map_or(Ok(None), |tried| tried.result.map(|()| tried.room))
 }
 
 /// The same, and what was sent and answered. `None` where a row would be taken that is for one arrival of the run.
@@ -147,10 +154,10 @@ fn ask<P: Words>(
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), Some(error)))
         }
     };
-    let Heard { sent, head, body, reply, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
+    let Heard { sent, head, body, reply, room, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
     exchange.conn.close(CloseKind::Graceful);
-    Tried { sent, head, body, reply, took, result }
+    Tried { sent, head, body, reply, took, room, result }
 }
 
 /// How an exchange ended.
@@ -202,7 +209,7 @@ impl<P: Protocol> Exchange<'_, P> {
                 match news {
                     News::Answered(_, answer) => return End::Answered(answer.failure),
                     News::Lost(..) => return End::Lost,
-                    News::Room(_) => {}
+                    News::Room(_) | News::Retired => {}
                 }
             }
             is_quiet = matches!(reading, Reading::Quiet);
@@ -243,7 +250,7 @@ fn why_not_answered<P: Words>(
     error: Option<io::Error>,
 ) -> PreflightError {
     let Overheard { protocol, heard: Heard { received, violation, .. } } = conn.protocol();
-    let (address, first_line) = (address.to_string(), first_line(received));
+    let (address, first_line) = (address.to_string(), P::first_line(received));
     // That a connection has ended says less than why; but a broken pipe says no more than that.
     let is_end = matches!(violation, None | Some(Violation::ClosedEarly));
     let error = error.filter(|error| is_end && error.kind() != io::ErrorKind::BrokenPipe);
@@ -261,7 +268,7 @@ fn why_not_answered<P: Words>(
             let why = "the connection was closed during the TLS handshake";
             let source = error.unwrap_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, why));
             let hint = match conn.is_handshaking() {
-                true => hint_at_handshake(&source, P::SCHEMES),
+                true => hint_at_handshake(&source, P::NAME, P::SCHEMES),
                 false => String::new(),
             };
             let is_answering = protocol.is_answering();

@@ -25,6 +25,12 @@ pub struct TlsOptions {
     pub client: Option<(PathBuf, PathBuf)>,
 }
 
+/// Protocols that TLS offers (ALPN, RFC 7301), the preferred one first.
+pub type Offers<'a> = &'a [&'a [u8]];
+
+/// How ALPN calls HTTP/1.1.
+pub const HTTP_1_1: &[u8] = b"http/1.1";
+
 /// TLS towards one server.
 #[derive(Clone, Debug)]
 pub struct TlsTarget {
@@ -62,7 +68,10 @@ pub enum TlsError {
 }
 
 /// TLS towards `host` under `options`.
-pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
+///
+/// # Errors
+/// Why it can't be set up.
+pub fn target(host: &str, options: &TlsOptions, offers: Offers<'_>) -> Result<TlsTarget, TlsError> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let name = ServerName::try_from(bare.to_string()).map_err(|_| TlsError::Name(host.to_string()))?;
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -93,7 +102,7 @@ pub fn target(host: &str, options: &TlsOptions) -> Result<TlsTarget, TlsError> {
         }
     };
     config.resumption = Resumption::disabled();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = offers.iter().map(|protocol| protocol.to_vec()).collect();
     Ok(TlsTarget { config: Arc::new(config), name })
 }
 

@@ -380,6 +380,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),
+                News::Retired => Event::Retired(id),
             };
             self.handle(now, event);
         }

@@ -20,6 +20,8 @@ use unblink_engine::run::{Running, start};
 use unblink_engine::target::{Address, Target};
 use unblink_wire::blank::place;
 use unblink_wire::http1::{Http1, Request};
+use unblink_wire::http2::{self, Http2, Scheme};
+use unblink_wire::protocol::Protocol;
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 use unblink_workload::answer::{Capture, Captured, Condition, Expect, Expects, Needle};
 use unblink_workload::template::Holes;
@@ -83,20 +85,70 @@ fn responder(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
+/// The same in HTTP/2, one request after the other. Every hundredth answer says something new, which those that follow refer
+/// to.
+fn responder_in_two() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.set_nodelay(true).expect("an option");
+        stream.read_exact(&mut [0; 24]).expect("the preface");
+        stream.write_all(b"\0\0\0\x04\0\0\0\0\0").expect("settings");
+        let (mut header, mut answers) = ([0; 9], 0u32);
+        while stream.read_exact(&mut header).is_ok() {
+            let [a, b, c, kind, _, id @ ..] = header;
+            let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+            stream.read_exact(&mut payload).expect("a frame");
+            if kind != 1 {
+                continue;
+            }
+            let new = [&b"\x88\x40\x04date\x04"[..], &answers.to_be_bytes().map(|b| b'a' + b % 26)].concat();
+            let block: &[u8] = if answers.is_multiple_of(100) { &new } else { b"\x88\xbe" };
+            let head = [&[0, 0, block.len() as u8, 1, 4], &id[..], block].concat();
+            let body = [&[0, 0, 5, 0, 1], &id[..], b"hello"].concat();
+            answers += 1;
+            if stream.write_all(&[head, body].concat()).is_err() {
+                return;
+            }
+        }
+    });
+    address
+}
+
 fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<Http1> {
+    let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
+    let operation = Request {
+        head: request.render().expect("a request").into(),
+        body: Default::default(),
+        kind: RequestKind::Normal,
+        closes: false,
+        blank: None,
+    };
+    job_of(address, load, pool, expect, vec![operation; 2], Limits::default())
+}
+
+fn job_in_two(address: SocketAddr, load: LoadSpec) -> Job<Http2> {
+    let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
+    let request = http2::Request::new(&request, Default::default(), Scheme::Http).expect("a request");
+    let settings = http2::Settings { limits: Limits::default(), streams: 100 };
+    let checks = ["header date ~ ^[a-z]{4}$"];
+    job_of(address, load, Pool::Fixed { n: 1 }, &checks, vec![request; 2], settings)
+}
+
+fn job_of<P: Protocol>(
+    address: SocketAddr,
+    load: LoadSpec,
+    pool: Pool,
+    expect: &[&str],
+    operations: Vec<P::Request>,
+    settings: P::Settings,
+) -> Job<P> {
     let conditions = expect.iter().map(|text| Condition::parse(text).expect("a condition"));
     let expect = Expect {
         statuses: vec![200..=299],
         contains: Needle::new(b"hello"),
         ..Expect::new(&conditions.collect::<Vec<_>>())
-    };
-    let request = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
-    let operation = |request| Request {
-        head: Vec::into(request),
-        body: Default::default(),
-        kind: RequestKind::Normal,
-        closes: false,
-        blank: None,
     };
     let plan = Plan::new(PlanSpec {
         load,
@@ -120,10 +172,10 @@ fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<
             refresh: None,
             per_source: None,
         }],
-        operations: vec![operation(request.render().expect("a request")); 2],
+        operations,
         values: None,
         expects: expect.into(),
-        settings: Limits::default(),
+        settings,
         connection_age: None,
         pacing: Pacing::default(),
     }
@@ -216,7 +268,7 @@ fn watch(thread: &str) {
 
 /// Allocations of the worker in the middle of the second and third second, the hand-over between them
 /// included, and arrivals that were `ok` in the run.
-fn allocations_of(job: Job<Http1>) -> (u64, u64) {
+fn allocations_of<P: Protocol + 'static>(job: Job<P>) -> (u64, u64) {
     let mut running: Running = start(job).expect("it starts");
     let mut ok = running.next_interval().map_or(0, |interval| interval.bank.counters.measured.ok);
     watch("unblink-0");
@@ -281,4 +333,7 @@ fn a_plaintext_request_allocates_nothing() {
         assert!(ok > 500, "{name}: {ok} answers prove nothing");
         assert_eq!(allocations, 0, "{name}");
     }
+    let (allocations, ok) = allocations_of(job_in_two(responder_in_two(), closed()));
+    assert!(ok > 500, "HTTP/2: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "HTTP/2");
 }

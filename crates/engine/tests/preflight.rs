@@ -34,7 +34,7 @@ fn saying(first: &'static str, then: &'static str) -> SocketAddr {
     })
 }
 
-fn ask(address: SocketAddr, timeout: Duration) -> Result<(), PreflightError> {
+fn ask(address: SocketAddr, timeout: Duration) -> Result<Option<u32>, PreflightError> {
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::Closed {
             users: 1,

@@ -72,12 +72,19 @@ pub(crate) fn means(doc: &RunDocument) -> String {
             format!("connections as needed (at most {limit}, by local ports)")
         }
     };
+    let streams = pool
+        .streams
+        .map(|n| format!("HTTP/2, {} a connection · ", plural(u64::from(n), "stream", "streams")));
+    let streams = streams.unwrap_or_default();
     let threads = match doc.plan.threads {
         1 => "1\u{a0}thread".to_string(),
         n => format!("{n}\u{a0}threads"),
     };
     let pacing = pacing(doc).map(|pacing| format!(" · {pacing}")).unwrap_or_default();
-    format!("{connections} · {threads}{pacing} · timeout\u{a0}{}", format::duration(doc.plan.timeout_ns))
+    format!(
+        "{streams}{connections} · {threads}{pacing} · timeout\u{a0}{}",
+        format::duration(doc.plan.timeout_ns)
+    )
 }
 
 /// How arrivals were paced, unless as usual.
@@ -273,5 +280,8 @@ mod tests {
             line.starts_with("connections as needed (at most 12 690, by local ports) · 1 thread"),
             "{line}"
         );
+        doc.origins[0].connections.streams = Some(100);
+        let line = format::plain(&means(&doc));
+        assert!(line.starts_with("HTTP/2, 100 streams a connection · connections as needed"), "{line}");
     }
 }

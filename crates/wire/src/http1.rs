@@ -3,8 +3,8 @@
 mod words;
 
 use crate::blank::{Blank, Filler};
-use crate::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
-use crate::request::LENGTH;
+use crate::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
+use crate::request::{LENGTH, write_decimal};
 use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKind, Response};
 use std::sync::Arc;
 
@@ -148,8 +148,8 @@ impl Protocol for Http1 {
         }
     }
 
-    fn begin(&mut self) -> bool {
-        true
+    fn begin(&mut self, _: Carrier<'_>) -> Result<bool, Violation> {
+        Ok(true)
     }
 
     #[inline]
@@ -175,7 +175,7 @@ impl Protocol for Http1 {
         self.parser.begin(request.kind);
     }
 
-    fn cancel(&mut self, _: Tag) -> bool {
+    fn cancel(&mut self, _: Tag, _: u64) -> bool {
         false
     }
 
@@ -241,16 +241,4 @@ impl Protocol for Http1 {
     fn is_answering(&self) -> bool {
         self.parser.has_started()
     }
-}
-
-fn write_decimal(mut number: u64, out: &mut Vec<u8>) {
-    let from = out.len();
-    loop {
-        out.push(b'0' + (number % 10) as u8);
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out[from..].reverse();
 }

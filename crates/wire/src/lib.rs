@@ -37,6 +37,7 @@ mod error;
 pub mod fuzzing;
 mod head;
 pub mod http1;
+pub mod http2;
 mod last_head;
 mod limits;
 mod parser;

@@ -39,6 +39,8 @@ pub trait Sink {
     fn ready(&mut self);
     /// The connection takes so many requests at once from now on.
     fn room(&mut self, places: u32);
+    /// The connection takes no more requests. Those that are under way end as they may.
+    fn retired(&mut self);
     /// The first byte of an answer has come.
     fn first(&mut self, tag: Tag);
     /// The head of an answer, whole, before its body: lines of `Name: value` behind a first line that is the protocol's own,
@@ -60,6 +62,15 @@ pub struct Places {
     pub max: u32,
     /// One of several can be cancelled.
     pub cancels: bool,
+}
+
+/// What a connection's bytes go through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier<'a> {
+    /// Nothing beside the socket.
+    Plain,
+    /// TLS, with the protocol that both sides agreed on in it, if they did (ALPN, RFC 7301).
+    Tls(Option<&'a [u8]>),
 }
 
 /// The client's side of one connection.
@@ -88,7 +99,10 @@ pub trait Protocol: Sized {
     fn new(settings: &Self::Settings) -> Self;
 
     /// The connection is open. True if requests may be submitted at once; otherwise [`Sink::ready`] tells when.
-    fn begin(&mut self) -> bool;
+    ///
+    /// # Errors
+    /// The target does not agree on this protocol.
+    fn begin(&mut self, carrier: Carrier<'_>) -> Result<bool, Violation>;
 
     /// Takes a request on, which is `requests[number]` of the slice that [`Protocol::output`] is given. There is room for
     /// it. What differs from one arrival to the next comes from `filler`.
@@ -101,8 +115,9 @@ pub trait Protocol: Sized {
         filler: &mut impl Filler,
     );
 
-    /// Nobody waits for the answer any more. True if its place is free now; otherwise it is when the answer has come.
-    fn cancel(&mut self, tag: Tag) -> bool;
+    /// Nobody waits for the answer any more, at `now_ns` of whatever clock the driver has. True if its place is free now;
+    /// otherwise it is when the answer has come.
+    fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool;
 
     /// What is to be written, in two pieces: the second, a body as a rule, follows the first. Both are empty when there is
     /// nothing.

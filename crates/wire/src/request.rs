@@ -188,10 +188,34 @@ impl RequestBuilder<'_> {
     fn head(&self) -> Result<(Vec<u8>, Framing), RenderError> {
         self.check_line()?;
         let framing = self.check_headers()?;
-        let says_length = framing == Framing::Unsaid
-            && (!self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH"));
-        let length = says_length.then(|| self.body.len().to_string());
+        let length = self.says_length(framing).then(|| self.body.len().to_string());
         Ok((self.written(length.as_deref()), framing))
+    }
+
+    fn says_length(&self, framing: Framing) -> bool {
+        framing == Framing::Unsaid
+            && (!self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH"))
+    }
+
+    /// Checks everything, and gives the length of the body if a header must be added for it. A body that is filled in has
+    /// another one each time.
+    pub(crate) fn length_to_say(&self, is_filled: bool) -> Result<Option<usize>, RenderError> {
+        if is_filled && (self.has("content-length") || self.has("transfer-encoding")) {
+            return Err(RenderError::FramedBlank);
+        }
+        self.check_line()?;
+        let framing = self.check_headers()?;
+        Ok(self.says_length(framing).then_some(self.body.len()))
+    }
+
+    /// The user's `Host`.
+    pub(crate) fn host_header(&self) -> Option<&str> {
+        self.values("host").next()
+    }
+
+    /// What is sent unless the user says otherwise.
+    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        [("User-Agent", USER_AGENT), ("Accept", "*/*")].into_iter().filter(|(name, _)| !self.has(name))
     }
 
     fn written(&self, length: Option<&str>) -> Vec<u8> {
@@ -200,10 +224,11 @@ impl RequestBuilder<'_> {
             out.extend_from_slice(part.as_bytes());
         }
         // RFC 9110 §7.2: Host should come first.
-        for (name, value) in [("Host", self.host), ("User-Agent", USER_AGENT), ("Accept", "*/*")] {
-            if !self.has(name) {
-                write_header(&mut out, name, value);
-            }
+        if !self.has("host") {
+            write_header(&mut out, "Host", self.host);
+        }
+        for (name, value) in self.defaults() {
+            write_header(&mut out, name, value);
         }
         for (name, value) in self.headers {
             write_header(&mut out, name, value);
@@ -343,4 +368,17 @@ fn write_chunked(out: &mut Vec<u8>, body: &[u8]) {
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"0\r\n\r\n");
+}
+
+/// Appends a number in digits.
+pub(crate) fn write_decimal(mut number: u64, out: &mut Vec<u8>) {
+    let from = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out[from..].reverse();
 }

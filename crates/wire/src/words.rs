@@ -33,6 +33,11 @@ pub trait Words: Protocol {
         reply.code.to_string()
     }
 
+    /// The first line of what a target sent, where that is a text that says something.
+    fn first_line(received: &[u8]) -> Option<String> {
+        first_line(received)
+    }
+
     /// Why an answer that no rule calls failed is still not what the user wants to measure.
     fn objection(_reply: &Reply) -> Option<&'static str> {
         None

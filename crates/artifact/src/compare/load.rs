@@ -30,9 +30,14 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
         ConnectionMode::Fixed => Told::exact(format!("{} connections", run.origin().connections.limit)),
         ConnectionMode::Auto => Told::exact("connections as needed".to_string()),
     };
+    let streams = |run: &RunDocument| {
+        let said = |n| format!("in HTTP/2, {n} at once on a connection");
+        Told::exact(run.origin().connections.streams.map_or("one at a time on a connection".into(), said))
+    };
     let real = |run: &RunDocument| Told::exact(real(run));
     let pairs = [
         ("is", real(a), real(b)),
+        ("sends requests", streams(a), streams(b)),
         ("has", connections(a), connections(b)),
         ("has journeys that are", journeys(a), journeys(b)),
     ];

@@ -36,6 +36,9 @@ pub struct Connections {
     /// Closed because they had been open for as long as `--connection-age` says.
     #[serde(default)]
     pub closed_by_age: u64,
+    /// Requests at once on a connection, as asked for; nothing where it takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,

@@ -56,6 +56,9 @@ pub enum Protocol {
     /// HTTP/1.1.
     #[serde(rename = "http/1.1")]
     Http11,
+    /// HTTP/2.
+    #[serde(rename = "http/2")]
+    Http2,
     /// Nothing: the run is simulated.
     #[serde(rename = "simulated")]
     Simulated,

@@ -40,9 +40,13 @@ pub(super) fn name(document: &RunDocument) -> String {
             fingerprint_of(&(name, order.name(), shares))
         }
     };
-    match &document.plan.retry {
+    let name = match &document.plan.retry {
         None => name,
         Some(retry) => fingerprint_of(&(name, retry)),
+    };
+    match document.origin().connections.streams {
+        None => name,
+        Some(streams) => fingerprint_of(&(name, "http/2", streams)),
     }
 }
 

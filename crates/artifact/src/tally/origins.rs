@@ -78,6 +78,7 @@ fn connections(
         closed_on_timeout: counts.closed_on_timeout,
         closed_unneeded: counts.closed_unneeded,
         closed_by_age: counts.closed_by_age,
+        streams: plan.streams,
         age_ns: plan.age_ns,
         resolve_every_ns: plan.resolve_every_ns,
         resolving_failed: ending.resolving_failed,

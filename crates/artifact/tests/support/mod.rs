@@ -76,6 +76,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 limit: 1_000,
                 limited_by: None,
                 age_ns: None,
+                streams: None,
                 resolve_every_ns: None,
             },
         }],

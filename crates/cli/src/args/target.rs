@@ -3,6 +3,7 @@
 
 use crate::request::fields::RequestArgs;
 use crate::request::share::OrderArg;
+use crate::request::version::HttpArg;
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;
@@ -20,6 +21,17 @@ pub(crate) struct TargetArgs {
     /// How much CPU to spend on sending requests on time
     #[arg(long, value_enum, default_value_t = PacingArg::Balanced, help_heading = "Load")]
     pub pacing: PacingArg,
+
+    /// Version of HTTP
+    #[arg(long, value_enum, value_name = "VERSION", default_value_t = HttpArg::One, help_heading = "Connections")]
+    #[serde(skip_serializing_if = "HttpArg::is_default")]
+    pub http: HttpArg,
+
+    /// Requests at once on a connection of HTTP/2, if the target allows as many [default: 100]
+    #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
+          value_parser = value::streams)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; if given several times, connections go to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]

@@ -6,6 +6,7 @@ use crate::args::load::LoadArgs;
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::observe::{End, Observer};
+use crate::request::version::Version;
 use crate::run::objectives::{self, Known};
 use crate::run::{self, Prepared, Watched, execute_watched, prepare};
 use crate::signals::Interruptions;
@@ -24,7 +25,6 @@ use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
 use unblink_core::record::Interval;
 use unblink_core::time::Nanos;
-use unblink_engine::preflight::preflight;
 
 /// A target that answers none of so many requests, one after the other, does not come to rest.
 const RESTING_TRIES: u32 = 12;
@@ -54,7 +54,8 @@ enum Rest {
 pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
     let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
-    let (targets, operations, plan) = (&header.targets[..], &header.operations[..], Some(&prepared.job.plan));
+    let (targets, operations, plan) =
+        (&header.targets[..], &header.operations[..], Some(prepared.job.plan()));
     // Its loads come one after the other.
     objectives::check(&[slo], &[], &Known { targets, operations, parts: PartNames::default(), plan })?;
     let asked = asked::of_target(&prepared, &args.target, args.connections, &args.requests);
@@ -64,7 +65,8 @@ pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
 /// The same search, with the request that it is about called as the report calls it.
 pub(super) fn named(args: &KneeArgs) -> Result<KneeArgs> {
     let Some(given) = &args.slo.name else { return Ok(args.clone()) };
-    let requests = run::requests(&run_args(args, super::start(args), args.settle, args.measure))?;
+    let requests =
+        run::requests(&run_args(args, super::start(args), args.settle, args.measure), Version::One)?;
     let slo = Slo { name: Some(requests.called(given)), ..Slo::parse(&args.slo.text)? };
     let objective = Objective { text: slo.to_string(), name: slo.name, ..args.slo.clone() };
     Ok(KneeArgs { slo: objective, ..args.clone() })
@@ -90,8 +92,8 @@ impl Runner {
     /// single request says that it is through with it, of several origins one to each. Then nothing is asked for a while.
     fn come_to_rest(&self, prepared: &Prepared) -> Rest {
         let job = &prepared.job;
-        let each = job.plan.spec().origins.firsts(job.operations.len());
-        let answers = || each.iter().all(|&first| preflight(job, first, RESTING_PATIENCE).is_ok());
+        let each = job.plan().spec().origins.firsts(job.operations());
+        let answers = || each.iter().all(|&first| job.preflight(first, RESTING_PATIENCE).is_ok());
         if self.is_littered {
             let mut tries = 1..RESTING_TRIES;
             while !answers() {
@@ -150,7 +152,7 @@ impl TrialRunner for Runner {
                 Rest::Interrupted => return Ok(None),
             }
         }
-        let pool = match prepared.job.plan.spec().pool {
+        let pool = match prepared.job.plan().spec().pool {
             Pool::Auto { max } => evidence::Pool::Auto { max: u64::from(max) },
             Pool::Fixed { n } => evidence::Pool::Fixed { n: u64::from(n) },
         };

@@ -1,6 +1,7 @@
 //! What a plan's requests come to, on a screen: their shares, what their values are like, and the first of them.
 
 use super::picture::{EIGHTHS, wrapped};
+use crate::request::version::Operations;
 use crate::run::Planned;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::load::Load;
@@ -170,6 +171,7 @@ fn first(planned: &Planned, columns: usize) -> String {
     if plan.journeys().is_some() {
         return String::new();
     }
+    let Operations::One(operations) = &requests.operations else { return String::new() };
     let start = Instant(0);
     let mut arrivals: Vec<Arrival> = Vec::new();
     for shard in 0..plan.threads() {
@@ -186,7 +188,7 @@ fn first(planned: &Planned, columns: usize) -> String {
     let mut composer = values.as_ref().map(|values| Composer::new(values, plan));
     let (mut lines, mut lengths, mut all) = (String::new(), Vec::new(), 0u64);
     for arrival in &arrivals {
-        let request = &requests.operations[arrival.operation as usize];
+        let request = &operations[arrival.operation as usize];
         let text = requests.numbered.get(arrival.operation as usize);
         let mut text = text.cloned().unwrap_or_else(|| format!("target {}", arrival.operation + 1));
         let (length, body) = match (&request.blank, values, &mut composer) {

@@ -12,6 +12,7 @@ use crate::request::fields::{PlannedRequest, RequestArgs};
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
+use crate::request::version::Version;
 use crate::request::{Parts, Request, Taking};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
@@ -300,7 +301,7 @@ pub(super) fn built(
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
     let request =
         Request { url, url_text: address.shown, parts, place, name, share, inserts, lets: lets.clone() };
-    match request.render() {
+    match request.render(Version::One) {
         Ok(_) => Ok(request),
         Err(error) if error.is::<Refused>() => Err(pointed(error)),
         Err(error) => Err(pointed(errors::refused(&["method", "url"], crate::explain_error(&error)))),

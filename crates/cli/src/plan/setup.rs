@@ -10,6 +10,7 @@ use super::value;
 use crate::errors;
 use crate::request::Taking;
 use crate::request::body::BodyFiles;
+use crate::request::version::Version;
 use crate::setup::{PlannedSetup, SetupRequest};
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ pub(super) fn of(plan: &PlanFile, command: For, user: &User, paths: Paths<'_>) -
 fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
     let mut known: Vec<&str> = Vec::new();
     for (one, table) in all.iter().zip(&plan.setup) {
-        let (_, composition) = one.request.render()?;
+        let (_, composition) = one.request.render(Version::One)?;
         let lets = &one.request.lets;
         for number in composition.iter().flat_map(Composition::captured) {
             if known.iter().all(|name| lets.captured(name) != Some(number)) {

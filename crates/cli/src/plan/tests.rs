@@ -19,8 +19,8 @@ fn sample(field: &Field) -> String {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
-        "connections" | "closed" | "threads" | "fanout" | "requests" | "seed" | "journeys-max"
-        | "attempts" => "3",
+        "connections" | "streams" | "closed" | "threads" | "fanout" | "requests" | "seed"
+        | "journeys-max" | "attempts" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",

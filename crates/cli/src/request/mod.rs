@@ -7,6 +7,7 @@ pub(crate) mod line;
 pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
+pub(crate) mod version;
 
 use crate::expect;
 use crate::{errors, secrets};
@@ -17,11 +18,12 @@ use share::Share;
 use std::sync::Arc;
 use template::BodyForm;
 use unblink_artifact::{document, harmless};
-use unblink_wire::http1::Request as Rendered;
-use unblink_wire::{RenderError, RequestBuilder, RequestKind, parse_header};
+use unblink_wire::http2::{Scheme, Unrenderable};
+use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
 use unblink_workload::answer::{Captured, Condition};
 use unblink_workload::{Composition, Lets};
 use url::Url;
+use version::{Rendered, Version};
 
 /// A request before it is rendered, wherever it was asked for.
 #[derive(Clone, Debug)]
@@ -146,7 +148,7 @@ impl Request {
     }
 
     /// What is sent, and what stands in its places if it differs from one arrival to the next.
-    pub(crate) fn render(&self) -> Result<(Rendered, Option<Composition>)> {
+    pub(crate) fn render(&self, version: Version) -> Result<(Rendered, Option<Composition>)> {
         let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
@@ -163,17 +165,18 @@ impl Request {
         if self.method() == "CONNECT" {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
-        let (kind, closes) = (RequestKind::of_method(self.method()), builder.asks_to_close());
-        if filled.composition.is_some() {
-            let blank = builder.render_blank().map_err(unquoted)?.map(Arc::new);
-            let rendered = Rendered { head: Box::default(), body: Arc::default(), kind, closes, blank };
-            return Ok((rendered, filled.composition));
-        }
-        let (head, body) = match builder.render_head().map_err(unquoted)? {
-            Some(head) => (head, filled.body.clone()),
-            None => (builder.render().map_err(unquoted)?, Arc::default()),
+        let rendered = match version {
+            Version::One => Rendered::One(render_one(&builder, &filled.body, filled.composition.is_some())?),
+            Version::Two => {
+                let scheme = if self.url.origin.tls { Scheme::Https } else { Scheme::Http };
+                let rendered = http2::Request::new(&builder, filled.body.clone(), scheme);
+                Rendered::Two(rendered.map_err(|error| match error {
+                    Unrenderable::Shared(error) => unquoted(error),
+                    other => other.into(),
+                })?)
+            }
         };
-        Ok((Rendered { head: head.into(), body, kind, closes, blank: None }, None))
+        Ok((rendered, filled.composition))
     }
 
     /// As the report names it, secrets masked.
@@ -185,6 +188,19 @@ impl Request {
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
         document::Target { name, method, url: harmless::replaced(&url) }
     }
+}
+
+fn render_one(builder: &RequestBuilder<'_>, body: &Arc<[u8]>, is_filled: bool) -> Result<http1::Request> {
+    let (kind, closes) = (RequestKind::of_method(builder.method), builder.asks_to_close());
+    if is_filled {
+        let blank = builder.render_blank().map_err(unquoted)?.map(Arc::new);
+        return Ok(http1::Request { head: Box::default(), body: Arc::default(), kind, closes, blank });
+    }
+    let (head, body) = match builder.render_head().map_err(unquoted)? {
+        Some(head) => (head, body.clone()),
+        None => (builder.render().map_err(unquoted)?, Arc::default()),
+    };
+    Ok(http1::Request { head: head.into(), body, kind, closes, blank: None })
 }
 
 /// `Name: value`. What is no header is not shown: it may be a secret whose name was forgotten.
@@ -239,7 +255,8 @@ mod tests {
     #[test]
     fn userinfo_becomes_basic_authorisation() {
         let spec = Request::new(None, "http://user:pass@h/").unwrap();
-        let request = String::from_utf8(spec.render().unwrap().0.head.into()).unwrap();
+        let Rendered::One(rendered) = spec.render(Version::One).unwrap().0 else { panic!("HTTP/1.1") };
+        let request = String::from_utf8(rendered.head.into()).unwrap();
         assert!(request.contains("Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
         assert!(!spec.target().url.contains("pass"));
     }

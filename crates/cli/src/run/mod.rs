@@ -1,12 +1,14 @@
 //! `unblink run`.
 
 mod abort;
+mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
 mod prepare;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod target_file;
+mod version;
 mod watch;
 mod way;
 
@@ -101,15 +103,19 @@ pub(crate) fn execute_watched(
             output::note(format_args!("asking once before the run: {target_line}"));
         }
         preflight::all(&job, &header.targets)?;
+        if job.streams().is_none() {
+            let origins = header.origins.iter().map(|origin| origin.name.to_string());
+            version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
+        }
     }
     if talks {
         output::note(format_args!("{target_line}: {}", header.plan.summary));
     }
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
-    let plan = job.plan.clone();
+    let plan = job.plan().clone();
     let steal = StealMeter::now();
-    let mut running = unblink_engine::run::start(job)?;
+    let mut running = job.start()?;
     let again = setup.map(setup::Asked::again).transpose()?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());

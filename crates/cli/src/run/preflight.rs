@@ -1,5 +1,6 @@
 //! The request before the run: a target that does not answer it as expected is not measured, and has not passed.
 
+use super::job::AnyJob;
 use crate::errors::PreflightFailed;
 use crate::{clock, output};
 use anyhow::Result;
@@ -11,10 +12,7 @@ use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
-use unblink_engine::preflight::preflight;
 use unblink_report::format;
-use unblink_wire::words::Words;
 
 /// Requests at the most: a long target file is not gone through twice.
 const REQUESTS_MAX: usize = 32;
@@ -24,17 +22,18 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Asks each target once that some load asks for.
-pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
-    let patience = Duration::from_nanos(job.plan.spec().timeout.0).min(PATIENCE);
-    let asked = || (0..job.operations.len()).filter(|&number| job.plan.asks_for(number as u32));
-    let origin_of = |number: usize| job.plan.spec().origins.of(number as u32);
+pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
+    let plan = job.plan();
+    let patience = Duration::from_nanos(plan.spec().timeout.0).min(PATIENCE);
+    let asked = || (0..job.operations()).filter(|&number| plan.asks_for(number as u32));
+    let origin_of = |number: usize| plan.spec().origins.of(number as u32);
     let mut origins = [false; ORIGINS_MAX];
     // No origin is left out because it comes late in a long list.
     let is_first = |number: &usize| !std::mem::replace(&mut origins[origin_of(*number)], true);
     let firsts: Vec<usize> = asked().filter(is_first).collect();
     for (place, number) in asked().enumerate() {
         // A later step of a journey means nothing without those before it.
-        let is_later = job.plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
+        let is_later = plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
         if is_later || (place >= REQUESTS_MAX && !firsts.contains(&number)) {
             continue;
         }
@@ -43,14 +42,19 @@ pub(crate) fn all<P: Words>(job: &Job<P>, targets: &[Target]) -> Result<()> {
             // Only so many are listed.
             None => format!("target {}", number + 1),
         };
-        let answer = || preflight(job, number, patience);
-        told_if_slow(answer, &request, patience).map_err(|source| match source.is_usage() {
+        let answer = || job.preflight(number, patience);
+        let room = told_if_slow(answer, &request, patience).map_err(|source| match source.is_usage() {
             true => anyhow::Error::new(source).context(format!("can't ask {request} once before the run")),
             false => {
                 let origin = origin_of(number);
-                PreflightFailed { origin, request, source, is_setup: false }.into()
+                PreflightFailed { origin, request: request.clone(), source, is_setup: false }.into()
             }
         })?;
+        if let (Some(room), Some(streams), true) = (room, job.streams(), firsts.contains(&number)) {
+            output::note(format_args!(
+                "HTTP/2, {streams} streams a connection were asked for; the target allows {room}: {request}"
+            ));
+        }
     }
     Ok(())
 }

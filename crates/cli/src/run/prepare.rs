@@ -1,17 +1,20 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
+use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::setup;
-use super::way::{quick_ports, targets};
+use super::version::{agreed, check_streams};
+use super::way::quick_ports;
 use super::{objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused};
+use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, secrets};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
@@ -21,13 +24,10 @@ use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanSpec, highest_together};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
 use unblink_engine::pacing::Pacing;
-use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, ResolveError, Target};
+use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target};
 use unblink_report::format;
-use unblink_wire::http1::Http1;
-use unblink_wire::protocol::Protocol;
 use unblink_workload::{Globals, Values};
 
 /// `auto` opens no more than this unless told to: more would take every local port there is.
@@ -37,7 +37,7 @@ const RATE_PER_THREAD: u64 = 50_000;
 
 /// A run that can start.
 pub(crate) struct Prepared {
-    pub job: Job<Http1>,
+    pub job: AnyJob,
     /// Without the start time, which the engine sets.
     pub header: RunHeader,
     /// One plain line each, to print before the run.
@@ -53,27 +53,21 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
-    let mut requests = requests(args)?;
     let limits = unblink_engine::limits::raise();
-    let targets = targets(args, &requests.origins, &limits).map_err(|error| at_sign(error, &requests))?;
+    let (mut requests, targets) = agreed(args, &limits)?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let values = values(&mut requests, &plan, args.load.seed)?;
     let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
-    let job = Job {
-        plan,
-        values,
-        targets,
-        operations: std::mem::take(&mut requests.operations),
-        expects: requests.expects(),
-        settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
-        connection_age: args.target.connection_age,
-        pacing: args.target.pacing.mode(),
-    };
+    let whole = Whole { plan, targets, values, expects: requests.expects() };
+    let version = requests.operations.version();
+    let rendered = std::mem::replace(&mut requests.operations, Operations::new(version));
+    let job = AnyJob::new(whole, rendered, &args.target);
     let mut header = header(args, &job, &requests, operations, &limits, &asked);
     for OriginPlan { connections, .. } in &mut header.origins {
         connections.limited_by = limited_by;
+        connections.streams = job.streams();
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
@@ -89,7 +83,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
             format!("{n} targets at {}, {order}", requests.places())
         }
     };
-    let globals = job.values.as_ref().map(|values| values.globals().clone());
+    let globals = job.values().map(|values| values.globals().clone());
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
     Ok(Prepared { job, header, target_line, setup })
@@ -100,6 +94,7 @@ pub(crate) struct Planned {
     pub plan: Plan,
     /// The load in one line.
     pub summary: String,
+    /// As HTTP/1.1 writes them.
     pub requests: Requests,
     /// What differs from one arrival to the next, if anything does.
     pub values: Option<Values>,
@@ -113,7 +108,12 @@ pub(crate) struct Planned {
 
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
-    let mut requests = requests(args)?;
+    check_streams(&args.target)?;
+    if args.target.http.stated() == Some(Version::Two) {
+        // What HTTP/2 alone refuses.
+        requests(args, Version::Two)?;
+    }
+    let mut requests = requests(args, Version::One)?;
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },
@@ -137,7 +137,7 @@ fn unused(args: &RunArgs, requests: &Requests) -> Result<Option<String>> {
     if args.targets.is_some() {
         return Ok(None);
     }
-    let setup = args.setup.iter().map(|one| Ok(one.request.render()?.1));
+    let setup = args.setup.iter().map(|one| Ok(one.request.render(Version::One)?.1));
     let setup = setup.collect::<Result<Vec<_>>>()?;
     Ok(lets::unused(&requests.lets, requests.compositions.iter().chain(&setup).flatten()))
 }
@@ -151,17 +151,6 @@ fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Valu
     let lets = (*requests.lets).clone();
     let values = Values::new(lets, compositions, &requests.inserts, plan, seed);
     values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
-}
-
-/// A host that nobody knows may be a user, where an @ stands further on. What stands before it is not quoted.
-fn at_sign(error: anyhow::Error, requests: &Requests) -> anyhow::Error {
-    match error.downcast_ref::<ResolveError>() {
-        Some(ResolveError::Lookup { .. } | ResolveError::Empty(_)) if requests.has_at_sign => anyhow!(
-            "{}; if this is a user whose password has a / ? or # in it, percent-encode those (%2F, %3F, %23)",
-            crate::explain_error(&error)
-        ),
-        _ => error,
-    }
 }
 
 /// The plan, and what this machine lacks for more connections.
@@ -350,16 +339,16 @@ fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
 
 fn header(
     args: &RunArgs,
-    job: &Job<Http1>,
+    job: &AnyJob,
     requests: &Requests,
     operations: Vec<document::OperationPlan>,
     limits: &Limits,
     asked: &Asked,
 ) -> RunHeader {
-    let connections = ConnectionPlan::of(job.plan.spec().pool);
+    let connections = ConnectionPlan::of(job.plan().spec().pool);
     let origins = requests.origin_names().map(|name| OriginPlan { name, connections: connections.clone() });
-    let (mut plan, loads) = describe(args, &job.plan, &requests.targets);
-    plan.values = job.values.iter().flat_map(value_plans).collect();
+    let (mut plan, loads) = describe(args, job.plan(), &requests.targets);
+    plan.values = job.values().into_iter().flat_map(value_plans).collect();
     RunHeader {
         tool: environment::tool(),
         started_at: String::new(),
@@ -370,7 +359,7 @@ fn header(
         origins: origins.collect(),
         targets: requests.targets.clone(),
         targets_beyond: requests.beyond.clone(),
-        protocol_failures: Http1::VIOLATIONS.iter().copied().map(String::from).collect(),
+        protocol_failures: job.violations().iter().copied().map(String::from).collect(),
         journeys: journeys(args, requests, &operations),
         operations,
         operations_are_whole: true,

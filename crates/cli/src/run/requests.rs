@@ -8,17 +8,17 @@ use crate::request::body::BodyFiles;
 use crate::request::fields::RequestArgs;
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
+use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Protocol, Scheme, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Scheme, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
-use unblink_wire::http1::Request as Rendered;
 use unblink_workload::answer::{Condition, Expect, Expects};
 use unblink_workload::{Composition, Lets};
 
@@ -31,7 +31,7 @@ pub(crate) struct Requests {
     pub origins: Vec<Origin>,
     /// For each the place of its origin among these.
     pub origin_of: Vec<u8>,
-    pub operations: Vec<Rendered>,
+    pub operations: Operations,
     /// For each what stands in its places, if it has any.
     pub compositions: Vec<Option<Composition>>,
     /// Those that add a key, by number.
@@ -66,7 +66,7 @@ impl Requests {
         let named =
             self.targets.iter().take(apart).zip(&self.origin_of).map(|(target, &origin)| OperationPlan {
                 name: target.name.clone(),
-                protocol: Protocol::Http11,
+                protocol: self.operations.version().protocol(),
                 origin: (self.origins.len() > 1).then_some(origin),
                 share: None,
             });
@@ -86,6 +86,7 @@ impl Requests {
 
 /// Takes requests one by one.
 struct Gathering {
+    version: Version,
     /// What the flags say for every request that does not say it itself.
     of_all: Parts,
     found: Option<Requests>,
@@ -105,7 +106,7 @@ impl Gathering {
         let found = self.found.get_or_insert_with(|| Requests {
             origins: Vec::new(),
             origin_of: Vec::new(),
-            operations: Vec::new(),
+            operations: Operations::new(self.version),
             compositions: Vec::new(),
             inserts: Vec::new(),
             lets: Arc::default(),
@@ -135,7 +136,7 @@ impl Gathering {
         found.origin_of.push(origin as u8);
         let mut target = request.target();
         let (operation, composition) =
-            request.render().with_context(|| format!("{}can't send {}", place(), target.name))?;
+            request.render(self.version).with_context(|| format!("{}can't send {}", place(), target.name))?;
         found.operations.push(operation);
         if request.inserts {
             found.inserts.push(found.operations.len() as u32 - 1);
@@ -201,9 +202,9 @@ impl Names {
 }
 
 /// Every request of the run.
-pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
+pub(crate) fn requests(args: &RunArgs, version: Version) -> Result<Requests> {
     let of_all = of_all(&args.target.request)?;
-    let found = gathered(of_all, |gathering| {
+    let found = gathered(of_all, version, |gathering| {
         match &args.targets {
             Some(file) => target_file::read(file, &mut |request| {
                 gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
@@ -227,7 +228,7 @@ pub(crate) fn requests(args: &RunArgs) -> Result<Requests> {
 
 /// `requests` alone, with what `of_all` says for each that does not say it itself; `None` where there are none.
 pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Requests>> {
-    let found = gathered(of_all, |gathering| {
+    let found = gathered(of_all, Version::One, |gathering| {
         requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
         Ok(gathering.count())
     })?;
@@ -237,8 +238,13 @@ pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Reque
 }
 
 /// What `each` gathers, which says how many of it stand alone.
-fn gathered(of_all: Parts, each: impl FnOnce(&mut Gathering) -> Result<usize>) -> Result<Option<Requests>> {
-    let mut gathering = Gathering { of_all, found: None, names: Names::default(), unnamed: Vec::new() };
+fn gathered(
+    of_all: Parts,
+    version: Version,
+    each: impl FnOnce(&mut Gathering) -> Result<usize>,
+) -> Result<Option<Requests>> {
+    let mut gathering =
+        Gathering { version, of_all, found: None, names: Names::default(), unnamed: Vec::new() };
     let plain = each(&mut gathering)?;
     let Gathering { mut found, unnamed, .. } = gathering;
     if let Some(found) = &mut found {

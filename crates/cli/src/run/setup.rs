@@ -1,8 +1,8 @@
 //! Requests beside the load: asked before it, and again while it goes on.
 
+use super::job::{AnyJob, Whole};
 use super::preflight::{PATIENCE, told_if_slow};
-use super::requests::requests;
-use super::way::targets;
+use super::version::agreed;
 use crate::args::run::RunArgs;
 use crate::errors::PreflightFailed;
 use crate::output;
@@ -14,16 +14,18 @@ use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
-use unblink_engine::job::Job;
 use unblink_engine::limits::Limits;
-use unblink_engine::setup::{Refreshed, Setup};
+use unblink_engine::preflight::PreflightError;
+use unblink_engine::setup::{Refreshed, Refreshing, Setup};
 use unblink_wire::http1::Http1;
+use unblink_wire::http2::Http2;
 use unblink_workload::answer::Captured;
 use unblink_workload::{Globals, Lets, Values};
 
 /// What is asked, and what each request is called.
 pub(crate) struct Asked {
-    setup: Setup<Http1>,
+    setup: AnySetup,
+    timeout: Duration,
     names: Vec<String>,
 }
 
@@ -33,8 +35,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let lets: Lets = (*first.request.lets).clone();
     let asked = args.setup.iter().map(|one| one.request.clone()).collect();
     let own = RunArgs::of_experiment(asked, args.load.clone(), args.target.clone(), true);
-    let mut requests = requests(&own)?;
-    let targets = targets(&own, &requests.origins, limits)?;
+    let (mut requests, targets) = agreed(&own, limits)?;
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
         warmup: Nanos::ZERO,
@@ -59,26 +60,48 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let compositions = std::mem::take(&mut requests.compositions);
     let values = Values::new(lets.clone(), compositions, &[], &plan, args.load.seed)?;
     let names = requests.targets.iter().map(|target| target.name.clone()).collect();
-    let job = Job {
-        plan,
-        targets,
-        values: Some(values.sharing(globals.clone())),
-        expects: requests.expects(),
-        operations: requests.operations,
-        settings: unblink_wire::Limits { body_bytes_max: args.target.max_body_size, ..Default::default() },
-        connection_age: None,
-        pacing: args.target.pacing.mode(),
-    };
+    let values = Some(values.sharing(globals.clone()));
+    let whole = Whole { plan, targets, values, expects: requests.expects() };
+    let job = AnyJob::new(whole, requests.operations, &args.target);
     let every = args.setup.iter().map(|one| one.every.map(|every| Duration::from_nanos(every.0))).collect();
     let timeout = Duration::from_nanos(args.load.timeout.0).min(PATIENCE);
-    let setup = Setup { job, captures, every, globals: globals.clone(), timeout };
-    Ok(Some(Asked { setup, names }))
+    let globals = globals.clone();
+    let setup = match job {
+        AnyJob::One(job) => AnySetup::One(Setup { job, captures, every, globals, timeout }),
+        AnyJob::Two(job) => AnySetup::Two(Setup { job, captures, every, globals, timeout }),
+    };
+    Ok(Some(Asked { setup, timeout, names }))
+}
+
+/// In whichever version of HTTP is measured.
+enum AnySetup {
+    One(Setup<Http1>),
+    Two(Setup<Http2>),
+}
+
+impl AnySetup {
+    fn ask(&self, number: usize) -> Result<(), PreflightError> {
+        match self {
+            AnySetup::One(setup) => setup.ask(number),
+            AnySetup::Two(setup) => setup.ask(number),
+        }
+    }
+
+    fn start(self) -> std::io::Result<Option<Refreshing>> {
+        match self {
+            AnySetup::One(setup) => Refreshing::start(setup),
+            AnySetup::Two(setup) => Refreshing::start(setup),
+        }
+    }
 }
 
 impl Asked {
-    /// What can be asked.
-    pub(crate) fn setup(&self) -> &Setup<Http1> {
-        &self.setup
+    /// What can be asked, in HTTP/1.1.
+    pub(crate) fn setup(&self) -> Option<&Setup<Http1>> {
+        match &self.setup {
+            AnySetup::One(setup) => Some(setup),
+            AnySetup::Two(_) => None,
+        }
     }
 
     /// What each request is called.
@@ -92,7 +115,7 @@ impl Asked {
     /// Why the run should not start.
     pub(super) fn before(&self) -> Result<()> {
         for (number, name) in self.names.iter().enumerate() {
-            told_if_slow(|| self.setup.ask(number), name, self.setup.timeout).map_err(|source| {
+            told_if_slow(|| self.setup.ask(number), name, self.timeout).map_err(|source| {
                 PreflightFailed { origin: 0, request: format!("[[setup]] {name}"), source, is_setup: true }
             })?;
         }
@@ -101,14 +124,14 @@ impl Asked {
 
     /// Asks again, for as long as the load goes on.
     pub(super) fn again(self) -> Result<Again> {
-        let Asked { setup, names } = self;
-        Ok(Again { refreshing: unblink_engine::setup::Refreshing::start(setup)?, names })
+        let Asked { setup, names, .. } = self;
+        Ok(Again { refreshing: setup.start()?, names })
     }
 }
 
 /// What is asked again.
 pub(super) struct Again {
-    refreshing: Option<unblink_engine::setup::Refreshing>,
+    refreshing: Option<Refreshing>,
     names: Vec<String>,
 }
 

@@ -6,6 +6,7 @@ use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
 use crate::output;
 use crate::request::url::Origin;
+use crate::request::version::Version;
 use anyhow::Result;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +24,12 @@ pub(super) fn quick_ports(ports: u64) -> u64 {
 }
 
 /// The ways to all origins, in order.
-pub(super) fn targets(args: &RunArgs, origins: &[Origin], limits: &Limits) -> Result<Vec<Target>> {
+pub(super) fn targets(
+    args: &RunArgs,
+    version: Version,
+    origins: &[Origin],
+    limits: &Limits,
+) -> Result<Vec<Target>> {
     check_tls(&args.target)?;
     let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
     let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
@@ -53,7 +59,7 @@ pub(super) fn targets(args: &RunArgs, origins: &[Origin], limits: &Limits) -> Re
             "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
         );
     }
-    origins.iter().map(|origin| target(args, &rules, origin, limits)).collect()
+    origins.iter().map(|origin| target(args, version, &rules, origin, limits)).collect()
 }
 
 fn tls_options(args: &TargetArgs) -> TlsOptions {
@@ -64,7 +70,13 @@ fn tls_options(args: &TargetArgs) -> TlsOptions {
     }
 }
 
-fn target(args: &RunArgs, rules: &[Rule<'_>], origin: &Origin, limits: &Limits) -> Result<Target> {
+fn target(
+    args: &RunArgs,
+    version: Version,
+    rules: &[Rule<'_>],
+    origin: &Origin,
+    limits: &Limits,
+) -> Result<Target> {
     let (addresses, refresh) = match &args.target.unix_socket {
         Some(path) => (vec![unix(path.clone())?], None),
         None => {
@@ -79,7 +91,8 @@ fn target(args: &RunArgs, rules: &[Rule<'_>], origin: &Origin, limits: &Limits) 
             (all, args.target.resolve_every.map(|every| Refresh { every, places: asked }))
         }
     };
-    let tls = if origin.tls { Some(tls::target(&origin.host, &tls_options(&args.target))?) } else { None };
+    let tls = || tls::target(&origin.host, &tls_options(&args.target), version.offers());
+    let tls = if origin.tls { Some(tls()?) } else { None };
     let mut target = Target { addresses, refresh, tls, per_source: None };
     target.per_source = target.is_loopback().then(|| quick_ports(u64::from(limits.ports)).max(1) as u32);
     Ok(target)

@@ -31,11 +31,11 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     }
     let prepared = prepare(&run).context("the run's command can't be read again")?;
     check_same(&prepared, &document)?;
-    if let Some(values) = &prepared.job.values {
+    if let Some(values) = prepared.job.values() {
         let captured = 0..values.lets().captured_count() as u32;
         values.globals().set(&captured.map(|number| (number, MASK.into())).collect::<Vec<_>>());
     }
-    let ask = which::one(&prepared.job.plan, number)?;
+    let ask = which::one(prepared.job.plan(), number)?;
     match args.curl {
         true => output::print(&curl::command(&prepared, &ask)?)?,
         false => show(&prepared, &ask, args.json)?,
@@ -53,7 +53,7 @@ fn show(prepared: &Prepared, ask: &Ask, json: bool) -> Result<()> {
         schema: TRY_SCHEMA.into(),
         as_expected: false,
         setup: Vec::new(),
-        requests: vec![Trying::new(prepared).drawn_again(ask)],
+        requests: vec![Trying::new(prepared)?.drawn_again(ask)],
         journeys: Vec::new(),
         left_out: 0,
     };

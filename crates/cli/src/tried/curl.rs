@@ -1,6 +1,6 @@
 //! A request as a command of curl.
 
-use super::shown;
+use super::{http1, shown};
 use super::which::Ask;
 use crate::run::Prepared;
 use crate::secrets::Known;
@@ -18,9 +18,9 @@ const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 /// The command that sends what the arrival sends, secrets masked.
 pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
     let sent =
-        composed(&prepared.job, &ask.arrival).context("no row is left for this arrival: it sent nothing")?;
+        composed(http1(prepared)?, &ask.arrival).context("no row is left for this arrival: it sent nothing")?;
     let message = shown::whole_request(&sent, &mut Known::of_variables());
-    let place = prepared.job.plan.spec().origins.of(ask.arrival.operation);
+    let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;
     let (Some(scheme), Some(host), Some(port)) = (origin.scheme, &origin.host, origin.port) else {
         bail!("it is not known where this request went");

@@ -12,7 +12,7 @@ use crate::run::preflight::told_if_slow;
 use crate::run::{Prepared, prepare};
 use crate::secrets::Known;
 use crate::{exit, output};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::time::Duration;
 use unblink_artifact::tried::{
     TRY_SCHEMA, TriedCapture, TriedCondition, TriedJourney, TriedOutcome, TriedRequest, TryDocument,
@@ -32,10 +32,10 @@ use which::{Ask, Once};
 pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
     let prepared = prepare(&args.run)?;
     let (all, left_out) = match args.arrival {
-        Some(number) => (vec![which::of_arrival(&prepared.job.plan, number)?], 0),
-        None => which::all(&prepared.job.plan),
+        Some(number) => (vec![which::of_arrival(prepared.job.plan(), number)?], 0),
+        None => which::all(prepared.job.plan()),
     };
-    let mut trying = Trying::new(&prepared);
+    let mut trying = Trying::new(&prepared)?;
     let mut document = TryDocument {
         schema: TRY_SCHEMA.into(),
         as_expected: true,
@@ -63,6 +63,11 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
     Ok(code)
 }
 
+/// Requests are shown as HTTP/1.1 writes them.
+fn http1(prepared: &Prepared) -> Result<&Job<Http1>> {
+    prepared.job.http1().context("requests are shown in HTTP/1.1 only so far: leave --http out")
+}
+
 fn code(document: &TryDocument) -> u8 {
     let steps = document.journeys.iter().flat_map(|journey| &journey.steps);
     let all = document.setup.iter().chain(&document.requests).chain(steps);
@@ -85,17 +90,18 @@ struct Trying<'a> {
 }
 
 impl Trying<'_> {
-    fn new(prepared: &Prepared) -> Trying<'_> {
-        let job = &prepared.job;
-        let captured = prepared.setup.as_ref().and_then(|asked| asked.setup().job.values.as_ref());
+    fn new(prepared: &Prepared) -> Result<Trying<'_>> {
+        let job = http1(prepared)?;
+        let setup = prepared.setup.as_ref().and_then(|asked| asked.setup());
+        let captured = setup.and_then(|setup| setup.job.values.as_ref());
         let captured = captured.or(job.values.as_ref()).map_or(0, |values| values.lets().captured_count());
-        Trying {
+        Ok(Trying {
             job,
             names: prepared.header.targets.iter().map(|target| target.name.clone()).collect(),
             known: Known::of_variables(),
             taken: vec![false; captured],
             timeout: Duration::from_nanos(job.plan.spec().timeout.0),
-        }
+        })
     }
 
     fn name(&self, operation: u32) -> String {
@@ -106,8 +112,9 @@ impl Trying<'_> {
     /// Asks what the plan asks before its load. What follows on what did not come is not asked.
     fn setup(&mut self, prepared: &Prepared) -> Vec<TriedRequest> {
         let Some(asked) = &prepared.setup else { return Vec::new() };
+        let Some(setup) = asked.setup() else { return Vec::new() };
         let names = asked.names().iter().enumerate();
-        names.map(|(number, name)| self.one_of_setup(asked.setup(), number, name)).collect()
+        names.map(|(number, name)| self.one_of_setup(setup, number, name)).collect()
     }
 
     fn one_of_setup(&mut self, setup: &Setup<Http1>, number: usize, name: &str) -> TriedRequest {

@@ -44,6 +44,8 @@ pub enum Event {
     Answered(FlightId, Answer),
     /// A flight has ended without a whole answer, and its connection goes on. Said of one that was given up, too.
     Lost(FlightId, Loss),
+    /// A flight that was given up can't be cancelled: its place is taken until its answer has come.
+    Kept(FlightId),
     /// The connection takes so many requests at once from now on, or once it is open, at the most as many as [`Policy::room`] says.
     Room(ConnId, u32),
     /// The connection takes no more requests. It is to be closed when the last one has ended.

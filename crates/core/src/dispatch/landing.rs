@@ -141,6 +141,17 @@ impl<L: Load> Dispatch<L> {
         self.close_if_over(usize::from(origin), conn, now, out, rec);
     }
 
+    /// Where nothing can be cancelled any more, a connection whose places are all stuck is of no use.
+    pub(super) fn kept(&mut self, id: FlightId, now: Instant, out: &mut Actions, rec: &mut Recorder) {
+        let Some(slot) = self.resolve(id) else { return };
+        let Bound { origin, conn, .. } = self.flights[slot];
+        let origin = usize::from(origin);
+        if self.lanes[origin].connections.at(conn).is_stuck() {
+            rec.connections(origin).closed_on_timeout += 1;
+            self.abort(origin, conn, now, out);
+        }
+    }
+
     pub(super) fn room(
         &mut self,
         id: ConnId,

@@ -170,6 +170,7 @@ impl<L: Load> Dispatch<L> {
             Event::Sent(_) => {}
             Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
             Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
+            Event::Kept(id) => self.kept(*id, now, out, rec),
             Event::Room(id, places) => self.room(*id, *places, now, out, rec),
             Event::Retired(id) => self.retired(*id, now, out, rec),
             Event::Closed(id, closing) => self.closed(*id, *closing, now, rec),

@@ -19,6 +19,8 @@ pub(crate) enum News {
     Lost(FlightId, Loss),
     /// It takes so many requests at once.
     Room(u32),
+    /// It takes no more requests.
+    Retired,
 }
 
 /// How far the answer to a flight has come.
@@ -212,7 +214,12 @@ impl Sink for Ear<'_> {
     }
 
     fn room(&mut self, places: u32) {
-        self.hearing.news.push(News::Room(places));
+        // Before a place that has become free is used again.
+        self.hearing.news.insert(0, News::Room(places));
+    }
+
+    fn retired(&mut self) {
+        self.hearing.news.insert(0, News::Retired);
     }
 
     #[inline]

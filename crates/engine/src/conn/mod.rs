@@ -150,8 +150,8 @@ impl<P: Protocol> Conn<P> {
     }
 
     /// Nobody waits for the flight any more. True if its place is free.
-    pub(crate) fn cancel(&mut self, flight: FlightId) -> bool {
-        self.protocol.cancel(tag_of(flight))
+    pub(crate) fn cancel(&mut self, flight: FlightId, now: Instant) -> bool {
+        self.protocol.cancel(tag_of(flight), now.0)
     }
 
     /// Writes what is to be written, as far as the socket takes it; the rest follows when it takes more.
@@ -250,7 +250,10 @@ impl<P: Protocol> Conn<P> {
 
     /// The way to the target is there. What the protocol says first goes out.
     fn opened(&mut self, job: &Job<P>, times: ConnectTimes) -> Reading {
-        let is_ready = self.protocol.begin();
+        let is_ready = match self.protocol.begin(self.transport.carrier()) {
+            Ok(is_ready) => is_ready,
+            Err(violation) => return Reading::Unusable(kind_of_violation(violation)),
+        };
         if let Err(closing) = self.write_on(job) {
             return Reading::Unusable(closing.kind);
         }
@@ -306,6 +309,9 @@ impl<P: Protocol> Conn<P> {
             };
             if let Some(times) = times {
                 result = self.opened(job, times);
+                if matches!(result, Reading::Unusable(_)) {
+                    return result;
+                }
             }
             loop {
                 let reading = match self.transport.decrypted(plain) {

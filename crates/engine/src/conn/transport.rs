@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use unblink_core::dispatch::{CloseKind, ConnectTimes};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::Instant;
+use unblink_wire::protocol::Carrier;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
@@ -77,6 +78,11 @@ impl Transport {
 
     pub(super) fn is_plain(&self) -> bool {
         self.tls.is_none()
+    }
+
+    /// What the protocol's bytes go through.
+    pub(super) fn carrier(&self) -> Carrier<'_> {
+        self.tls.as_ref().map_or(Carrier::Plain, |tls| Carrier::Tls(tls.alpn_protocol()))
     }
 
     /// Closes at once. With a request under way, or while the peer's side is open after the last answer,

@@ -5,7 +5,7 @@ use crate::job::Job;
 use unblink_core::arrival::Arrival;
 use unblink_core::time::Instant;
 use unblink_wire::blank::NothingToFill;
-use unblink_wire::protocol::{Protocol, Tag};
+use unblink_wire::protocol::{Carrier, Protocol, Tag};
 use unblink_workload::Composer;
 
 /// The bytes that `arrival` of the run sends, whose intended time counts from a schedule that begins at 0; secrets and all.
@@ -13,7 +13,8 @@ use unblink_workload::Composer;
 pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>> {
     let request = &job.operations[arrival.operation as usize];
     let (mut protocol, mut shared) = (P::new(&job.settings), P::shared(1));
-    protocol.begin();
+    // Of a version that the target must agree on, its silence is enough here.
+    let _ = protocol.begin(Carrier::Plain);
     match &job.values {
         Some(values) => {
             let mut composer = Composer::new(values, &job.plan);

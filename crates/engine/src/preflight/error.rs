@@ -1,7 +1,7 @@
 //! Why a run should not start, and what the user may do about it.
 
-use rustls::CertificateError;
 use rustls::Error as TlsError;
+use rustls::{AlertDescription, CertificateError};
 use std::io;
 use unblink_wire::protocol::Violation;
 
@@ -102,10 +102,13 @@ pub(super) fn hint_at_violation(
 }
 
 /// What the failure of a TLS handshake may come of.
-pub(super) fn hint_at_handshake(source: &io::Error, [plain, _]: Schemes) -> String {
+pub(super) fn hint_at_handshake(source: &io::Error, protocol: &str, [plain, _]: Schemes) -> String {
     let error = source.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     match (error, source.kind()) {
         (Some(TlsError::InvalidCertificate(error)), _) => hint_at_certificate(error).to_string(),
+        (Some(TlsError::AlertReceived(AlertDescription::NoApplicationProtocol)), _) => {
+            format!("; it refuses {protocol}: choose another version by --http")
+        }
         (Some(TlsError::InvalidMessage(_)), _) => format!("; it does not seem to speak TLS: write {plain}"),
         (_, io::ErrorKind::TimedOut) => {
             format!("; a server that does not speak TLS waits like this: if it is one, write {plain}")

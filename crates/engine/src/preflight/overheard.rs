@@ -1,7 +1,7 @@
 //! A protocol that is listened to: what a message to the user needs, and the run does not keep.
 
 use unblink_wire::blank::Filler;
-use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+use unblink_wire::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
 use unblink_workload::answer::BODY_MAX;
 
 /// Bytes kept of what the target sends first: enough to quote a line.
@@ -24,6 +24,8 @@ pub(super) struct Heard {
     pub(super) head: Vec<u8>,
     pub(super) body: Vec<u8>,
     pub(super) reply: Option<Reply>,
+    /// The target takes fewer requests at once than were asked for.
+    pub(super) room: Option<u32>,
     pub(super) violation: Option<Violation>,
 }
 
@@ -60,8 +62,10 @@ impl<P: Protocol> Protocol for Overheard<P> {
         Overheard { protocol: P::new(settings), heard: Heard::default() }
     }
 
-    fn begin(&mut self) -> bool {
-        self.protocol.begin()
+    fn begin(&mut self, carrier: Carrier<'_>) -> Result<bool, Violation> {
+        let begun = self.protocol.begin(carrier);
+        self.heard.violation = begun.err();
+        begun
     }
 
     fn submit(
@@ -76,8 +80,8 @@ impl<P: Protocol> Protocol for Overheard<P> {
         self.heard.sent = self.protocol.output(std::slice::from_ref(request)).concat();
     }
 
-    fn cancel(&mut self, tag: Tag) -> bool {
-        self.protocol.cancel(tag)
+    fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool {
+        self.protocol.cancel(tag, now_ns)
     }
 
     fn output<'a>(&'a self, requests: &'a [P::Request]) -> [&'a [u8]; 2] {
@@ -125,7 +129,12 @@ impl<S: Sink> Sink for Tap<'_, S> {
     }
 
     fn room(&mut self, places: u32) {
+        self.heard.room = Some(places);
         self.sink.room(places);
+    }
+
+    fn retired(&mut self) {
+        self.sink.retired();
     }
 
     fn first(&mut self, tag: Tag) {

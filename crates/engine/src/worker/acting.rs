@@ -18,6 +18,8 @@ pub(super) enum Deferred {
     Closed(ConnId, FailureKind),
     /// The place of a flight that was cancelled is free.
     Cancelled(FlightId),
+    /// It could not be cancelled.
+    Kept(FlightId),
     /// There is no row left for its arrival.
     WithoutRow(FlightId),
 }
@@ -118,13 +120,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     fn cancel(&mut self, id: ConnId, flight: FlightId) {
-        let job = self.job.clone();
+        let (job, now) = (self.job.clone(), self.pacer.watch().last());
         let Some(conn) = self.conn(id) else { return };
-        let is_free = conn.cancel(flight);
+        let is_free = conn.cancel(flight, now);
         let written = conn.write_on(&job);
-        if is_free {
-            self.deferred.push_back(Deferred::Cancelled(flight));
-        }
+        self.deferred.push_back(if is_free { Deferred::Cancelled(flight) } else { Deferred::Kept(flight) });
         if let Err(closing) = written {
             self.deferred.push_back(Deferred::Closed(id, closing.kind));
         }
@@ -159,6 +159,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 Some(Deferred::WithoutRow(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::NO_ROW, unprocessed: false })
                 }
+                Some(Deferred::Kept(flight)) => Event::Kept(flight),
                 Some(Deferred::Cancelled(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: false })
                 }

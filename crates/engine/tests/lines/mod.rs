@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use unblink_wire::blank::Filler;
-use unblink_wire::protocol::{Places, Protocol, Reply, Sink, Tag, Violation};
+use unblink_wire::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
 use unblink_wire::words::Words;
 
 /// How many requests a connection takes, and whether they can be cancelled.
@@ -83,8 +83,8 @@ impl Protocol for Lines {
         }
     }
 
-    fn begin(&mut self) -> bool {
-        false
+    fn begin(&mut self, _: Carrier<'_>) -> Result<bool, Violation> {
+        Ok(false)
     }
 
     fn submit(&mut self, (): &mut (), tag: Tag, _: u32, request: &&'static str, _: &mut impl Filler) {
@@ -93,7 +93,7 @@ impl Protocol for Lines {
         self.next += 1;
     }
 
-    fn cancel(&mut self, tag: Tag) -> bool {
+    fn cancel(&mut self, tag: Tag, _: u64) -> bool {
         let number = self.under_way.iter().find(|(_, other)| **other == tag).map(|(number, _)| *number);
         if let Some(number) = number.filter(|_| self.cancels) {
             self.under_way.remove(&number);

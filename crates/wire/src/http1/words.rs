@@ -82,6 +82,7 @@ mod tests {
     impl Sink for Deaf {
         fn ready(&mut self) {}
         fn room(&mut self, _: u32) {}
+        fn retired(&mut self) {}
         fn first(&mut self, _: Tag) {}
         fn head(&mut self, _: Tag, _: &[u8]) {}
         fn body(&mut self, _: Tag, _: &[u8]) {}

@@ -1,0 +1,110 @@
+//! Versions of HTTP: which one is asked for, and what is sent in it.
+
+use clap::ValueEnum;
+use unblink_artifact::document::Protocol;
+use unblink_engine::tls::{HTTP_1_1, Offers};
+use unblink_wire::{http1, http2};
+
+/// `--http`.
+#[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum HttpArg {
+    /// HTTP/1.1: one request at a time on a connection
+    #[default]
+    #[value(name = "1.1")]
+    #[serde(rename = "1.1")]
+    One,
+    /// HTTP/2; without TLS, the target must know (prior knowledge)
+    #[value(name = "2")]
+    #[serde(rename = "2")]
+    Two,
+    /// HTTP/2 if all targets use TLS and choose it, else HTTP/1.1
+    #[serde(rename = "auto")]
+    Auto,
+}
+
+impl HttpArg {
+    /// The version, unless the targets are to decide.
+    pub(crate) fn stated(self) -> Option<Version> {
+        match self {
+            HttpArg::One => Some(Version::One),
+            HttpArg::Two => Some(Version::Two),
+            HttpArg::Auto => None,
+        }
+    }
+
+    /// Left out of what a search remembers of itself, so that those of earlier builds can go on.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == HttpArg::default()
+    }
+}
+
+/// The version that is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// What TLS offers. A server that does not know HTTP/2 chooses the other one, which says more than its refusal.
+    pub(crate) fn offers(self) -> Offers<'static> {
+        match self {
+            Version::One => &[HTTP_1_1],
+            Version::Two => &[http2::ALPN, HTTP_1_1],
+        }
+    }
+
+    /// As the document calls it.
+    pub(crate) fn protocol(self) -> Protocol {
+        match self {
+            Version::One => Protocol::Http11,
+            Version::Two => Protocol::Http2,
+        }
+    }
+}
+
+/// A request, rendered.
+#[derive(Clone, Debug)]
+pub(crate) enum Rendered {
+    One(http1::Request),
+    Two(http2::Request),
+}
+
+/// What is sent, by operation.
+#[derive(Debug)]
+pub(crate) enum Operations {
+    One(Vec<http1::Request>),
+    Two(Vec<http2::Request>),
+}
+
+impl Operations {
+    pub(crate) fn new(version: Version) -> Operations {
+        match version {
+            Version::One => Operations::One(Vec::new()),
+            Version::Two => Operations::Two(Vec::new()),
+        }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        match self {
+            Operations::One(_) => Version::One,
+            Operations::Two(_) => Version::Two,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Operations::One(all) => all.len(),
+            Operations::Two(all) => all.len(),
+        }
+    }
+
+    /// Adds a request, which was rendered in the same version.
+    pub(crate) fn push(&mut self, request: Rendered) {
+        match (self, request) {
+            (Operations::One(all), Rendered::One(request)) => all.push(request),
+            (Operations::Two(all), Rendered::Two(request)) => all.push(request),
+            _ => unreachable!("requests of a run are rendered in one version"),
+        }
+    }
+}

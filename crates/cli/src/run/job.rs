@@ -1,0 +1,115 @@
+//! A job in whichever version of HTTP is measured.
+
+use crate::args::target::TargetArgs;
+use crate::request::version::Operations;
+use std::time::Duration;
+use unblink_core::plan::Plan;
+use unblink_engine::error::EngineError;
+use unblink_engine::job::Job;
+use unblink_engine::preflight::{PreflightError, preflight};
+use unblink_engine::run::Running;
+use unblink_engine::target::Target;
+use unblink_wire::Limits;
+use unblink_wire::http1::Http1;
+use unblink_wire::http2::{self, Http2};
+use unblink_wire::protocol::Protocol;
+use unblink_workload::Values;
+use unblink_workload::answer::Expects;
+
+/// What is the same in every version.
+pub(super) struct Whole {
+    pub(super) plan: Plan,
+    pub(super) targets: Vec<Target>,
+    pub(super) values: Option<Values>,
+    pub(super) expects: Expects,
+}
+
+/// What a run does.
+#[derive(Debug)]
+pub(crate) enum AnyJob {
+    One(Job<Http1>),
+    Two(Job<Http2>),
+}
+
+/// The same expression of a job, whatever its version.
+macro_rules! of_any {
+    ($any:expr, $job:ident => $what:expr) => {
+        match $any {
+            AnyJob::One($job) => $what,
+            AnyJob::Two($job) => $what,
+        }
+    };
+}
+
+impl AnyJob {
+    pub(super) fn new(whole: Whole, operations: Operations, args: &TargetArgs) -> AnyJob {
+        let limits = Limits { body_bytes_max: args.max_body_size, ..Default::default() };
+        match operations {
+            Operations::One(operations) => AnyJob::One(job(whole, operations, limits, args)),
+            Operations::Two(operations) => {
+                let settings = http2::Settings { limits, streams: args.streams.unwrap_or(http2::STREAMS) };
+                AnyJob::Two(job(whole, operations, settings, args))
+            }
+        }
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        of_any!(self, job => &job.plan)
+    }
+
+    /// In HTTP/1.1, if that is measured.
+    pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
+        match self {
+            AnyJob::One(job) => Some(job),
+            AnyJob::Two(_) => None,
+        }
+    }
+
+    pub(crate) fn targets(&self) -> &[Target] {
+        of_any!(self, job => &job.targets)
+    }
+
+    pub(crate) fn values(&self) -> Option<&Values> {
+        of_any!(self, job => job.values.as_ref())
+    }
+
+    /// How many requests there are.
+    pub(crate) fn operations(&self) -> usize {
+        of_any!(self, job => job.operations.len())
+    }
+
+    /// What can be wrong with an answer's bytes, by number.
+    pub(super) fn violations(&self) -> &'static [&'static str] {
+        match self {
+            AnyJob::One(_) => Http1::VIOLATIONS,
+            AnyJob::Two(_) => Http2::VIOLATIONS,
+        }
+    }
+
+    /// Requests that a connection takes at once, as asked for; nothing where that is one.
+    pub(super) fn streams(&self) -> Option<u32> {
+        match self {
+            AnyJob::One(_) => None,
+            AnyJob::Two(job) => Some(job.settings.streams),
+        }
+    }
+
+    /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
+    pub(crate) fn preflight(&self, number: usize, timeout: Duration) -> Result<Option<u32>, PreflightError> {
+        of_any!(self, job => preflight(job, number, timeout))
+    }
+
+    pub(super) fn start(self) -> Result<Running, EngineError> {
+        of_any!(self, job => unblink_engine::run::start(job))
+    }
+}
+
+fn job<P: Protocol>(
+    Whole { plan, targets, values, expects }: Whole,
+    operations: Vec<P::Request>,
+    settings: P::Settings,
+    args: &TargetArgs,
+) -> Job<P> {
+    let (connection_age, pacing) = (args.connection_age, args.pacing.mode());
+    Job { plan, targets, operations, values, expects, settings, connection_age, pacing }
+}

@@ -1,0 +1,205 @@
+//! HTTP/2 from the command line: what is measured, how faults are counted, and what is said before the load. The server
+//! writes its frames by hand and understands no more of the client's than where they end.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use support::hostile::{Act, Hostile, ok as ok_in_one};
+use support::{Place, Run};
+
+const FORTY: [&str; 6] = ["-R", "200", "-n", "40", "--http", "2"];
+
+/// What it does with a request, by its number over all connections: bytes, and whether the connection goes on.
+type Script = dyn Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync;
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// `:status: 200`, and a body.
+fn ok(stream: u32) -> Vec<u8> {
+    [frame(1, 4, stream, &[0x88]), frame(0, 1, stream, b"hello")].concat()
+}
+
+struct Server {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    cancelled: Arc<AtomicUsize>,
+}
+
+/// Serves with these settings.
+fn serve(
+    settings: &'static [u8],
+    script: impl Fn(usize, u32) -> (Vec<u8>, bool) + Send + Sync + 'static,
+) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let (connections, cancelled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let server = Server { address, connections: connections.clone(), cancelled: cancelled.clone() };
+    let (script, requests): (Arc<Script>, _) = (Arc::new(script), Arc::new(AtomicUsize::new(0)));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            connections.fetch_add(1, Ordering::Relaxed);
+            let (script, requests, cancelled) = (script.clone(), requests.clone(), cancelled.clone());
+            std::thread::spawn(move || {
+                let _ = converse(stream, settings, &*script, &requests, &cancelled);
+            });
+        }
+    });
+    server
+}
+
+fn converse(
+    mut stream: TcpStream,
+    settings: &[u8],
+    script: &Script,
+    requests: &AtomicUsize,
+    cancelled: &AtomicUsize,
+) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.read_exact(&mut [0; 24])?;
+    stream.write_all(&frame(4, 0, 0, settings))?;
+    loop {
+        let mut header = [0; 9];
+        stream.read_exact(&mut header)?;
+        let [a, b, c, kind, flags, id @ ..] = header;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        stream.read_exact(&mut payload)?;
+        match kind {
+            1 => {
+                let number = requests.fetch_add(1, Ordering::Relaxed);
+                let (bytes, goes_on) = script(number, u32::from_be_bytes(id));
+                stream.write_all(&bytes)?;
+                if !goes_on {
+                    return Ok(());
+                }
+            }
+            3 => {
+                cancelled.fetch_add(1, Ordering::Relaxed);
+            }
+            4 if flags & 1 == 0 => stream.write_all(&frame(4, 1, 0, b""))?,
+            _ => {}
+        }
+    }
+}
+
+fn run(server: &Server, more: &[&str]) -> Run {
+    let url = format!("http://{}/", server.address);
+    Place::new().measure(&[&[url.as_str()], &FORTY[..], more].concat())
+}
+
+#[test]
+fn a_target_is_measured_over_one_connection() {
+    let server = serve(&[], |_, stream| (ok(stream), true));
+    let run = run(&server, &["-c", "1", "--expect", "contains=hello"]);
+    run.assert_all("ok");
+    assert_eq!(run.arrivals("scheduled"), 40);
+    assert_eq!(run.at("/operations/0/protocol"), "http/2");
+    assert_eq!(run.at("/origins/0/connections/streams"), 100);
+    // One for the check before the run.
+    assert_eq!(server.connections.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn streams_are_as_many_as_the_target_allows() {
+    // MAX_CONCURRENT_STREAMS is 1, and each answer takes 20 ms.
+    let server = serve(&[0, 3, 0, 0, 0, 1], |_, stream| {
+        std::thread::sleep(Duration::from_millis(20));
+        (ok(stream), true)
+    });
+    let run = run(&server, &["-c", "auto:3", "--streams", "7"]);
+    run.assert_all("ok");
+    assert!(
+        run.stderr.contains("7 streams a connection were asked for; the target allows 1"),
+        "{}",
+        run.stderr
+    );
+    // One has no room, so that others are opened.
+    assert!(run.connections("peak") > 1);
+}
+
+#[test]
+fn what_was_not_looked_at_is_sent_again() {
+    let refused = |stream| (frame(3, 0, stream, &[0, 0, 0, 7]), true);
+    let server =
+        serve(&[], move |number, stream| if number % 2 == 1 { refused(stream) } else { (ok(stream), true) });
+    let run = run(&server, &["-c", "1", "-X", "POST"]);
+    // Whoever is refused a second time has failed.
+    assert_eq!(run.arrivals("ok") + run.failures("protocol_refused_stream"), 40);
+    assert!(run.connections("resent") >= 10 && run.connections("opened") == 1);
+
+    // It leaves with the first request of each connection unanswered, which is a GOAWAY's "not looked at".
+    let server = serve(&[], |number, stream| match number % 5 {
+        4 => (frame(7, 0, 0, &[0; 8]), false),
+        _ => (ok(stream), true),
+    });
+    let run = self::run(&server, &["-c", "1", "-X", "POST"]);
+    assert_eq!(run.arrivals("ok") + run.arrivals("failed"), 40);
+    assert!(run.connections("resent") >= 5 && run.connections("opened") >= 5);
+}
+
+#[test]
+fn faults_by_kind() {
+    let faults: [(fn(u32) -> Vec<u8>, &str); 7] = [
+        (|stream| frame(3, 0, stream, &[0, 0, 0, 2]), "protocol_stream_reset"),
+        (|stream| frame(3, 0, stream, &[0, 0, 0, 7]), "protocol_refused_stream"),
+        (|stream| frame(0, 1, stream, b"x"), "protocol_data_before_head"),
+        (|stream| frame(1, 5, stream, &[0x80]), "protocol_hpack_index"),
+        (|stream| frame(5, 4, stream, &[0, 0, 0, 2, 0x88]), "protocol_push_promise"),
+        (|stream| frame(9, 4, stream, &[0x88]), "protocol_continuation_unexpected"),
+        (|_| frame(6, 0, 0, &[0; 8]).repeat(10_001), "protocol_flood"),
+    ];
+    for (fault, kind) in faults {
+        let server = serve(&[], move |_, stream| (fault(stream), true));
+        run(&server, &["--no-preflight"]).assert_all_failed(kind);
+    }
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_cancelled_and_its_connection_goes_on() {
+    let server = serve(&[], |number, stream| (if number % 8 == 7 { Vec::new() } else { ok(stream) }, true));
+    let run = run(&server, &["-c", "1", "--timeout", "150ms"]);
+    assert_eq!(run.arrivals("ok") + run.arrivals("timed_out"), 40);
+    assert!(run.arrivals("timed_out") >= 4);
+    assert_eq!((run.connections("opened"), run.connections("closed_on_timeout")), (1, 0));
+    assert!(server.cancelled.load(Ordering::Relaxed) >= 3);
+}
+
+#[test]
+fn a_connection_whose_requests_can_not_all_be_cancelled_is_closed() {
+    let server = serve(&[], |_, _| (Vec::new(), true));
+    let run = run(&server, &["-c", "1", "--streams", "12", "--timeout", "150ms", "--no-preflight"]);
+    run.assert_all("timed_out");
+    assert!(run.connections("closed_on_timeout") >= 1 && run.connections("opened") >= 2);
+    // No more than ten a second on each.
+    let opened = usize::try_from(run.connections("opened")).expect("a few");
+    assert!((1..=10 * opened).contains(&server.cancelled.load(Ordering::Relaxed)));
+}
+
+#[test]
+fn a_target_without_it_is_found_out_before_the_load() {
+    let place = Place::new();
+    let one = Hostile::start(|_| Act::Answer(ok_in_one()));
+    let said = place.call(&[&["run", &one.url()], &FORTY[..], &["-o", "out"]].concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    assert!(said.stderr.contains("--http 1.1"), "{said:?}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let refused = |more: &[&str], part: &str| {
+        let said =
+            Place::new().call(&[&["run", "http://127.0.0.1:9/", "-R", "10", "-n", "1"], more].concat());
+        assert_eq!(said.code(), Some(2), "{said:?}");
+        assert!(said.stderr.contains(part), "{said:?}");
+    };
+    refused(&["--streams", "5"], "--streams is for HTTP/2");
+    refused(&["--http", "3"], "--http");
+    refused(&["--http", "2", "--streams", "0"], "--streams");
+    refused(&["--http", "2", "-H", "Connection: close"], "HTTP/2 forbids it");
+    refused(&["--http", "2", "-H", "Transfer-Encoding: chunked"], "HTTP/2 forbids it");
+}

@@ -1,0 +1,9 @@
+//! Header compression (RFC 7541).
+
+pub(super) mod decoder;
+pub(super) mod encoder;
+mod fields;
+mod huffman;
+#[cfg(test)]
+mod oracle;
+mod table;
