@@ -28,8 +28,8 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
 use unblink_wire::words::Words;
-use unblink_workload::answer::{Condition, Expect, Unmet};
-use unblink_workload::{Composer, KEPT_BYTES_MAX, Missed};
+use unblink_workload::Composer;
+use unblink_workload::answer::{Condition, Expect, KEPT_BYTES_MAX, Missed, Unmet};
 
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };

@@ -1,12 +1,10 @@
 //! What journeys have taken from their answers, each for itself, while they are under way.
 
-use crate::answer::Captured;
+use crate::answer::{Captured, KEPT_BYTES_MAX, Missed};
 use std::num::NonZeroU16;
 
 /// Values of all journeys of a plan, by name, at the most: which of them a request may use is kept in the bits of a word.
 pub const KEPT_MAX: usize = 64;
-/// Bytes of one value at the most.
-pub const KEPT_BYTES_MAX: usize = 8 << 10;
 
 /// The values of a worker's journeys: for each place of a journey under way, one by each name.
 ///
@@ -20,15 +18,6 @@ pub struct Kept {
     values: Vec<Vec<u8>>,
     /// By place.
     owners: Vec<u64>,
-}
-
-/// Why a value was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Missed {
-    /// The answer does not have it.
-    Absent,
-    /// It is longer than [`KEPT_BYTES_MAX`].
-    TooLong,
 }
 
 impl Kept {

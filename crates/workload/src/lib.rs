@@ -35,7 +35,7 @@ pub use encode::Context;
 pub use error::{Place, SourceError};
 pub use globals::Globals;
 pub use hole::Hole;
-pub use kept::{KEPT_BYTES_MAX, KEPT_MAX, Kept, Missed};
+pub use kept::{KEPT_MAX, Kept};
 pub use lets::{LETS_MAX, Lets};
 pub use source::{Needs, Source};
 pub use values::{Composer, Composition, Values, ValuesError};

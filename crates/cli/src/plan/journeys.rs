@@ -4,7 +4,6 @@ use super::fields::For;
 use super::file::{PlanFile, Table, values_of};
 use super::lists::{JOURNEYS, STEPS};
 use super::requests::{self, Address, One};
-use super::setup;
 use super::source::Wrong;
 use super::user::User;
 use super::value;
@@ -70,7 +69,7 @@ pub(super) fn of(
 pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
     for table in &plan.journeys {
         for step in &table.inner {
-            for name in setup::captures(plan, step)?.keys() {
+            for name in requests::captures(plan, step)?.keys() {
                 let text = &values_of(&step.given, "capture")[0];
                 lets.add_kept(name).map_err(|why| plan.error(text, why))?;
             }
@@ -131,7 +130,7 @@ fn one(
         match &mut step {
             Ok(step) => so_far.goes_on(plan, inner, place, step)?,
             // What it takes is not missed in the next one, too.
-            Err(_) => so_far.known |= bits(paths.lets, setup::captures(plan, inner)?.keys()),
+            Err(_) => so_far.known |= bits(paths.lets, requests::captures(plan, inner)?.keys()),
         }
         step
     };
@@ -274,7 +273,7 @@ fn step(
         let message = "nobody thinks before the first request of a journey: write it to the step after";
         return Err(at_fault("think", message));
     }
-    let captures = errors::all(setup::captures(plan, table)?.into_iter().map(|(name, text)| {
+    let captures = errors::all(requests::captures(plan, table)?.into_iter().map(|(name, text)| {
         let capture =
             Capture::parse(&text).map_err(|error| at_fault("capture", &format!("{name}: {error}")))?;
         Ok(Captured { number: paths.lets.kept(&name).unwrap_or_default(), name, capture })

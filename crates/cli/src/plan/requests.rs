@@ -16,6 +16,7 @@ use crate::request::version::Version;
 use crate::request::{Parts, Request, Taking};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use unblink_workload::Lets;
 
@@ -264,6 +265,17 @@ pub(super) fn share_in(share: Option<String>, weight: Option<String>) -> Result<
         (Some(share), _) => Share::percent(&share).map(Some),
         (None, weight) => weight.map(|weight| Share::weight(&weight)).transpose(),
     }
+}
+
+/// What is taken from an answer, as it is written, by name.
+pub(super) fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> {
+    let Some(text) = values_of(&table.given, "capture").first() else { return Ok(BTreeMap::new()) };
+    serde_json::from_str(&text.raw).map_err(|_| {
+        plan.error(
+            text,
+            "capture is a table of names and places, such as { token = \"json $.access_token\" }",
+        )
+    })
 }
 
 /// A request as its table describes it.

@@ -4,7 +4,7 @@ use super::fields::For;
 use super::file::{PlanFile, Table, values_of};
 use super::journeys::Paths;
 use super::lists::SETUP;
-use super::requests::{One, built};
+use super::requests::{One, built, captures};
 use super::user::User;
 use super::value;
 use crate::errors;
@@ -13,7 +13,6 @@ use crate::request::body::BodyFiles;
 use crate::request::version::Version;
 use crate::setup::{PlannedSetup, SetupRequest};
 use anyhow::Result;
-use std::collections::BTreeMap;
 use unblink_workload::answer::Capture;
 use unblink_workload::{Composition, Lets};
 
@@ -28,17 +27,6 @@ pub(super) fn add_captured(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What is taken from an answer, as it is written, by name.
-pub(super) fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> {
-    let Some(text) = values_of(&table.given, "capture").first() else { return Ok(BTreeMap::new()) };
-    serde_json::from_str(&text.raw).map_err(|_| {
-        plan.error(
-            text,
-            "capture is a table of names and places, such as { token = \"json $.access_token\" }",
-        )
-    })
 }
 
 /// What is asked beside the load of `command`.

@@ -7,8 +7,8 @@ use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
-use unblink_workload::answer::{Coding, Expect, Expects, Undecoded};
-use unblink_workload::{Kept, Missed};
+use unblink_workload::Kept;
+use unblink_workload::answer::{Coding, Expect, Expects, Missed, Undecoded};
 
 /// What a worker is told of a connection that goes on.
 #[derive(Clone, Copy, Debug)]

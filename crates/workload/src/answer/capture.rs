@@ -31,6 +31,18 @@ pub struct Captured {
     pub capture: Capture,
 }
 
+/// Bytes of a value that a journey keeps, at the most.
+pub const KEPT_BYTES_MAX: usize = 8 << 10;
+
+/// Why a value was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missed {
+    /// The answer does not have it.
+    Absent,
+    /// It is longer than [`KEPT_BYTES_MAX`].
+    TooLong,
+}
+
 /// Why a text does not say what to take. None of it quotes the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CaptureError {

@@ -5,8 +5,7 @@ use super::condition::{Condition, Test};
 use super::expects::Expect;
 use super::head::values;
 use super::json::{self, Kind};
-use super::{Captured, Coding, Undecoded};
-use crate::kept::{KEPT_BYTES_MAX, Missed};
+use super::{Captured, Coding, KEPT_BYTES_MAX, Missed, Undecoded};
 
 /// Texts up to this length are quoted, if nothing in them looks like a secret.
 const QUOTED_MAX: usize = 24;

@@ -14,7 +14,7 @@ pub mod head;
 pub mod json;
 mod needle;
 
-pub use capture::{Capture, CaptureError, Captured};
+pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
 pub use condition::{Condition, ConditionError, Literal, Pattern, Test};
 pub use decode::{BODY_MAX, Coding, Undecoded};
 pub use expects::{Expect, Expects};
