@@ -144,7 +144,8 @@ fn what_was_not_looked_at_is_sent_again() {
 
 #[test]
 fn faults_by_kind() {
-    let faults: [(fn(u32) -> Vec<u8>, &str); 7] = [
+    type Fault = fn(u32) -> Vec<u8>;
+    let faults: [(Fault, &str); 7] = [
         (|stream| frame(3, 0, stream, &[0, 0, 0, 2]), "protocol_stream_reset"),
         (|stream| frame(3, 0, stream, &[0, 0, 0, 7]), "protocol_refused_stream"),
         (|stream| frame(0, 1, stream, b"x"), "protocol_data_before_head"),
