@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn dots_means_changes_and_intervals_are_those_of_the_document() {
         let doc = of("regression");
-        let [runs, changes] = pictures(&doc).try_into().ok().expect("two pictures");
+        let [runs, changes] = pictures(&doc).try_into().expect("two pictures");
         let drawn = Drawn::of(&runs.sizes[0].1);
         for (class, side) in [("dot baseline", &doc.baseline), ("dot candidate", &doc.candidate)] {
             let values: Vec<u64> = side

@@ -218,7 +218,7 @@ mod tests {
         let mut doc = fixture::knee();
         let again = KneeTrial { number: 99, ..doc.trials[0].clone() };
         doc.trials.extend([again.clone(), KneeTrial { number: 100, ..again }]);
-        let [latency, throughput] = pictures(&doc).try_into().ok().expect("two pictures");
+        let [latency, throughput] = pictures(&doc).try_into().expect("two pictures");
         let drawn = Drawn::of(&latency.sizes[0].1);
         let trials = usable(&doc);
         let mut of_class =
