@@ -87,7 +87,7 @@ impl Worker {
     /// A turn of the loop, in which one answer comes.
     fn turn(&mut self, now: Instant) {
         let id = self.in_flight.pop_front().expect("each user waits for an answer");
-        let answer = Answer { failure: None, status: 200, first_byte: now, reusable: true };
+        let answer = Answer { failure: None, status: 200, first_byte: now, reusable: true, not_yet: false };
         self.handle(now, Event::Answered(id, answer));
         self.act(now);
         self.handle(now, Event::Tick);

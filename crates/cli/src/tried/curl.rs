@@ -1,7 +1,7 @@
 //! A request as a command of curl.
 
-use super::{http1, shown};
 use super::which::Ask;
+use super::{http1, shown};
 use crate::run::Prepared;
 use crate::secrets::Known;
 use anyhow::{Context, Result, bail};
@@ -17,8 +17,8 @@ const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 
 /// The command that sends what the arrival sends, secrets masked.
 pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
-    let sent =
-        composed(http1(prepared)?, &ask.arrival).context("no row is left for this arrival: it sent nothing")?;
+    let sent = composed(http1(prepared)?, &ask.arrival)
+        .context("no row is left for this arrival: it sent nothing")?;
     let message = shown::whole_request(&sent, &mut Known::of_variables());
     let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;
