@@ -1,5 +1,6 @@
 //! What `unblink try --json` prints: each request as it was sent once, and what came of it. Secrets are masked.
 
+use crate::document::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ pub const TRY_SCHEMA: &str = "unblink.try/1";
 pub struct TryDocument {
     /// `unblink.try/1`.
     pub schema: String,
+    /// What was spoken. Requests are shown as HTTP/1.1 writes them, whatever it is.
+    pub protocol: Protocol,
     /// Every answer was as it must be, and everything was sent.
     pub as_expected: bool,
     /// What the plan asks before its load, in order.
@@ -144,7 +147,7 @@ pub struct TriedCapture {
     /// Its length in bytes; absent where it is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Why it was not taken.
+    /// Why it was not taken, or is not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

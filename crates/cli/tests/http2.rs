@@ -5,8 +5,8 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::hostile::{Act, Hostile, ok as ok_in_one};
 use support::{Place, Run};
@@ -29,6 +29,8 @@ struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     cancelled: Arc<AtomicUsize>,
+    /// Header blocks, in the order in which they came.
+    heads: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 /// Serves with these settings.
@@ -39,14 +41,17 @@ fn serve(
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let (connections, cancelled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let server = Server { address, connections: connections.clone(), cancelled: cancelled.clone() };
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let (counted, given_up, noted) = (connections.clone(), cancelled.clone(), heads.clone());
+    let server = Server { address, connections: counted, cancelled: given_up, heads: noted };
     let (script, requests): (Arc<Script>, _) = (Arc::new(script), Arc::new(AtomicUsize::new(0)));
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             connections.fetch_add(1, Ordering::Relaxed);
             let (script, requests, cancelled) = (script.clone(), requests.clone(), cancelled.clone());
+            let heads = heads.clone();
             std::thread::spawn(move || {
-                let _ = converse(stream, settings, &*script, &requests, &cancelled);
+                let _ = converse(stream, settings, &*script, &requests, (&cancelled, &heads));
             });
         }
     });
@@ -58,7 +63,7 @@ fn converse(
     settings: &[u8],
     script: &Script,
     requests: &AtomicUsize,
-    cancelled: &AtomicUsize,
+    (cancelled, heads): (&AtomicUsize, &Mutex<Vec<Vec<u8>>>),
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     stream.read_exact(&mut [0; 24])?;
@@ -71,6 +76,7 @@ fn converse(
         stream.read_exact(&mut payload)?;
         match kind {
             1 => {
+                heads.lock().expect("no panic").push(payload);
                 let number = requests.fetch_add(1, Ordering::Relaxed);
                 let (bytes, goes_on) = script(number, u32::from_be_bytes(id));
                 stream.write_all(&bytes)?;
@@ -188,6 +194,48 @@ fn a_target_without_it_is_found_out_before_the_load() {
     let said = place.call(&[&["run", &one.url()], &FORTY[..], &["-o", "out"]].concat());
     assert_eq!(said.code(), Some(1), "{said:?}");
     assert!(said.stderr.contains("--http 1.1"), "{said:?}");
+}
+
+#[test]
+fn what_is_tried_is_sent_in_it_and_shown_as_text() {
+    let body = br#"{"id":7,"token":"s3cret-token"}"#;
+    let server =
+        serve(&[], |_, stream| ([frame(1, 4, stream, &[0x88]), frame(0, 1, stream, body)].concat(), true));
+    let place = Place::new();
+    place.file(
+        "plan.toml",
+        "[load]\nrate = 50\nduration = \"100ms\"\n[[setup]]\nurl = \"/login\"\ncapture = { token = \"json $.token\" }\n\
+         [[journeys]]\nname = \"j\"\n[[journeys.steps]]\nname = \"a\"\nurl = \"/a\"\nmethod = \"POST\"\nbody = \"{{uuid}}\"\n\
+         header = [\"Authorization: Bearer {{token}}\"]\ncapture = { id = \"json $.id\" }\n\
+         [[journeys.steps]]\nname = \"b\"\nurl = \"/b/{{id}}\"\n",
+    );
+    let url = format!("http://{}/", server.address);
+    let said = place.call(&["try", "plan.toml", &url, "--http", "2", "--streams", "7", "--json"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(document["protocol"], "http/2");
+    let steps = document["journeys"][0]["steps"].as_array().expect("a list");
+    let lines = steps.iter().map(|step| (step["sent"]["line"].as_str(), step["answer"]["line"].as_str()));
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        [(Some("POST /a HTTP/1.1"), Some("HTTP/2 200")), (Some("GET /b/7 HTTP/1.1"), Some("HTTP/2 200"))]
+    );
+    assert_eq!(steps[0]["sent"]["body"]["bytes"], 36);
+    assert_eq!(document["setup"][0]["captures"][0]["bytes"], 12);
+    let heads = server.heads.lock().expect("no panic").clone();
+    assert_eq!((heads.len(), server.connections.load(Ordering::Relaxed)), (3, 3));
+    let has = |head: &[u8], text: &[u8]| head.windows(text.len()).any(|window| window == text);
+    assert!(has(&heads[1], b"Bearer s3cret-token") && has(&heads[2], b"/b/7"));
+    let text = place.call(&["try", "plan.toml", &url, "--http", "2"]);
+    assert!(text.stdout.starts_with("HTTP/2 (requests are shown as HTTP/1.1 writes them)"), "{text:?}");
+    assert!(!said.stdout.contains("s3cret") && !text.stdout.contains("s3cret"), "{said:?} {text:?}");
+
+    place.measure(&["plan.toml", &url, "--http", "2", "--seed", "3"]).assert_accounts();
+    let shown = place.call(&["show", "latest", "--arrival", "1", "--curl"]);
+    assert!(shown.stdout.starts_with("curl -X 'POST' --http2-prior-knowledge"), "{shown:?}");
+    let shown = place.call(&["show", "latest", "--arrival", "1", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(document["protocol"], "http/2");
 }
 
 #[test]

@@ -24,4 +24,5 @@ pub mod setup;
 mod starvation;
 pub mod target;
 pub mod tls;
+pub mod walk;
 mod worker;

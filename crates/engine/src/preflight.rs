@@ -24,12 +24,13 @@ use std::time::Duration;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::dispatch::{CloseKind, FlightId};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::Answer;
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
 use unblink_wire::words::Words;
-use unblink_workload::Composer;
 use unblink_workload::answer::{Condition, Expect, KEPT_BYTES_MAX, Missed, Unmet};
+use unblink_workload::{Composer, Kept};
 
 /// The only request.
 const FLIGHT: FlightId = FlightId { slot: 0, generation: 0 };
@@ -49,15 +50,26 @@ pub struct Tried {
     pub took: Nanos,
     /// A connection takes so many requests at once, and not as many as were asked for.
     pub room: Option<u32>,
+    /// The answer is not yet what its step waits for, which would ask again.
+    pub not_yet: bool,
     /// Why the run should not start.
     pub result: Result<(), PreflightError>,
+}
+
+/// The same, and what its answer brings.
+#[derive(Debug)]
+pub struct AskedOnce {
+    /// What was sent and answered.
+    pub tried: Tried,
+    /// For each value that is to be taken what it is, or why it could not be; nothing where there was no answer to take it from.
+    pub taken: Vec<Result<Vec<u8>, String>>,
 }
 
 impl Tried {
     /// Nothing was sent.
     fn nothing(result: Result<(), PreflightError>) -> Tried {
         let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
-        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, result }
+        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, not_yet: false, result }
     }
 }
 
@@ -79,12 +91,12 @@ pub fn preflight<P: Words>(
 
 /// The same, and what was sent and answered. `None` where a row would be taken that is for one arrival of the run.
 pub fn once<P: Words>(job: &Job<P>, number: usize, timeout: Duration) -> Option<Tried> {
-    once_for(job, &not_of_the_run(number as u32), timeout)
+    once_for(job, &not_of_the_run(number as u32), &Kept::default(), timeout)
 }
 
 /// The same as `arrival` of the run sends it, whose intended time counts from a schedule that begins at 0. `None` where no row
-/// is left for it.
-pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, timeout: Duration) -> Option<Tried> {
+/// is left for it. Its journey has taken from answers what `kept` has for it.
+pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout: Duration) -> Option<Tried> {
     let number = arrival.operation as usize;
     let once = Job::<Overheard<P>> {
         plan: job.plan.clone(),
@@ -102,6 +114,7 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, timeout: Duration) ->
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {
             (Some(values), Some(composer)) => {
+                composer.look_up(values, kept, arrival);
                 match Composing::begin(values, composer, &job.plan, arrival, Instant(0)) {
                     Some(mut composing) => ask(&once, address, timeout, &mut composing),
                     None => return None,
@@ -141,8 +154,12 @@ fn ask<P: Words>(
     };
     let began = exchange.pacer.watch().last();
     let deadline = began + timeout;
+    let mut not_yet = false;
     let result = match exchange.end_by(deadline, filler) {
-        End::Answered(failure) => judge::<P>(job.expects.of(0), failure, &exchange.conn.protocol().heard),
+        End::Answered(answer) => {
+            not_yet = answer.not_yet;
+            judge::<P>(job.expects.of(0), answer.failure, &exchange.conn.protocol().heard)
+        }
         End::Lost => {
             let error = exchange.conn.take_error();
             Err(why_not_answered(&exchange.conn, address, job.targets[0].tls.is_some(), error))
@@ -157,13 +174,13 @@ fn ask<P: Words>(
     let Heard { sent, head, body, reply, room, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
     exchange.conn.close(CloseKind::Graceful);
-    Tried { sent, head, body, reply, took, room, result }
+    Tried { sent, head, body, reply, took, room, not_yet, result }
 }
 
 /// How an exchange ended.
 enum End {
     /// With a whole answer, which may count as failed.
-    Answered(Option<FailureKind>),
+    Answered(Answer),
     /// There will be none.
     Lost,
     TimedOut,
@@ -207,7 +224,7 @@ impl<P: Protocol> Exchange<'_, P> {
             let (reading, _) = self.conn.ready(self.job, &mut self.common, self.pacer.watch());
             for news in self.common.hearing.news.drain(..) {
                 match news {
-                    News::Answered(_, answer) => return End::Answered(answer.failure),
+                    News::Answered(_, answer) => return End::Answered(answer),
                     News::Lost(..) => return End::Lost,
                     News::Room(_) | News::Retired => {}
                 }
@@ -302,16 +319,21 @@ fn judge<P: Words>(
     }
 }
 
+/// Why the value called `name` was not taken from an answer.
+pub(crate) fn why_missed(name: &str, why: Missed) -> String {
+    match why {
+        Missed::Absent => format!("it does not have {name}, which capture asks for"),
+        Missed::TooLong => {
+            format!("its {name}, which capture asks for, has more than {KEPT_BYTES_MAX} bytes")
+        }
+    }
+}
+
 /// What is not as it must be, which condition says so, and what stood there instead.
 fn in_words(unmet: &Unmet) -> String {
     let (condition, found) = match unmet {
         Unmet::Body(why) => return format!("its body can't be held against --expect: {why}"),
-        Unmet::Capture { name, why: Missed::Absent } => {
-            return format!("it does not have {name}, which capture asks for");
-        }
-        Unmet::Capture { name, why: Missed::TooLong } => {
-            return format!("its {name}, which capture asks for, has more than {KEPT_BYTES_MAX} bytes");
-        }
+        Unmet::Capture { name, why } => return why_missed(name, *why),
         Unmet::Condition { condition, found } => (condition, found),
     };
     let what = match condition {

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::preflight::{PreflightError, Tried, once};
+use crate::preflight::{AskedOnce, PreflightError, Tried, once, why_missed};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 use unblink_wire::words::{Words, first_line};
 use unblink_workload::Globals;
-use unblink_workload::answer::{Captured, Coding};
+use unblink_workload::answer::{Captured, Coding, Missed};
 
 /// The requests, in the order in which they are asked.
 pub struct Setup<P: Protocol> {
@@ -36,15 +36,6 @@ pub struct Refreshed {
     pub failed: u64,
     /// Why, the last time.
     pub last_error: Option<String>,
-}
-
-/// What came of asking once.
-#[derive(Debug)]
-pub struct AskedOnce {
-    /// What was sent and answered.
-    pub tried: Tried,
-    /// For each value that is to be taken what it is, or why it could not be; nothing where the answer is not as it must be.
-    pub taken: Vec<Result<Vec<u8>, String>>,
 }
 
 impl<P: Words> Setup<P> {
@@ -88,7 +79,7 @@ impl<P: Words> Setup<P> {
             let mut value = Vec::new();
             match capture.take(head, body, &mut value) {
                 true => Ok(value),
-                false => Err(format!("it does not have {name}, which capture asks for")),
+                false => Err(why_missed(name, Missed::Absent)),
             }
         };
         let taken: Vec<Result<Vec<u8>, String>> = self.captures[number].iter().map(one).collect();

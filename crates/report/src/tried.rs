@@ -2,11 +2,15 @@
 
 use crate::format;
 use std::fmt::Write;
+use unblink_artifact::document::Protocol;
 use unblink_artifact::tried::{TriedBody, TriedMessage, TriedOutcome, TriedRequest, TryDocument};
 
 /// Each request with its answer. Lines are as long as what was sent: they are there to be copied.
 pub fn render(document: &TryDocument) -> String {
     let mut out = String::new();
+    if document.protocol == Protocol::Http2 {
+        out.push_str("HTTP/2 (requests are shown as HTTP/1.1 writes them)\n\n");
+    }
     for one in &document.setup {
         request(&mut out, &format!("[[setup]] {}", one.name), one);
     }
@@ -75,7 +79,7 @@ fn request(out: &mut String, name: &str, one: &TriedRequest) {
             (Some(bytes), _) if capture.is_taken => {
                 format!("taken, {}", format::plural(bytes, "byte", "bytes"))
             }
-            (Some(_), _) => "there, and not used: another value lacks".into(),
+            (Some(_), why) => format!("there, and not used: {}", why.as_deref().unwrap_or_default()),
             (None, why) => format!("NOT TAKEN: {}", why.as_deref().unwrap_or("there was no such answer")),
         };
         let _ = writeln!(out, "  capture {}: {came}", capture.name);
@@ -158,10 +162,14 @@ mod tests {
                     found: Some("nothing".into()),
                 },
             ],
-            captures: vec![TriedCapture { name: "id".into(), is_taken: true, bytes: Some(12), why: None }],
+            captures: vec![
+                TriedCapture { name: "id".into(), is_taken: true, bytes: Some(12), why: None },
+                TriedCapture { name: "a".into(), is_taken: false, bytes: Some(1), why: Some("so".into()) },
+            ],
         };
         let document = TryDocument {
             schema: TRY_SCHEMA.into(),
+            protocol: Protocol::Http2,
             as_expected: false,
             setup: Vec::new(),
             requests: vec![one],
@@ -170,10 +178,10 @@ mod tests {
         };
         assert_eq!(
             render(&document),
-            "cart (arrival 7)\n  NOT AS EXPECTED, 3.20 ms: a value is missing\n  note: known\n  drawn: item = 815\n  \
+            "HTTP/2 (requests are shown as HTTP/1.1 writes them)\n\ncart (arrival 7)\n  NOT AS EXPECTED, 3.20 ms: a value is missing\n  note: known\n  drawn: item = 815\n  \
              > POST /cart HTTP/1.1\n  > Host: h\n  >\n  > a\n  > b\n  < HTTP/1.1 200 OK\n  < Set-Cookie: ***\n  <\n  \
              < [no text: 00 ff …; 9 000 bytes]\n  expect status=200: holds\n  expect json $.n: DOES NOT HOLD (nothing)\n  \
-             capture id: taken, 12 bytes\n\n2 more requests left out: --arrival N sends what arrival N of the run sends\n\n\
+             capture id: taken, 12 bytes\n  capture a: there, and not used: so\n\n2 more requests left out: --arrival N sends what arrival N of the run sends\n\n\
              1 request: 1 not as expected\n"
         );
     }

@@ -10,7 +10,7 @@ pub const KEPT_MAX: usize = 64;
 ///
 /// A place is used again by the next journey. Of a request that was given up the answer may still come then, so that a place
 /// belongs to the last request that was sent for it, and takes values from no other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Kept {
     /// Names.
     width: usize,
@@ -25,6 +25,12 @@ impl Kept {
     pub fn new(journeys: usize, width: usize) -> Kept {
         let places = if width > 0 { journeys + 1 } else { 0 };
         Kept { width, values: vec![Vec::new(); places * width], owners: vec![0; places] }
+    }
+
+    /// One journey, at the first place, that has `value` for each of `width` values.
+    pub fn filled(width: usize, value: &[u8]) -> Kept {
+        let kept = Kept::new(1, width);
+        Kept { values: vec![value.to_vec(); kept.values.len()], ..kept }
     }
 
     /// Nothing is ever kept.
@@ -145,6 +151,7 @@ mod tests {
         // Of no journey: it is told all the same.
         assert_eq!(kept.take((None, 1), &all, b"", &larger), Err(Missed::TooLong));
         assert_eq!(Kept::new(5, 0).value(ONE, 0), b"");
+        assert_eq!(Kept::filled(2, b"x").value(ONE, 1), b"x");
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Lets {
         self.kept.iter().position(|own| own == name).map(|number| number as u32)
     }
 
+    /// The name of the value with this number that journeys take.
+    pub fn kept_name(&self, number: u32) -> Option<&str> {
+        self.kept.get(number as usize).map(String::as_str)
+    }
+
     /// How many values journeys take, by name.
     pub fn kept_count(&self) -> usize {
         self.kept.len()

@@ -47,6 +47,11 @@ impl Composition {
         })
     }
 
+    /// The numbers of the values that it needs of those that its journey takes from answers.
+    pub fn kept(&self) -> &[u32] {
+        &self.kept
+    }
+
     /// How many places there are.
     pub fn places(&self) -> u32 {
         self.holes.len() as u32

@@ -212,7 +212,7 @@ pub(crate) struct ReportArgs {
 }
 
 /// Forms of the result, shared by every command that has one.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Exports {
     /// Print the run document as JSON instead of the text

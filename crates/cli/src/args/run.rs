@@ -44,7 +44,7 @@ EXIT STATUS
 
 /// The schedule fixes beforehand when each request is due. When the target stalls, requests still fall due, and each
 /// response is measured from the moment its request should have started.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct RunArgs {
     /// Where to send requests. Several URLs are requested in turn, or as --order says. A file that ends in .toml, .yaml or .yml is a plan: its fields act like flags, and a URL given with it replaces its

@@ -33,7 +33,7 @@ pub(crate) fn warmup(text: &str) -> Result<Warmup, String> {
 }
 
 /// How well a percentile is to be known; by default the run lasts as long as it is told to.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PrecisionArgs {
     /// Run until a percentile is known this precisely: its 95 % interval lies within this percentage of it
     #[arg(long, value_name = "PERCENT", help_heading = "Load", allow_hyphen_values = true, value_parser = share,

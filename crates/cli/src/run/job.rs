@@ -3,12 +3,14 @@
 use crate::args::target::TargetArgs;
 use crate::request::version::Operations;
 use std::time::Duration;
+use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
 use unblink_engine::job::Job;
-use unblink_engine::preflight::{PreflightError, preflight};
+use unblink_engine::preflight::{AskedOnce, PreflightError, preflight};
 use unblink_engine::run::Running;
 use unblink_engine::target::Target;
+use unblink_engine::walk::Walk;
 use unblink_wire::Limits;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
@@ -97,6 +99,11 @@ impl AnyJob {
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.
     pub(crate) fn preflight(&self, number: usize, timeout: Duration) -> Result<Option<u32>, PreflightError> {
         of_any!(self, job => preflight(job, number, timeout))
+    }
+
+    /// Sends the request of `arrival` as the next step of `walk`. `None` where no row is left for it.
+    pub(crate) fn step(&self, walk: &mut Walk, arrival: &Arrival, timeout: Duration) -> Option<AskedOnce> {
+        of_any!(self, job => walk.step(job, arrival, timeout))
     }
 
     pub(super) fn start(self) -> Result<Running, EngineError> {

@@ -15,7 +15,7 @@ use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
 use unblink_engine::limits::Limits;
-use unblink_engine::preflight::PreflightError;
+use unblink_engine::preflight::{AskedOnce, PreflightError};
 use unblink_engine::setup::{Refreshed, Refreshing, Setup};
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::Http2;
@@ -96,12 +96,21 @@ impl AnySetup {
 }
 
 impl Asked {
-    /// What can be asked, in HTTP/1.1.
-    pub(crate) fn setup(&self) -> Option<&Setup<Http1>> {
+    /// What can be asked, in HTTP/1.1 if that is measured.
+    pub(crate) fn http1(&self) -> Option<&Setup<Http1>> {
         match &self.setup {
             AnySetup::One(setup) => Some(setup),
             AnySetup::Two(_) => None,
         }
+    }
+
+    /// Asks request `number` once. `None` where a row would be taken that is for one arrival of the run.
+    pub(crate) fn ask_and_tell(&self, number: usize) -> Option<AskedOnce> {
+        let ask = || match &self.setup {
+            AnySetup::One(setup) => setup.ask_and_tell(number),
+            AnySetup::Two(setup) => setup.ask_and_tell(number),
+        };
+        told_if_slow(ask, &self.names[number], self.timeout)
     }
 
     /// What each request is called.

@@ -2,7 +2,7 @@
 //! and the files that it names.
 
 use super::which::{self, Ask};
-use super::{Trying, curl};
+use super::{Trying, curl, in_http1};
 use crate::args::Command;
 use crate::args::history::ShowArgs;
 use crate::args::run::RunArgs;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use std::ffi::OsString;
 use std::sync::Arc;
-use unblink_artifact::document::RunDocument;
+use unblink_artifact::document::{Protocol, RunDocument};
 use unblink_artifact::tried::{TRY_SCHEMA, TryDocument};
 
 /// What is said of a run, and nothing of what it sends: values of these may be masked in the record.
@@ -29,7 +29,8 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     if has_seed {
         repeatable(&mut run);
     }
-    let prepared = prepare(&run).context("the run's command can't be read again")?;
+    let protocol = protocol(&document);
+    let prepared = prepare(&in_http1(run)).context("the run's command can't be read again")?;
     check_same(&prepared, &document)?;
     if let Some(values) = prepared.job.values() {
         let captured = 0..values.lets().captured_count() as u32;
@@ -37,8 +38,8 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     }
     let ask = which::one(prepared.job.plan(), number)?;
     match args.curl {
-        true => output::print(&curl::command(&prepared, &ask)?)?,
-        false => show(&prepared, &ask, args.json)?,
+        true => output::print(&curl::command(&prepared, &ask, protocol)?)?,
+        false => show(&prepared, &ask, protocol, args.json)?,
     }
     if document.tool != prepared.header.tool {
         output::note(format_args!(
@@ -48,12 +49,18 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     Ok(exit::OK)
 }
 
-fn show(prepared: &Prepared, ask: &Ask, json: bool) -> Result<()> {
+/// What the run spoke.
+fn protocol(document: &RunDocument) -> Protocol {
+    document.operations.first().map_or(Protocol::Http11, |operation| operation.plan.protocol)
+}
+
+fn show(prepared: &Prepared, ask: &Ask, protocol: Protocol, json: bool) -> Result<()> {
     let document = TryDocument {
         schema: TRY_SCHEMA.into(),
+        protocol,
         as_expected: false,
         setup: Vec::new(),
-        requests: vec![Trying::new(prepared)?.drawn_again(ask)],
+        requests: vec![Trying::new(prepared, prepared).drawn_again(ask)],
         journeys: Vec::new(),
         left_out: 0,
     };

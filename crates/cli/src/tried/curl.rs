@@ -1,24 +1,25 @@
 //! A request as a command of curl.
 
+use super::shown;
 use super::which::Ask;
-use super::{http1, shown};
 use crate::run::Prepared;
-use crate::secrets::Known;
+use crate::secrets::{Known, MASK};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
-use unblink_artifact::document::Scheme;
+use unblink_artifact::document::{Protocol, Scheme};
 use unblink_artifact::harmless::is_harmful;
-use unblink_engine::preflight::composed;
+use unblink_engine::walk::Walk;
 
 /// Headers that curl writes by itself.
 const BY_CURL: [&str; 2] = ["host", "content-length"];
 /// Headers that it adds unless told not to; the last one beside a body.
 const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 
-/// The command that sends what the arrival sends, secrets masked.
-pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
-    let sent = composed(http1(prepared)?, &ask.arrival)
-        .context("no row is left for this arrival: it sent nothing")?;
+/// The command that sends what the arrival sends in this version of HTTP, secrets masked.
+pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Result<String> {
+    let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");
+    let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);
+    let sent = sent.context("no row is left for this arrival: it sent nothing")?;
     let message = shown::whole_request(&sent, &mut Known::of_variables());
     let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;
@@ -33,6 +34,11 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask) -> Result<String> {
         "HEAD" => "curl --head".to_string(),
         method => format!("curl -X {}", quoted(method)),
     };
+    match (protocol, scheme) {
+        (Protocol::Http2, "https") => out.push_str(" --http2"),
+        (Protocol::Http2, _) => out.push_str(" --http2-prior-knowledge"),
+        _ => {}
+    }
     let _ = write!(out, " {}", quoted(&format!("{scheme}://{host}:{port}{target}")));
     for header in message.headers.iter().filter(|header| !is_among(&BY_CURL, &header.name)) {
         // curl takes a header without a value away, unless it ends in a semicolon.

@@ -16,8 +16,10 @@ pub(super) struct Ask {
     /// The run sends the same as this one of its arrivals.
     pub number: Option<u64>,
     pub notes: Vec<String>,
-    /// When the run sends it is not known beforehand.
+    /// When the run sends it is known beforehand.
     pub is_timed: bool,
+    /// Its journey would leave it out.
+    pub is_skipped: bool,
 }
 
 /// What is sent by itself, or one after the other.
@@ -65,6 +67,7 @@ pub(super) fn one(plan: &Plan, number: u64) -> Result<Ask> {
             number: Some(number),
             notes: Vec::new(),
             is_timed: plan.is_open() || arrival.begins,
+            is_skipped: false,
         });
     };
     let (start, step) = (number & ((1 << UNIT_BITS) - 1), number >> UNIT_BITS);
@@ -77,11 +80,17 @@ pub(super) fn one(plan: &Plan, number: u64) -> Result<Ask> {
             let has = |leg: &&Leg| {
                 (u64::from(leg.first)..u64::from(leg.first) + u64::from(leg.requests)).contains(&step)
             };
+            if legs.iter().any(|leg| leg.is_open && u64::from(leg.first) < step) {
+                bail!(
+                    "--arrival {number}: a step before it asked until it had its answer, and how often is not kept, so what \
+                     this request sent can't be drawn again"
+                );
+            }
             let leg = legs.iter().find(has).ok_or_else(unknown)?;
             start.following(step as u32, leg.operation, start.intended)
         }
     };
-    Ok(Ask { arrival, number: Some(number), notes: Vec::new(), is_timed: step == 0 })
+    Ok(Ask { arrival, number: Some(number), notes: Vec::new(), is_timed: step == 0, is_skipped: false })
 }
 
 /// A stand-in where no arrival of the run asks for an entry of the mix.
@@ -100,11 +109,12 @@ fn once(plan: &Plan, arrival: Arrival, is_of_run: bool) -> Once {
     let ask = |arrival: Arrival, is_timed: bool| {
         let note = "no arrival of this run asks for it, so its values are those of none";
         let notes = if is_of_run { Vec::new() } else { vec![note.to_string()] };
-        Ask { arrival, number: is_of_run.then_some(arrival.index), notes, is_timed }
+        Ask { arrival, number: is_of_run.then_some(arrival.index), notes, is_timed, is_skipped: false }
     };
     let (Some(paths), Some(journey)) = (plan.journeys(), arrival.journey()) else {
         return Once::Alone(ask(arrival, plan.is_open() || arrival.begins));
     };
+    let mut follows_open = false;
     let step = |leg: Leg| {
         let own = match leg.first {
             0 => arrival,
@@ -114,11 +124,18 @@ fn once(plan: &Plan, arrival: Arrival, is_of_run: bool) -> Once {
         match leg.requests {
             0 => {
                 ask.number = None;
+                ask.is_skipped = true;
                 ask.notes.push("this journey would skip it, as drawn".into());
             }
             1 => {}
             n => ask.notes.push(format!("this journey asks it {n} times; this is the first")),
         }
+        if follows_open {
+            ask.notes.push(
+                "a step before it asks until it has its answer: its number is that after one request".into(),
+            );
+        }
+        follows_open |= leg.is_open;
         ask
     };
     Once::Journey { number: journey, steps: paths.legs(journey, arrival.key).into_iter().map(step).collect() }

@@ -12,6 +12,8 @@ pub struct Leg {
     pub first: u32,
     /// How many it has; none where the step is skipped.
     pub requests: u16,
+    /// It asks until it has its answer: it has one request here, and in a run as many as that takes.
+    pub is_open: bool,
 }
 
 impl Paths {
@@ -22,7 +24,8 @@ impl Paths {
             let number = legs.len();
             let requests =
                 if self.is_taken(&step, number, key) { self.repeats(&step, number, key) } else { 0 };
-            legs.push(Leg { operation: self.operation(journey, number), first, requests });
+            let is_open = step.until.is_some() && requests > 0;
+            legs.push(Leg { operation: self.operation(journey, number), first, requests, is_open });
             first += u32::from(requests);
         }
         legs

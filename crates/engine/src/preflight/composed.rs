@@ -6,11 +6,11 @@ use unblink_core::arrival::Arrival;
 use unblink_core::time::Instant;
 use unblink_wire::blank::NothingToFill;
 use unblink_wire::protocol::{Carrier, Protocol, Tag};
-use unblink_workload::Composer;
+use unblink_workload::{Composer, Kept};
 
 /// The bytes that `arrival` of the run sends, whose intended time counts from a schedule that begins at 0; secrets and all.
-/// `None` where no row is left for it.
-pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>> {
+/// Its journey has taken from answers what `kept` has for it. `None` where no row is left for it.
+pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival, kept: &Kept) -> Option<Vec<u8>> {
     let request = &job.operations[arrival.operation as usize];
     let (mut protocol, mut shared) = (P::new(&job.settings), P::shared(1));
     // Of a version that the target must agree on, its silence is enough here.
@@ -18,6 +18,7 @@ pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>>
     match &job.values {
         Some(values) => {
             let mut composer = Composer::new(values, &job.plan);
+            composer.look_up(values, kept, arrival);
             let mut filler = Composing::begin(values, &mut composer, &job.plan, arrival, Instant(0))?;
             protocol.submit(&mut shared, Tag(0), 0, request, &mut filler);
         }

@@ -1,0 +1,75 @@
+//! What was said of an answer beforehand: conditions that it must meet, and values that are taken from it.
+
+use unblink_artifact::tried::{TriedCapture, TriedCondition};
+use unblink_core::failure::FailureKind;
+use unblink_engine::preflight::Tried;
+use unblink_workload::answer::{Captured, Condition, Expect, Unmet};
+
+/// Each condition on an answer, and whether it holds.
+pub(super) fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
+    let mut all = Vec::new();
+    if expect.statuses.is_empty() {
+        let holds = tried.reply.map(|reply| FailureKind::of_status(reply.code).is_none());
+        all.push(TriedCondition { condition: "status=200..399".into(), holds, found: None });
+    }
+    for condition in expect.conditions() {
+        let (holds, found) = match (tried.reply, &tried.result) {
+            (None, _) => (None, None),
+            (Some(_), Ok(())) => (Some(true), None),
+            (Some(reply), Err(_)) => {
+                let alone = Expect::new(std::slice::from_ref(&condition));
+                match alone.unmet(reply.code, &tried.head, reply.body_bytes, &tried.body) {
+                    None => (Some(true), None),
+                    // What is not kept may have it.
+                    Some(_) if is_of_body(&condition) && reply.body_bytes > tried.body.len() as u64 => {
+                        (None, Some("the body is too large to be looked at".to_string()))
+                    }
+                    Some(Unmet::Body(why)) => (None, Some(why.to_string())),
+                    Some(Unmet::Condition { found, .. }) => (Some(false), Some(found)),
+                    // A condition takes nothing.
+                    Some(Unmet::Capture { .. }) => (Some(true), None),
+                }
+            }
+        };
+        all.push(TriedCondition { condition: condition.to_string(), holds, found });
+    }
+    all
+}
+
+fn is_of_body(condition: &Condition) -> bool {
+    matches!(condition, Condition::Contains(_) | Condition::Regex(_) | Condition::Json(..))
+}
+
+/// What became of the values that were to be taken; `unused` says why none of them is used, if so.
+pub(super) fn captures(
+    all: &[Captured],
+    taken: &[Result<Vec<u8>, String>],
+    unused: Option<&str>,
+) -> Vec<TriedCapture> {
+    let each = all.iter().enumerate().map(|(place, captured)| {
+        let (bytes, why) = match taken.get(place) {
+            Some(Ok(value)) => (Some(value.len() as u64), unused.map(String::from)),
+            Some(Err(why)) => (None, Some(why.clone())),
+            None => (None, None),
+        };
+        // No template can call the cookies of a journey.
+        let name = if captured.capture.adds() { "cookies" } else { &captured.name };
+        TriedCapture { name: name.into(), is_taken: bytes.is_some() && unused.is_none(), bytes, why }
+    });
+    each.collect()
+}
+
+/// Whether a step that asks again and again would do so behind this answer.
+pub(super) fn awaited(expect: &Expect, tried: &Tried) -> Option<String> {
+    let (until, reply, Ok(())) = (expect.until.as_ref()?, tried.reply?, &tried.result) else { return None };
+    if !tried.not_yet {
+        return Some("this is the answer that until waits for: the run would not ask again".into());
+    }
+    let found = match until.unmet(reply.code, &tried.head, reply.body_bytes, &tried.body) {
+        Some(Unmet::Condition { condition, found }) => format!(" ({condition}: {found})"),
+        _ => String::new(),
+    };
+    let takes = expect.captures.iter().any(|captured| !captured.capture.adds());
+    let takes = if takes { "; what is taken here, the run takes from its last answer" } else { "" };
+    Some(format!("this is not yet what until waits for{found}: the run would ask again{takes}"))
+}

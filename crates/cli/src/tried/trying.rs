@@ -1,0 +1,296 @@
+//! Sending what a run asks, each once, and all that is to be said of it.
+
+use super::expected::{awaited, captures, expected};
+use super::shown;
+use super::which::Ask;
+use crate::run::Prepared;
+use crate::run::preflight::told_if_slow;
+use crate::run::setup::Asked;
+use crate::secrets::{Known, MASK};
+use std::time::Duration;
+use unblink_artifact::tried::{NamedValue, TriedOutcome, TriedRequest};
+use unblink_core::arrival::Arrival;
+use unblink_core::time::Instant;
+use unblink_engine::job::Job;
+use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run};
+use unblink_engine::setup::Setup;
+use unblink_engine::walk::Walk;
+use unblink_wire::http1::Http1;
+use unblink_workload::answer::Captured;
+use unblink_workload::{Composer, Composition, Values};
+
+/// What is asked, and what is known of it so far.
+pub(super) struct Trying<'a> {
+    /// What is sent.
+    sent: &'a Prepared,
+    /// The same in HTTP/1.1, which has the words for it.
+    shown: &'a Job<Http1>,
+    setup_shown: Option<&'a Setup<Http1>>,
+    names: Vec<String>,
+    known: Known,
+    /// By the number of a value that `[[setup]]` takes from an answer: it was.
+    taken: Vec<bool>,
+    timeout: Duration,
+}
+
+impl Trying<'_> {
+    /// `shown` is `sent` in HTTP/1.1, or the same one.
+    pub(super) fn new<'a>(sent: &'a Prepared, shown: &'a Prepared) -> Trying<'a> {
+        let job = shown.job.http1().expect("it was prepared in HTTP/1.1");
+        let setup_shown = shown.setup.as_ref().and_then(Asked::http1);
+        let values = setup_shown.and_then(|setup| setup.job.values.as_ref()).or(job.values.as_ref());
+        Trying {
+            sent,
+            shown: job,
+            setup_shown,
+            names: sent.header.targets.iter().map(|target| target.name.clone()).collect(),
+            known: Known::of_variables(),
+            taken: vec![false; values.map_or(0, |values| values.lets().captured_count())],
+            timeout: Duration::from_nanos(job.plan.spec().timeout.0),
+        }
+    }
+
+    fn name(&self, operation: u32) -> String {
+        let numbered = || format!("target {}", operation + 1);
+        self.names.get(operation as usize).cloned().unwrap_or_else(numbered)
+    }
+
+    /// Asks what the plan asks before its load. What follows on what did not come is not asked.
+    pub(super) fn setup(&mut self) -> Vec<TriedRequest> {
+        let (Some(asked), Some(shown)) = (&self.sent.setup, self.setup_shown) else { return Vec::new() };
+        let names = asked.names().iter().enumerate();
+        names.map(|(number, name)| self.one_of_setup((asked, shown), number, name)).collect()
+    }
+
+    fn one_of_setup(
+        &mut self,
+        (asked, shown): (&Asked, &Setup<Http1>),
+        number: usize,
+        name: &str,
+    ) -> TriedRequest {
+        let ask = Ask {
+            arrival: not_of_the_run(number as u32),
+            number: None,
+            notes: Vec::new(),
+            is_timed: true,
+            is_skipped: false,
+        };
+        let job = &shown.job;
+        if let Some(why) = self.lacks(job, number as u32) {
+            return not_sent(name, &ask, why);
+        }
+        let as_text = Walk::new(job).composed(job, &ask.arrival);
+        let (Some(AskedOnce { tried, taken }), Some(as_text)) = (asked.ask_and_tell(number), as_text) else {
+            return not_sent(name, &ask, NO_ROW.into());
+        };
+        let all = &shown.captures[number];
+        self.note_taken(all, &taken);
+        let is_whole = taken.len() == all.len() && taken.iter().all(Result::is_ok);
+        if is_whole {
+            let numbers = all.iter().map(|captured| captured.number);
+            let new: Vec<(u32, Vec<u8>)> = numbers.zip(taken.iter().flatten().cloned()).collect();
+            new.iter().for_each(|(number, _)| self.taken[*number as usize] = true);
+            // Those that are sent have it already.
+            shown.globals.set(&new);
+        }
+        let unused = (!is_whole).then_some("another value lacks");
+        let told = TriedRequest {
+            captures: captures(all, &taken, unused),
+            ..self.told(job, name, &ask, &tried, &as_text)
+        };
+        lacking(told, &taken)
+    }
+
+    /// Sends a request that stands alone.
+    pub(super) fn alone(&mut self, ask: &Ask) -> TriedRequest {
+        self.step(&mut Walk::new(self.shown), ask)
+    }
+
+    /// Sends one after the other, as long as the answers are as they must be.
+    pub(super) fn journey(&mut self, steps: &[Ask]) -> Vec<TriedRequest> {
+        let (mut is_over, mut walk) = (false, Walk::new(self.shown));
+        let each = steps.iter().map(|ask| {
+            let told = match is_over {
+                true => {
+                    let why = "a step before it was not answered as it must be, and there the journey ends";
+                    not_sent(&self.name(ask.arrival.operation), ask, why.into())
+                }
+                false if ask.is_skipped => self.step(&mut walk.clone(), ask),
+                false => self.step(&mut walk, ask),
+            };
+            is_over = told.outcome != TriedOutcome::AsExpected;
+            told
+        });
+        each.collect()
+    }
+
+    /// Sends a request behind others of its journey.
+    fn step(&mut self, walk: &mut Walk, ask: &Ask) -> TriedRequest {
+        let (job, operation) = (self.shown, ask.arrival.operation);
+        let name = self.name(operation);
+        if let Some(why) = self.lacks(job, operation).or_else(|| lacks_of(walk, job, operation)) {
+            return not_sent(&name, ask, why);
+        }
+        let as_text = walk.composed(job, &ask.arrival);
+        let send = || self.sent.job.step(walk, &ask.arrival, self.timeout);
+        let asked = told_if_slow(send, &name, self.timeout);
+        let (Some(AskedOnce { tried, taken }), Some(as_text)) = (asked, as_text) else {
+            return not_sent(&name, ask, NO_ROW.into());
+        };
+        let expect = job.expects.of(operation);
+        self.note_taken(&expect.captures, &taken);
+        let lacks = !tried.not_yet && taken.iter().any(Result::is_err);
+        let unused = match () {
+            () if lacks => Some("another value lacks"),
+            () if tried.result.is_err() => Some("the answer is not as it must be"),
+            () if ask.is_skipped => Some("this journey would skip the step"),
+            () => None,
+        };
+        let told = self.told(job, &name, ask, &tried, &as_text);
+        let awaited = awaited(expect, &tried).map(|note| self.known.masked(&note));
+        let told = TriedRequest {
+            captures: captures(&expect.captures, &taken, unused),
+            notes: told.notes.iter().cloned().chain(awaited).collect(),
+            ..told
+        };
+        if lacks { lacking(told, &taken) } else { told }
+    }
+
+    /// What an arrival of a run that is over sent.
+    pub(super) fn drawn_again(&mut self, ask: &Ask) -> TriedRequest {
+        let (job, name) = (self.shown, self.name(ask.arrival.operation));
+        let Some(sent) = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival) else {
+            return not_sent(&name, ask, NO_ROW.into());
+        };
+        let mut told = not_sent(&name, ask, "it is only drawn again".into());
+        let takes = |values: &Values| {
+            let composition = values.composition(ask.arrival.operation);
+            composition.is_some_and(|one| one.captured().next().is_some() || !one.kept().is_empty())
+        };
+        told.notes = notes(job, ask);
+        if job.values.as_ref().is_some_and(takes) {
+            told.notes.push("what was taken from answers is not kept: *** stands for it".into());
+        }
+        TriedRequest {
+            drawn: self.drawn(job, &ask.arrival),
+            sent: Some(shown::request(&sent, &mut self.known)),
+            ..told
+        }
+    }
+
+    /// What was taken from an answer is shown nowhere. Cookies are told by the headers that they stand in.
+    fn note_taken(&mut self, all: &[Captured], taken: &[Result<Vec<u8>, String>]) {
+        for (captured, value) in all.iter().zip(taken) {
+            if let Ok(value) = value
+                && !captured.capture.adds()
+            {
+                self.known.add(&String::from_utf8_lossy(value));
+            }
+        }
+    }
+
+    /// What `[[setup]]` did not bring that a request needs.
+    fn lacks(&self, job: &Job<Http1>, operation: u32) -> Option<String> {
+        let values = job.values.as_ref()?;
+        let mut needed = values.composition(operation).into_iter().flat_map(Composition::captured);
+        let missing = needed.find(|&number| self.taken.get(number as usize) == Some(&false))?;
+        Some(not_taken(values.lets().captured_name(missing)))
+    }
+
+    /// All that is to be said of a request that was sent, which is `as_text` in HTTP/1.1.
+    fn told(
+        &mut self,
+        job: &Job<Http1>,
+        name: &str,
+        ask: &Ask,
+        tried: &Tried,
+        as_text: &[u8],
+    ) -> TriedRequest {
+        // The very bytes, if they are text and were written.
+        let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
+        let sent = shown::request(if is_text { &tried.sent } else { as_text }, &mut self.known);
+        let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
+        let answer = (!tried.head.is_empty())
+            .then(|| shown::answer(&tried.head, &tried.body, body_bytes, &mut self.known));
+        let (outcome, why) = match &tried.result {
+            Ok(()) => (TriedOutcome::AsExpected, None),
+            Err(PreflightError::Answer { reason, .. }) => (TriedOutcome::Unexpected, Some(reason.clone())),
+            Err(other) => (TriedOutcome::NoAnswer, Some(other.to_string())),
+        };
+        TriedRequest {
+            name: name.to_string(),
+            arrival: ask.number,
+            outcome,
+            why: why.map(|why| self.known.masked(&why)),
+            notes: notes(job, ask),
+            drawn: self.drawn(job, &ask.arrival),
+            sent: Some(sent),
+            answer,
+            took_ns: Some(tried.took.0),
+            expected: expected(job.expects.of(ask.arrival.operation), tried),
+            captures: Vec::new(),
+        }
+    }
+
+    /// The named values of an arrival.
+    fn drawn(&self, job: &Job<Http1>, arrival: &Arrival) -> Vec<NamedValue> {
+        let Some(values) = &job.values else { return Vec::new() };
+        let mut composer = Composer::new(values, &job.plan);
+        composer.draw(values, &job.plan, arrival, Instant(0));
+        composer.drawn(values).map(|(name, value)| shown::value(&name, &value, &self.known)).collect()
+    }
+}
+
+/// An answer that is as it must be but for a value that was to be taken from it.
+fn lacking(told: TriedRequest, taken: &[Result<Vec<u8>, String>]) -> TriedRequest {
+    match (told.outcome, taken.iter().find_map(|value| value.as_ref().err())) {
+        (TriedOutcome::AsExpected, Some(why)) => {
+            TriedRequest { outcome: TriedOutcome::Unexpected, why: Some(why.clone()), ..told }
+        }
+        _ => told,
+    }
+}
+
+/// What the steps before did not bring that a request needs.
+fn lacks_of(walk: &Walk, job: &Job<Http1>, operation: u32) -> Option<String> {
+    let values = job.values.as_ref()?;
+    Some(not_taken(values.lets().kept_name(walk.lacks(values, operation)?)))
+}
+
+fn not_taken(name: Option<&str>) -> String {
+    format!("{{{{{}}}}} was not taken from an answer before it", name.unwrap_or_default())
+}
+
+/// What is to be known of what an arrival sends.
+fn notes(job: &Job<Http1>, ask: &Ask) -> Vec<String> {
+    let mut notes = ask.notes.clone();
+    let Some(values) = &job.values else { return notes };
+    if values.goes_by_time(ask.arrival.operation) && !ask.is_timed {
+        notes.push(
+            "when the run sends it follows from the answers before it: its time is that of the first".into(),
+        );
+    }
+    if values.draws_anew(ask.arrival.operation) {
+        notes.push("{{uuid}} is another in each run, because no --seed is given".into());
+    }
+    notes
+}
+
+/// Why nothing was sent.
+const NO_ROW: &str = "no row is left for it: its rows are taken once";
+
+fn not_sent(name: &str, ask: &Ask, why: String) -> TriedRequest {
+    TriedRequest {
+        name: name.to_string(),
+        arrival: ask.number,
+        outcome: TriedOutcome::NotSent,
+        why: Some(why),
+        notes: ask.notes.clone(),
+        drawn: Vec::new(),
+        sent: None,
+        answer: None,
+        took_ns: None,
+        expected: Vec::new(),
+        captures: Vec::new(),
+    }
+}

@@ -1,0 +1,91 @@
+//! A journey that is walked once, step by step: what an answer brings, the steps behind it are filled in with.
+
+use crate::job::Job;
+use crate::preflight::{AskedOnce, Tried, composed, once_for, why_missed};
+use std::num::NonZeroU16;
+use std::time::Duration;
+use unblink_core::arrival::Arrival;
+use unblink_wire::protocol::Protocol;
+use unblink_wire::words::Words;
+use unblink_workload::answer::{Captured, Coding};
+use unblink_workload::{Kept, Values};
+
+/// That of the only journey.
+const PLACE: Option<NonZeroU16> = NonZeroU16::new(1);
+
+/// What a journey has taken from its answers so far.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    kept: Kept,
+    /// Values that could not be taken when they were to be.
+    lacking: Vec<u32>,
+}
+
+impl Walk {
+    /// A journey of `job` that has nothing yet.
+    pub fn new<P: Protocol>(job: &Job<P>) -> Walk {
+        Walk { kept: Kept::new(1, job.expects.captured_count()), lacking: Vec::new() }
+    }
+
+    /// A journey of `job` that has `value` for everything that is taken.
+    pub fn filled<P: Protocol>(job: &Job<P>, value: &[u8]) -> Walk {
+        Walk { kept: Kept::filled(job.expects.captured_count(), value), lacking: Vec::new() }
+    }
+
+    /// The number of a value that the request for `operation` needs and that is not there.
+    pub fn lacks(&self, values: &Values, operation: u32) -> Option<u32> {
+        let needed = values.composition(operation)?.kept();
+        needed.iter().copied().find(|number| self.lacking.contains(number))
+    }
+
+    /// The bytes that `arrival` of the run sends here, as [`composed`].
+    pub fn composed<P: Protocol>(&self, job: &Job<P>, arrival: &Arrival) -> Option<Vec<u8>> {
+        composed(job, &Arrival { slot: PLACE, ..*arrival }, &self.kept)
+    }
+
+    /// Sends the request of `arrival`, as [`once_for`], and keeps what its answer brings, whatever else is to be said of it.
+    /// `None` where no row is left for it.
+    pub fn step<P: Words>(
+        &mut self,
+        job: &Job<P>,
+        arrival: &Arrival,
+        timeout: Duration,
+    ) -> Option<AskedOnce> {
+        let arrival = Arrival { slot: PLACE, ..*arrival };
+        let tried = once_for(job, &arrival, &self.kept, timeout)?;
+        let owner = u64::from(arrival.key.step);
+        self.kept.begin(PLACE, owner, arrival.starts_journey());
+        let taken = match tried.reply {
+            Some(_) => self.take(owner, &job.expects.of(arrival.operation).captures, &tried),
+            None => Vec::new(),
+        };
+        Some(AskedOnce { tried, taken })
+    }
+
+    fn take(&mut self, owner: u64, captures: &[Captured], tried: &Tried) -> Vec<Result<Vec<u8>, String>> {
+        let mut decoded = Vec::new();
+        let is_whole = tried.reply.is_some_and(|reply| reply.body_bytes <= tried.body.len() as u64);
+        let body = match Coding::of(&tried.head).decode(&tried.body, &mut decoded) {
+            _ if !is_whole => Err("its body is too large to be looked at".to_string()),
+            Ok(body) => Ok(body),
+            Err(why) => Err(format!("its body can't be decoded: {why}")),
+        };
+        let one = |captured: &Captured| {
+            let body = match &body {
+                Err(why) if captured.capture.reads_body() => Err(why.clone()),
+                body => Ok(body.as_ref().copied().unwrap_or_default()),
+            };
+            let value = body.and_then(|body| {
+                let taken = self.kept.take((PLACE, owner), captured, &tried.head, body);
+                taken.map_err(|why| why_missed(&captured.name, why))?;
+                Ok(self.kept.value(PLACE, captured.number).to_vec())
+            });
+            self.lacking.retain(|number| *number != captured.number);
+            if value.is_err() {
+                self.lacking.push(captured.number);
+            }
+            value
+        };
+        captures.iter().map(one).collect()
+    }
+}
