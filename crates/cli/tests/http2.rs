@@ -199,8 +199,9 @@ fn a_target_without_it_is_found_out_before_the_load() {
 #[test]
 fn what_is_tried_is_sent_in_it_and_shown_as_text() {
     let body = br#"{"id":7,"token":"s3cret-token"}"#;
-    let server =
-        serve(&[], |_, stream| ([frame(1, 4, stream, &[0x88]), frame(0, 1, stream, body)].concat(), true));
+    let server = serve(&[], move |_, stream| {
+        ([frame(1, 4, stream, &[0x88]), frame(0, 1, stream, body)].concat(), true)
+    });
     let place = Place::new();
     place.file(
         "plan.toml",

@@ -82,8 +82,8 @@ pub(super) fn one(plan: &Plan, number: u64) -> Result<Ask> {
             };
             if legs.iter().any(|leg| leg.is_open && u64::from(leg.first) < step) {
                 bail!(
-                    "--arrival {number}: a step before it asked until it had its answer, and how often is not kept, so what \
-                     this request sent can't be drawn again"
+                    "--arrival {number}: its journey asked until it had its answer, in this step or before it, and how often \
+                     is not kept, so what this request sent can't be drawn again"
                 );
             }
             let leg = legs.iter().find(has).ok_or_else(unknown)?;
