@@ -141,7 +141,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             pacer,
             dispatch: Dispatch::new(policy),
             conns: Slots::new(origins.count(), conns_max),
-            recorder: Some(Recorder::new(bank, job.plan.spec().timeout).with_origins(origins)),
+            recorder: Some(
+                Recorder::new(bank, job.plan.spec().timeout).with_origins(origins).with_room(places),
+            ),
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(conns_max),
             unread: VecDeque::with_capacity(conns_max),
