@@ -326,6 +326,13 @@ pub struct LagCauses {
     /// Their waiting, summed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_ns: u64,
+    /// Arrivals that waited because every connection had as many requests under way as it takes, where that is several
+    /// (HTTP/2).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub no_room: u64,
+    /// Their waiting, summed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub no_room_ns: u64,
 }
 
 /// Parts of a request's time.

@@ -1,6 +1,6 @@
 //! Who is to blame for send lag: the pool, a connection being opened, or the generator itself.
 
-use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool};
+use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool, Room};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Flight, Recorder, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
@@ -35,6 +35,10 @@ struct Rig {
 impl Rig {
     /// 1,000/s, not yet started.
     fn new(pool: Pool) -> Rig {
+        Rig::with_room(pool, Room::SINGLE)
+    }
+
+    fn with_room(pool: Pool, room: Room) -> Rig {
         let plan = Plan::new(PlanSpec {
             load: LoadSpec::Open {
                 phases: vec![Phase::hold(Rate::per_second(1000), Nanos::from_secs(10))],
@@ -53,9 +57,11 @@ impl Rig {
             rate_cap: None,
         })
         .expect("valid");
-        let mut recorder = Recorder::new(Box::new(Bank::new(1)), plan.spec().timeout);
+        let mut recorder = Recorder::new(Box::new(Bank::new(1)), plan.spec().timeout).with_room(room.places);
         recorder.begin(START, Nanos::ZERO, plan.load_length());
-        let mut rig = Rig { dispatch: Dispatch::new(plan.policy(0)), recorder, actions: Actions::new() };
+        let mut policy = plan.policy(0);
+        policy.room = room;
+        let mut rig = Rig { dispatch: Dispatch::new(policy), recorder, actions: Actions::new() };
         for action in rig.at(0, Event::Tick) {
             if let Action::Open(id) = action {
                 rig.at(0, Event::Connected(id, ConnectTimes::default()));
@@ -91,9 +97,9 @@ impl Rig {
         bank.add(self.recorder.bank());
         let lag = bank.counters.lag;
         let all = bank.track(Series::SendLag).sum_ns;
-        assert_eq!(all, u128::from(lag.no_connection_ns + lag.connecting_ns + lag.generator_ns));
+        assert_eq!(all, u128::from(lag.pool_ns() + lag.connecting_ns + lag.generator_ns));
         assert_eq!(bank.track(Series::GeneratorLate).sum_ns, u128::from(lag.generator_ns));
-        (lag.no_connection_ns / 1000, lag.connecting_ns / 1000, lag.generator_ns / 1000)
+        (lag.pool_ns() / 1000, lag.connecting_ns / 1000, lag.generator_ns / 1000)
     }
 }
 
@@ -137,6 +143,21 @@ fn a_full_pool_is_to_blame_from_the_intended_time_on() {
     // Arrival 2 was due at 2 ms and gets the connection at 6 ms.
     rig.answer(6_000, &sent);
     assert_eq!(rig.blame_us(), (8_000, 0, 0));
+}
+
+#[test]
+fn a_full_pool_has_no_connection_or_no_room() {
+    let blame = |places: u32| {
+        let mut rig = Rig::with_room(Pool::Fixed { n: 1 }, Room { places, cancels: true });
+        let sent = rig.at(0, Event::Tick);
+        (1..=places).for_each(|ms| drop(rig.at(u64::from(ms) * 1_000, Event::Tick)));
+        // The last that was due finds as many under way as there may be, and waits for 2 ms.
+        rig.answer(u64::from(places) * 1_000 + 2_000, &sent);
+        let lag = rig.recorder.bank().counters.lag;
+        assert_eq!((lag.pool(), rig.blame_us()), (1, (2_000, 0, 0)));
+        (lag.no_connection, lag.no_room)
+    };
+    assert_eq!((blame(1), blame(3)), ((1, 0), (0, 1)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, Outcomes, Series, StepCounts};
+use unblink_core::record::{Bank, LagCauses, Outcomes, Series, StepCounts};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 use world::{SentRecord, Server, World};
@@ -297,6 +297,7 @@ fn check_attempts(seed: u64, plan: &Plan, bank: &Bank<u32>, all: &Outcomes, worl
 }
 
 fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> World {
+    let is_shared = server.room.places > 1;
     let (bank, mut world) = play(&plan, server, stop);
     let counters = &bank.counters;
     let mut all = counters.measured;
@@ -305,6 +306,8 @@ fn check(seed: u64, (plan, server, stop): (Plan, Server, Option<Nanos>)) -> Worl
     assert_eq!(counters.measured.ended(), counters.measured.due, "seed {seed}");
     assert!(all.timed_out_pool_full <= all.timed_out, "seed {seed}");
     assert!(all.timed_out_never_sent <= all.timed_out, "seed {seed}");
+    let LagCauses { no_connection, no_room, .. } = counters.lag;
+    assert_eq!(if is_shared { no_connection } else { no_room }, 0, "seed {seed}: the cause of a full pool");
     if let Some(schedule) = plan.schedule() {
         let length = stop.map_or(schedule.end(), |s| s.min(schedule.end()));
         assert_eq!(all.due, schedule.count_before(length), "seed {seed}: due against the schedule");

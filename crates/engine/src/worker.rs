@@ -48,6 +48,9 @@ const LATE_IN_TURN: Nanos = Nanos::from_micros(200);
 /// Connections that are read on in one turn: each may bring half a megabyte, and arrivals are due meanwhile.
 const UNREAD_PER_TURN: usize = 4;
 
+/// While so many requests wait for the rest of what a read has brought, no more join them.
+const UNWRITTEN_MAX: usize = 4 * SENDS_PER_CALL_MAX;
+
 /// An attempt to connect that was under way for so long when the run ended had no answer.
 const SILENT_FROM: Nanos = Nanos(SECOND_NS);
 
@@ -141,12 +144,14 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             pacer,
             dispatch: Dispatch::new(policy),
             conns: Slots::new(origins.count(), conns_max),
-            recorder: Some(Recorder::new(bank, job.plan.spec().timeout).with_origins(origins)),
+            recorder: Some(
+                Recorder::new(bank, job.plan.spec().timeout).with_origins(origins).with_room(places),
+            ),
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(conns_max),
             unread: VecDeque::with_capacity(conns_max),
             is_serial: places == 1,
-            unwritten: Vec::with_capacity(SENDS_PER_CALL_MAX),
+            unwritten: Vec::with_capacity(UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
             common: Common {
                 buffers: Buffers::new(),
                 hearing: Hearing::with_capacity(
@@ -305,9 +310,16 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline]
     fn handle(&mut self, now: Instant, event: Event) {
+        self.take_note(now, event);
+        self.write_together();
+    }
+
+    /// Carries out what an event leads to, except that requests which share their connection are yet to be written.
+    #[inline]
+    fn take_note(&mut self, now: Instant, event: Event) {
         self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
-        self.act();
+        self.carry_out();
     }
 
     /// Goes on with connections that had more to read than their turn allowed; a few in each turn.
@@ -367,7 +379,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
     }
 
-    /// The dispatcher learns what a connection has heard. What it then asks for is written, and nothing is read.
+    /// The dispatcher learns what a connection has heard. What it then asks for is written, and nothing is read. Many answers
+    /// may have come in one read: what follows them leaves in one write.
     #[inline]
     fn tell(&mut self, id: ConnId, now: Instant) {
         if self.ways[usize::from(id.origin)].addresses.count_answers() {
@@ -382,8 +395,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 News::Room(places) => Event::Room(id, places),
                 News::Retired => Event::Retired(id),
             };
-            self.handle(now, event);
+            self.take_note(now, event);
+            if self.unwritten.len() > UNWRITTEN_MAX {
+                self.write_together();
+            }
         }
+        self.write_together();
         self.common.hearing.news.clear();
     }
 

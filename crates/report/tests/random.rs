@@ -111,6 +111,8 @@ fn scrambled(seed: u64) -> RunDocument {
         &mut doc.bytes_received,
         &mut doc.lag_causes.no_connection,
         &mut doc.lag_causes.no_connection_ns,
+        &mut doc.lag_causes.no_room,
+        &mut doc.lag_causes.no_room_ns,
         &mut doc.heatmap.column_ns,
     ] {
         if r.next().is_multiple_of(3) {

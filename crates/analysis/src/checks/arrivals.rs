@@ -17,7 +17,7 @@ pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
     let of = load.map(|name| format!(" of the load {name:?}")).unwrap_or_default();
     let (planned, sent) = (process.is_planned_otherwise(), process.is_sent_otherwise());
     let lag = case.evidence.totals.counters.lag;
-    let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
+    let is_own = lag.generator_ns > lag.pool_ns() + lag.connecting_ns;
     let claimed = name(process.claimed);
     let (severity, message, remedy, test) = match (planned, sent) {
         (false, false) => return None,

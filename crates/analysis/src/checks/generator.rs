@@ -23,7 +23,7 @@ pub(super) const HEADROOM: &str = "Lower the rate, use more threads (-t) or give
 pub(super) fn sent_below_offered(case: &Case<'_>) -> Option<Finding> {
     let (evidence, measured) = (case.evidence, case.measured());
     let lag = evidence.totals.counters.lag;
-    let is_own = lag.generator_ns > lag.no_connection_ns + lag.connecting_ns;
+    let is_own = lag.generator_ns > lag.pool_ns() + lag.connecting_ns;
     if evidence.model == Model::Closed || evidence.is_part || evidence.end == End::Open {
         return None;
     }

@@ -47,7 +47,7 @@ pub(super) fn client_shed_load(case: &Case<'_>) -> Option<Finding> {
         FindingCode::ClientShedLoad,
         severity(is_much && !case.evidence.by_phase, Severity::Invalidates, Severity::Degrades),
         format!(
-            "{} arrivals timed out while {} in use: the target never saw them, or with less than half of their time \
+            "{} arrivals timed out while {}: the target never saw them, or with less than half of their time \
              left.",
             text::of(shed, case.evidence.scheduled),
             in_use(case)
@@ -86,13 +86,18 @@ pub(super) fn local_limit(case: &Case<'_>) -> Option<Finding> {
 
 pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
     let lag = case.evidence.totals.counters.lag;
-    if lag.no_connection == 0 {
+    if lag.pool() == 0 {
         return None;
     }
     let sent = case.measured().sent;
     let waited_share = waited_share(case);
-    let mean = Nanos(lag.no_connection_ns / lag.no_connection);
+    let mean = Nanos(lag.pool_ns() / lag.pool());
     let (is_worse, remedy) = match case.evidence.pool {
+        Pool::Fixed { .. } if lag.no_room > 0 => (
+            false,
+            "Nothing, if this number of connections and streams is what you want to test: their queue belongs to the \
+             result. Otherwise raise -c, or --streams where the target allows more.",
+        ),
         Pool::Fixed { .. } => (
             false,
             "Nothing, if this number of connections is what you want to test: their queue belongs to the result. \
@@ -108,14 +113,14 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
         FindingCode::PoolLimitReached,
         severity(is_worse, Severity::Degrades, Severity::Note),
         format!(
-            "{} sent arrivals waited because {} in use, {} on average; response time includes it.",
-            text::of(lag.no_connection, sent),
+            "{} sent arrivals waited because {}, {} on average; response time includes it.",
+            text::of(lag.pool(), sent),
             in_use(case),
             text::duration(mean)
         ),
         remedy,
         vec![
-            ("waited", lag.no_connection as f64),
+            ("waited", lag.pool() as f64),
             ("waited_share", waited_share),
             ("waited_mean_ns", mean.0 as f64),
         ],
@@ -124,7 +129,7 @@ pub(super) fn limit_reached(case: &Case<'_>) -> Option<Finding> {
 
 /// Of the sent arrivals, those that waited because the pool was full.
 pub(super) fn waited_share(case: &Case<'_>) -> f64 {
-    share(case.evidence.totals.counters.lag.no_connection, case.measured().sent)
+    share(case.evidence.totals.counters.lag.pool(), case.measured().sent)
 }
 
 /// `5 connections`
@@ -134,12 +139,14 @@ pub(super) fn connections(case: &Case<'_>) -> String {
 }
 
 fn in_use(case: &Case<'_>) -> String {
-    match case.evidence.pool {
+    let how = if case.evidence.totals.counters.lag.no_room > 0 { "full" } else { "in use" };
+    let all = match case.evidence.pool {
         Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } if case.evidence.origins.len() > 1 => {
             "the only connection to an origin was".to_string()
         }
         Pool::Auto { max: 1 } | Pool::Fixed { n: 1 } => "the only connection was".to_string(),
         _ if case.evidence.origins.len() > 1 => format!("all {} to an origin were", connections(case)),
         _ => format!("all {} were", connections(case)),
-    }
+    };
+    format!("{all} {how}")
 }

@@ -181,7 +181,7 @@ fn narrowest(case: &Case<'_>, subject: &Subject<'_>, last: &Row, working: f64) -
     let unsent_own = measured.unsent_own.min(measured.unsent);
     let own = u128::from(lag.generator_ns) + whole(own_unsent + unsent_own);
     // Of those that still waited at the end without the generator's doing, the most have found the pool in use.
-    let pool = u128::from(lag.no_connection_ns) + whole(shed + measured.unsent - unsent_own);
+    let pool = u128::from(lag.pool_ns()) + whole(shed + measured.unsent - unsent_own);
     let connecting = u128::from(lag.connecting_ns) + whole(never_sent - own_unsent - shed);
     let has_enough = has_enough(last, working);
     match () {

@@ -420,6 +420,14 @@ fn own_limits() {
     assert_eq!(waited(limit, Pool::Auto { max: 10 }), NOTE);
     assert_eq!(waited(limit + 1, Pool::Auto { max: 10 }), DEGRADES);
 
+    let full = World::with(|w| {
+        w.evidence.pool = Pool::Fixed { n: 3 };
+        (w.bank.counters.lag.no_room, w.bank.counters.lag.no_room_ns) = (N, N * 1_000);
+    });
+    let full = full.finding(Code::PoolLimitReached).expect("found");
+    assert!(full.message.contains("because all 3 connections were full"), "{full:?}");
+    assert!(Some(full.severity) == NOTE && full.remedy.contains("--streams"), "{full:?}");
+
     let shed = |n: u64| World::with(|w| w.measured().timed_out_pool_full = n).severity(Code::ClientShedLoad);
     let limit = (SHED_SHARE_INVALIDATES * N as f64) as u64;
     assert_eq!((shed(0), shed(1), shed(limit), shed(limit + 1)), (None, DEGRADES, DEGRADES, INVALIDATES));

@@ -254,6 +254,8 @@ impl Tally {
                 generator_ns: counters.lag.generator_ns,
                 held: counters.lag.held,
                 held_ns: counters.lag.held_ns,
+                no_room: counters.lag.no_room,
+                no_room_ns: counters.lag.no_room_ns,
             },
             phases: Phases {
                 connect: self.known_distribution(Series::Connect),

@@ -172,6 +172,8 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
     counters.origins[0].resent = random.below(99);
     counters.lag.no_connection = random.below(99);
     counters.lag.no_connection_ns = random.next() >> 12;
+    counters.lag.no_room = random.below(99);
+    counters.lag.no_room_ns = random.next() >> 12;
     counters.lag.connecting = random.below(99);
     counters.lag.connecting_ns = random.next() >> 12;
     counters.lag.generator_ns = random.next() >> 12;

@@ -124,14 +124,30 @@ counted! {
         held,
         /// Time of those, until they were sent.
         held_ns,
+        /// The same as `no_connection` where connections take several requests at once: waited because each was full.
+        no_room,
+        /// Time of those.
+        no_room_ns,
     }
 }
 
 impl LagCauses {
-    /// An arrival was sent that waited for so long, and not because of the generator.
-    pub(super) fn waited(&mut self, flight: &Flight, wait: Nanos) {
+    /// Arrivals that waited because the pool was at its limit, whatever a connection takes.
+    pub fn pool(&self) -> u64 {
+        self.no_connection + self.no_room
+    }
+
+    /// Time of those, in ns.
+    pub fn pool_ns(&self) -> u64 {
+        self.no_connection_ns + self.no_room_ns
+    }
+
+    /// An arrival was sent that waited for so long, and not because of the generator. `shared`: connections take several
+    /// requests at once.
+    pub(super) fn waited(&mut self, flight: &Flight, wait: Nanos, shared: bool) {
         let (count, time_ns) = match (flight.held_until, flight.pool_full) {
             (Some(_), _) => (&mut self.held, &mut self.held_ns),
+            (None, true) if shared => (&mut self.no_room, &mut self.no_room_ns),
             (None, true) => (&mut self.no_connection, &mut self.no_connection_ns),
             (None, false) => (&mut self.connecting, &mut self.connecting_ns),
         };

@@ -24,6 +24,7 @@ mod recorder;
 mod retries;
 mod retry_counts;
 mod sample;
+mod sampling;
 mod series;
 mod slowest;
 mod steps;

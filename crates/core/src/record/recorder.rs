@@ -24,7 +24,7 @@ pub const BEGUN_GRACE: Nanos = Nanos::from_millis(10);
 #[derive(Debug)]
 pub struct Recorder {
     pub(super) bank: Box<Bank<u32>>,
-    start: Instant,
+    pub(super) start: Instant,
     pub(super) measured_from: Instant,
     pub(super) load_end: Instant,
     pub(super) timeout: Nanos,
@@ -32,10 +32,12 @@ pub struct Recorder {
     /// There are several operations, loads or origins.
     keeps_apart: bool,
     origins: Origins,
+    /// Connections take several requests at once.
+    shares_connections: bool,
     /// By load.
-    blocks: Vec<SampleBlocks>,
+    pub(super) blocks: Vec<SampleBlocks>,
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
-    unsent_blocks: Vec<SampleBlocks>,
+    pub(super) unsent_blocks: Vec<SampleBlocks>,
     pub(super) absences: Absences,
 }
 
@@ -47,6 +49,7 @@ impl Recorder {
             bank,
             keeps_apart,
             origins: Origins::default(),
+            shares_connections: false,
             start: Instant(u64::MAX),
             measured_from: Instant(u64::MAX),
             load_end: Instant(u64::MAX),
@@ -65,18 +68,18 @@ impl Recorder {
         self
     }
 
+    /// A connection takes so many requests at once; one where this is not said.
+    pub fn with_room(mut self, places: u32) -> Recorder {
+        self.shares_connections = places > 1;
+        self
+    }
+
     /// The schedule's zero is at `start`; arrivals intended less than `warmup` after it are warm-up, and the
     /// load lasts for `load_length`.
     pub fn begin(&mut self, start: Instant, warmup: Nanos, load_length: Nanos) {
         self.start = start;
         self.measured_from = start + warmup;
         self.load_end = start + load_length;
-    }
-
-    /// Keeps the measured arrivals of `blocks`, which are by load; without blocks (a closed load has no process) none.
-    pub fn sample_arrivals(&mut self, blocks: Vec<SampleBlocks>) {
-        self.unsent_blocks = blocks.clone();
-        self.blocks = blocks;
     }
 
     /// The load ends early.
@@ -209,7 +212,7 @@ impl Recorder {
         }
         self.bank.track_mut(Series::SendLag).record(lag_total);
         self.bank.track_mut(Series::GeneratorLate).record(late);
-        self.bank.counters.lag.waited(flight, wait);
+        self.bank.counters.lag.waited(flight, wait, self.shares_connections);
     }
 
     /// A user of a closed population has asked for the first time, or has failed to, at `at`.
@@ -385,20 +388,6 @@ impl Recorder {
             self.sample_unsent(flight);
         }
         self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
-    }
-
-    fn sample_unsent(&mut self, flight: &Flight) {
-        if self.is_measured(&flight.arrival)
-            && !flight.arrival.follows()
-            && let Some(blocks) = self.unsent_blocks.get_mut(flight.arrival.key.load as usize)
-        {
-            self.bank.samples[flight.arrival.key.load as usize].note(
-                blocks,
-                &flight.arrival,
-                None,
-                self.start,
-            );
-        }
     }
 
     /// A simulated tool adds a value for a request that it never sent, beside the answer of `flight` at `now`: as if

@@ -104,7 +104,7 @@ pub(crate) fn run<L: Load>(
     let mut dispatch = Dispatch::new(policy);
     let start = Instant(1_000_000_000);
     let bank = Box::new(Bank::new(plan.layout()));
-    let mut recorder = Recorder::new(bank, plan.spec().timeout);
+    let mut recorder = Recorder::new(bank, plan.spec().timeout).with_room(server.room.places);
     recorder.begin(start, plan.measured_from(), plan.load_length());
     let mut world = World {
         random: server.seed,

@@ -25,8 +25,15 @@ pub(super) enum Deferred {
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
-    /// Carries out what the dispatcher asked for.
+    /// Carries out all that the dispatcher asked for.
     pub(super) fn act(&mut self) {
+        self.carry_out();
+        self.write_together();
+    }
+
+    /// Carries out what the dispatcher asked for, and leaves requests that share their connection to
+    /// [`Worker::write_together`].
+    pub(super) fn carry_out(&mut self) {
         let mut i = 0;
         while i < self.actions.len() {
             let action = &self.actions[i];
@@ -39,7 +46,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             }
         }
         self.actions.clear();
-        self.write_together();
     }
 
     #[inline]
@@ -99,7 +105,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     }
 
     /// Requests on one connection leave in one write.
-    fn write_together(&mut self) {
+    pub(super) fn write_together(&mut self) {
         while let Some(&(id, _)) = self.unwritten.first() {
             // The moment just before the first byte is written.
             let sent = self.pacer.watch().now();

@@ -166,13 +166,14 @@ pub(crate) fn phases(doc: &RunDocument) -> Title {
 
 /// Of the generator's lateness.
 pub(crate) fn lateness(doc: &RunDocument) -> Title {
+    let lag = &doc.lag_causes;
     let finding = match (quantile(&doc.generator_late, 0.99), doc.generator_late.max) {
         (Some(late), Some(max)) => {
             let (late, longest) = (super::value(late), duration(max));
             let max = Bound::Upper.duration(max);
             let p99 = if late == longest { String::new() } else { format!(", {late} at p99") };
-            match quantile(&doc.send_lag, 0.99).filter(|lag| lag.value >= 1_000_000) {
-                Some(_) if doc.lag_causes.generator_ns < doc.lag_causes.no_connection_ns => {
+            match quantile(&doc.send_lag, 0.99).filter(|p99| p99.value >= 1_000_000) {
+                Some(_) if lag.generator_ns < lag.no_connection_ns.max(lag.no_room_ns) => {
                     format!("The generator was at most {max} late; {}", cause(doc))
                 }
                 _ => format!("The generator was at most {max} late{p99}"),

@@ -80,11 +80,15 @@ pub(super) fn cause(doc: &RunDocument) -> &'static str {
         };
     }
     let lag = &doc.lag_causes;
-    let largest = lag.no_connection_ns.max(lag.connecting_ns).max(lag.generator_ns);
+    let largest = [lag.no_connection_ns, lag.no_room_ns, lag.connecting_ns, lag.generator_ns]
+        .into_iter()
+        .fold(0, u64::max);
     if largest == 0 {
         "arrivals waited to be sent"
     } else if largest == lag.no_connection_ns {
         "arrivals queued for a connection"
+    } else if largest == lag.no_room_ns {
+        "arrivals waited for room on a connection"
     } else if largest == lag.connecting_ns {
         "arrivals waited for connections to be opened"
     } else {
@@ -105,6 +109,7 @@ pub(crate) fn waits(doc: &RunDocument) -> Vec<String> {
     let lag = &doc.lag_causes;
     [
         (lag.no_connection, lag.no_connection_ns, "because every connection was in use"),
+        (lag.no_room, lag.no_room_ns, "because every connection was full"),
         (lag.connecting, lag.connecting_ns, "for a connection to be opened"),
     ]
     .into_iter()
@@ -129,6 +134,13 @@ mod tests {
             format::plain(&difference(&fixture::pool())),
             "At p99.9 users waited 950 ms longer than the service time shows: arrivals queued for a connection."
         );
+        let mut full = fixture::pool();
+        let lag = &mut full.lag_causes;
+        std::mem::swap(&mut lag.no_connection, &mut lag.no_room);
+        std::mem::swap(&mut lag.no_connection_ns, &mut lag.no_room_ns);
+        assert_eq!(cause(&full), "arrivals waited for room on a connection");
+        let said = waits(&full).join(" ");
+        assert!(said.contains("because every connection was full"), "{said}");
         assert!(difference(&fixture::stall()).starts_with("Response and service time agree"));
         // The widest gap is little of its own percentile, the other one most of it.
         let mut doc = fixture::stall();
