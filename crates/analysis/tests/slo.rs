@@ -351,11 +351,11 @@ fn errors_of_the_grammar_point_at_what_is_wrong() {
         ("", 0, "expected a figure"),
         ("p99", 3, "expected <"),
         ("p99 < 200", 6, "no unit"),
-        ("p99 < 200 apples", 6, "\"apples\" is no unit"),
+        ("p99 < 200 apples", 6, "\"apples\" is not a unit"),
         ("p99 < 5%", 6, "a time"),
         ("p99 > 200ms", 4, "write `p99 <= 200ms`"),
-        ("p100 < 1s", 0, "no percentile"),
-        ("pfoo < 1s", 0, "no figure"),
+        ("p100 < 1s", 0, "not a percentile"),
+        ("pfoo < 1s", 0, "not a figure"),
         ("latency < 1s", 0, "p50, p99"),
         ("errors < 200ms", 9, "a share"),
         ("errors <= 0%", 10, "0"),
@@ -369,7 +369,7 @@ fn errors_of_the_grammar_point_at_what_is_wrong() {
         ("p99 < 200ms for 5s", 12, "--abort-on"),
         ("p99 < 200ms now", 12, "one word too many"),
         ("p99 < 200ms in 95% of 10s !", 26, "nothing may follow"),
-        ("p99 < 0ms", 6, "above"),
+        ("p99 < 0ms", 6, "higher"),
         ("max < 2h", 6, "1h"),
         ("checkout: p99 < ", 16, "a number"),
     ] {
@@ -379,7 +379,7 @@ fn errors_of_the_grammar_point_at_what_is_wrong() {
         assert!(error.at.end <= text.len(), "{text}: {error:?}");
     }
     for (text, at, part) in [
-        ("p99 > 2s", 8, "for how long"),
+        ("p99 > 2s", 8, "how long"),
         ("p99 < 2s for 5s", 4, "write `p99 >= 2s`"),
         ("p99 > 2s in 5s", 9, "for TIME"),
         ("p99 > 2s for 5ms", 13, "at least 1s"),

@@ -160,7 +160,7 @@ fn what_is_not_understood_is_refused_where_it_is_wrong() {
     let run = |flags: &[&str]| place.call(&[&["run", "http://127.0.0.1:9/", "-R", "10"], flags].concat());
     run(&["--slo", "p99 < 200"]).refused(&["at character 7", "no unit"]);
     run(&["--slo", "p99 > 200ms"]).refused(&["write `p99 <= 200ms`"]);
-    run(&["--abort-on", "p99 > 2s"]).refused(&["for how long"]);
+    run(&["--abort-on", "p99 > 2s"]).refused(&["how long must it hurt"]);
     run(&["--slo", "cart: p99 < 1s"]).refused(&["no request is called \"cart\"", "GET /"]);
     place.call(&["sim", "--scenario", "stall", "--slo", "a: p99 < 1s"]).refused(&["leave the name out"]);
 }
