@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "127.0.0.1:80: 1 002 ok, 3 not as expected; mean response time 2.5 ms, longest 10 ms",
+                "127.0.0.1:80: 1 002 ok, 3 not as expected; mean response time 2.50 ms, longest 10 ms",
                 "[::1]:80: 0 ok",
             ]
         );

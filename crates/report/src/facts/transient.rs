@@ -74,7 +74,7 @@ mod tests {
         };
         doc.transient = Some(nothing.clone());
         let text = transient(&doc).unwrap_or_default();
-        assert!(text.contains("No transient") && text.contains("An event at"), "{text}");
+        assert!(text.contains("No transient") && text.contains("The event at"), "{text}");
         doc.transient = Some(Transient { status: TransientStatus::NotFound, ..nothing });
         assert_eq!((transient(&doc), left_out_name(&doc)), (None, None));
     }

@@ -50,7 +50,7 @@ fn a_search_that_ended_early_tells_its_bracket() {
     let wide = |doc: &KneeDocument| terminal(doc, &Style { width: 200, color: false });
     let found = wide(&doc);
     assert!(found.starts_with("900–951/s  Up to 900/s the objective is met"), "{found}");
-    assert!(found.contains("5 min at the most (--within)") && found.contains("At 951/s it is"), "{found}");
+    assert!(found.contains("5 min at most (--within)") && found.contains("At 951/s it is"), "{found}");
     for (good_per_s, missed_from_per_s, word) in
         [(Some(900.0), None, "AT LEAST 900/s"), (None, Some(951.0), "BELOW 951/s"), (None, None, "NO ANSWER")]
     {
