@@ -173,6 +173,26 @@ fn a_kill_loses_at_most_the_interval_under_way() {
     assert!(place.text("page.html").contains("</html>"));
 }
 
+/// Between their steps, no request of them is open. They are under way all the same.
+#[test]
+fn journeys_that_think_when_the_run_is_killed_are_unfinished() {
+    let (server, place) = (slow(1), Place::new());
+    let plan = "[load]\nrate = 50\nduration = \"60s\"\n[[journeys]]\nname = \"j\"\nthink = \"1h\"\n\
+                [[journeys.steps]]\nname = \"a\"\nurl = \"/a\"\n[[journeys.steps]]\nname = \"b\"\nurl = \"/b\"\n";
+    place.file("plan.toml", plan);
+    let mut child = place.start(&["plan.toml", &server.url(), "--no-preflight"]);
+    wait_for_intervals(&place, &mut child, 2);
+    child.signal(Signal::KILL);
+    child.wait();
+    let run = place.call(&["report", "out", "--json"]).run();
+    let of = |path: &str| run.count(&format!("/journeys/0/{path}"));
+    let scheduled = of("account/scheduled");
+    assert!(scheduled >= 100, "{scheduled}");
+    assert_eq!((of("account/unfinished"), of("account/completed")), (scheduled, 0));
+    assert_eq!((of("time/count"), of("time/censored")), (scheduled, scheduled));
+    assert_eq!(of("steps/0/thinking"), of("steps/0/passed"));
+}
+
 /// What there is so far is not the run's page, and says what it is; the run's own page takes its place.
 #[test]
 fn a_report_of_a_run_that_goes_on_is_no_final_one() {

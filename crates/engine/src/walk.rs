@@ -54,7 +54,7 @@ impl Walk {
         let arrival = Arrival { slot: PLACE, ..*arrival };
         let tried = once_for(job, &arrival, &self.kept, timeout)?;
         let owner = u64::from(arrival.key.step);
-        self.kept.begin(PLACE, owner, arrival.starts_journey());
+        self.kept.begin(PLACE, owner, arrival.key);
         let taken = match tried.reply {
             Some(_) => self.take(owner, &job.expects.of(arrival.operation).captures, &tried),
             None => Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::answer::{Captured, KEPT_BYTES_MAX, Missed};
 use std::num::NonZeroU16;
+use unblink_core::arrival::Key;
 
 /// Values of all journeys of a plan, by name, at the most: which of them a request may use is kept in the bits of a word.
 pub const KEPT_MAX: usize = 64;
@@ -18,13 +19,20 @@ pub struct Kept {
     values: Vec<Vec<u8>>,
     /// By place.
     owners: Vec<u64>,
+    /// By place, the load and unit of the journey whose values these are.
+    journeys: Vec<Option<(u32, u64)>>,
 }
 
 impl Kept {
     /// `width` values of each of so many journeys.
     pub fn new(journeys: usize, width: usize) -> Kept {
         let places = if width > 0 { journeys + 1 } else { 0 };
-        Kept { width, values: vec![Vec::new(); places * width], owners: vec![0; places] }
+        Kept {
+            width,
+            values: vec![Vec::new(); places * width],
+            owners: vec![0; places],
+            journeys: vec![None; places],
+        }
     }
 
     /// One journey, at the first place, that has `value` for each of `width` values.
@@ -39,14 +47,16 @@ impl Kept {
         self.width == 0
     }
 
-    /// A request is sent for the journey at `place`; `owner` is unlike that of any other request under way. A journey that
-    /// begins has nothing.
+    /// A request is sent for the journey at `place`, which `of` says; `owner` is unlike that of any other request under way. A
+    /// journey that begins has nothing. One whose first request is tried again has what the attempt before brought.
     #[inline]
-    pub fn begin(&mut self, place: Option<NonZeroU16>, owner: u64, is_first: bool) {
+    pub fn begin(&mut self, place: Option<NonZeroU16>, owner: u64, of: Key) {
         let at = index(place);
-        if let Some(known) = self.owners.get_mut(at) {
+        if let (Some(known), Some(journey)) = (self.owners.get_mut(at), self.journeys.get_mut(at)) {
             *known = owner;
-            if is_first {
+            let begins = Some((of.load, of.unit));
+            if *journey != begins {
+                *journey = begins;
                 self.values[at * self.width..][..self.width].iter_mut().for_each(Vec::clear);
             }
         }
@@ -107,6 +117,10 @@ mod tests {
         Captured { name: "x".into(), number, capture: Capture::parse(text).unwrap() }
     }
 
+    fn of(unit: u64) -> Key {
+        Key { unit, ..Key::default() }
+    }
+
     const ONE: Option<NonZeroU16> = NonZeroU16::new(1);
     const TWO: Option<NonZeroU16> = NonZeroU16::new(2);
 
@@ -114,26 +128,38 @@ mod tests {
     fn each_journey_has_its_own_and_the_next_one_begins_with_nothing() {
         let mut kept = Kept::new(2, 2);
         let (id, tag) = (captured(0, "json $.id"), captured(1, "header ETag"));
-        kept.begin(ONE, 10, true);
-        kept.begin(TWO, 20, true);
+        kept.begin(ONE, 10, of(1));
+        kept.begin(TWO, 20, of(2));
         assert_eq!(kept.take((ONE, 10), &id, b"", br#"{"id":7}"#), Ok(()));
         assert_eq!(kept.take((TWO, 20), &id, b"", br#"{"id":8}"#), Ok(()));
         assert_eq!(kept.take((TWO, 20), &tag, b"ETag: a\r\n", b""), Ok(()));
         assert_eq!((kept.value(ONE, 0), kept.value(TWO, 0)), (&b"7"[..], &b"8"[..]));
-        kept.begin(ONE, 11, false);
+        kept.begin(ONE, 11, of(1));
         assert_eq!(kept.value(ONE, 0), b"7");
         assert_eq!(kept.take((ONE, 11), &id, b"", b"{}"), Err(Missed::Absent));
-        kept.begin(TWO, 21, true);
+        kept.begin(TWO, 21, of(3));
         assert_eq!((kept.value(TWO, 0), kept.value(TWO, 1)), (&b""[..], &b""[..]));
         assert_eq!(kept.value(None, 0), b"");
+    }
+
+    #[test]
+    fn a_first_request_that_is_tried_again_keeps_what_it_brought() {
+        let mut kept = Kept::new(1, 1);
+        let id = captured(0, "json $.id");
+        kept.begin(ONE, 10, of(1));
+        assert_eq!(kept.take((ONE, 10), &id, b"", br#"{"id":2}"#), Ok(()));
+        kept.begin(ONE, 11, of(1));
+        assert_eq!(kept.value(ONE, 0), b"2");
+        kept.begin(ONE, 12, of(2));
+        assert_eq!(kept.value(ONE, 0), b"");
     }
 
     #[test]
     fn a_late_answer_changes_nothing() {
         let mut kept = Kept::new(1, 1);
         let id = captured(0, "json $.id");
-        kept.begin(ONE, 10, true);
-        kept.begin(ONE, 11, true);
+        kept.begin(ONE, 10, of(1));
+        kept.begin(ONE, 11, of(2));
         assert_eq!(kept.take((ONE, 11), &id, b"", br#"{"id":2}"#), Ok(()));
         assert_eq!(kept.take((ONE, 10), &id, b"", br#"{"id":1}"#), Ok(()));
         assert_eq!(kept.value(ONE, 0), b"2");
@@ -143,7 +169,7 @@ mod tests {
     fn a_value_has_a_limit() {
         let mut kept = Kept::new(1, 1);
         let all = captured(0, "regex (?s).*");
-        kept.begin(ONE, 1, true);
+        kept.begin(ONE, 1, of(1));
         assert_eq!(kept.take((ONE, 1), &all, b"", &vec![b'x'; KEPT_BYTES_MAX]), Ok(()));
         assert_eq!(kept.value(ONE, 0).len(), KEPT_BYTES_MAX);
         let larger = vec![b'x'; KEPT_BYTES_MAX + 1];
@@ -158,7 +184,7 @@ mod tests {
     fn cookies_are_gathered_from_answer_to_answer() {
         let mut kept = Kept::new(1, 1);
         let jar = Captured { name: "jar".into(), number: 0, capture: Capture::Cookies };
-        kept.begin(ONE, 1, true);
+        kept.begin(ONE, 1, of(1));
         let mut heard = |head: &str| {
             assert_eq!(kept.take((ONE, 1), &jar, head.as_bytes(), b""), Ok(()));
             String::from_utf8(kept.value(ONE, 0).to_vec()).unwrap()

@@ -26,9 +26,13 @@ impl Tally {
         measured: &Measured<'_>,
     ) -> Journey {
         let of = &record.outcomes;
-        // In a run without an end some have no ending.
-        let open = if measured.open > 0 { of.due.saturating_sub(of.ended()) } else { 0 };
-        let steps = plan.steps.iter().zip(self.steps_of(place));
+        // In a run without an end some have no ending, though none of their requests may be open: they think.
+        let open = if self.has_open_borders() { 0 } else { of.due.saturating_sub(of.ended()) };
+        let mut counts = self.steps_of(place).to_vec();
+        if open > 0 {
+            without_end(&mut counts);
+        }
+        let steps = plan.steps.iter().zip(&counts);
         // Behind the journeys are the steps that are asked again and again.
         let is_waited = |step: &&StepPlan| step.until.is_some();
         let before = self.header.journeys[..place].iter().flat_map(|journey| &journey.steps);
@@ -104,6 +108,19 @@ impl Tally {
             }
         }
         all
+    }
+}
+
+/// Whoever entered a step and did not leave it is there still. Whoever left it and is not known to have entered the next one
+/// thinks, or waits for the first answer there: that is not told apart.
+fn without_end(steps: &mut [StepCounts]) {
+    for place in 0..steps.len() {
+        let next = steps.get(place + 1).map(|next| next.entered);
+        let step = &mut steps[place];
+        step.unfinished += step.entered.saturating_sub(step.left());
+        if let Some(entered) = next {
+            step.thinking = (step.passed + step.skipped).saturating_sub(step.exited + entered);
+        }
     }
 }
 

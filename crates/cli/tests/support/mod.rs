@@ -3,6 +3,7 @@
 
 pub(crate) mod hostile;
 pub(crate) mod lab;
+pub(crate) mod tried;
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 use super::collecting::{Collecting, Place};
 use std::num::NonZeroU16;
+use unblink_core::arrival::Key;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
 use unblink_core::record::Answer;
@@ -91,9 +92,9 @@ impl Hearing {
         *heard = Heard { operation, ..Heard::default() };
     }
 
-    /// The journey at `place` is about to send a request, which is its first one if `is_first`.
-    pub(crate) fn begin_for(&mut self, flight: FlightId, place: Option<NonZeroU16>, is_first: bool) {
-        self.kept.begin(place, tag_of(flight).0, is_first);
+    /// The journey at `place`, which `of` says, is about to send a request.
+    pub(crate) fn begin_for(&mut self, flight: FlightId, place: Option<NonZeroU16>, of: Key) {
+        self.kept.begin(place, tag_of(flight).0, of);
     }
 
     /// What is taken from the answer to this flight is for the journey at `place`.

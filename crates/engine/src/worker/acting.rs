@@ -59,7 +59,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// Some requests use what answers before them have brought.
     fn send_of_journey(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let Some(&arrival) = self.dispatch.arrival(flight) else { return };
-        self.common.hearing.begin_for(flight, arrival.slot, arrival.starts_journey());
+        self.common.hearing.begin_for(flight, arrival.slot, arrival.key);
         self.send_one(id, flight, operation);
         self.common.hearing.keep_for(flight, arrival.slot);
     }
