@@ -167,6 +167,22 @@ fn conditions_and_captures_are_told_and_secrets_are_not() {
     assert!(!place.path().join("unblink-runs").exists(), "nothing is recorded");
 }
 
+/// A column's name says that it is secret, wherever its value goes and comes back.
+#[test]
+fn a_secret_of_a_row_is_shown_nowhere() {
+    let (server, place) = (echo(), Place::new());
+    place.file("users.csv", "id,password\n7,s3cret-of-a-row\n");
+    place.file(
+        "p.toml",
+        "[let]\nu = \"csv(users.csv, random)\"\n[[requests]]\nurl = \"/{{u.id}}\"\n\
+         json = { who = \"{{u.id}}\", what = \"{{u.password}}\" }\n",
+    );
+    for form in [&["--json"][..], &[]] {
+        let said = place.call(&[&["try", "p.toml", &server.url()], form].concat());
+        assert!(said.stdout.contains("***") && !said.stdout.contains("s3cret"), "{said:?}");
+    }
+}
+
 #[test]
 fn what_can_not_be_sent_says_why() {
     let (refusing, place) = (Refusing::new(), Place::new());

@@ -1,6 +1,7 @@
 //! A request as a command of curl.
 
 use super::shown;
+use super::trying::drawn;
 use super::which::Ask;
 use crate::run::Prepared;
 use crate::secrets::{Known, MASK};
@@ -20,7 +21,9 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
     let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");
     let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);
     let sent = sent.context("no row is left for this arrival: it sent nothing")?;
-    let message = shown::whole_request(&sent, &mut Known::of_variables());
+    let mut known = Known::of_variables();
+    drawn(job, &ask.arrival, &mut known);
+    let message = shown::whole_request(&sent, &mut known);
     let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;
     let (Some(scheme), Some(host), Some(port)) = (origin.scheme, &origin.host, origin.port) else {

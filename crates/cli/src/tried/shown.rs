@@ -88,11 +88,15 @@ pub(super) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Know
     }
 }
 
-/// A drawn value.
-pub(super) fn value(name: &str, value: &[u8], known: &Known) -> NamedValue {
+/// A drawn value. One whose name says that it is secret is known from then on.
+pub(super) fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
+    let text = String::from_utf8_lossy(value);
     let value = match is_secret_name(name) {
-        true => MASK.to_string(),
-        false => known.masked(&String::from_utf8_lossy(value)),
+        true => {
+            known.add(&text);
+            MASK.to_string()
+        }
+        false => known.masked(&text),
     };
     NamedValue { name: name.to_string(), value }
 }

@@ -171,11 +171,9 @@ impl Trying<'_> {
         if job.values.as_ref().is_some_and(takes) {
             told.notes.push("what was taken from answers is not kept: *** stands for it".into());
         }
-        TriedRequest {
-            drawn: self.drawn(job, &ask.arrival),
-            sent: Some(shown::request(&sent, &mut self.known)),
-            ..told
-        }
+        // What is drawn tells of secrets, which the request has, too.
+        let drawn = drawn(job, &ask.arrival, &mut self.known);
+        TriedRequest { drawn, sent: Some(shown::request(&sent, &mut self.known)), ..told }
     }
 
     /// What was taken from an answer is shown nowhere. Cookies are told by the headers that they stand in.
@@ -206,6 +204,8 @@ impl Trying<'_> {
         tried: &Tried,
         as_text: &[u8],
     ) -> TriedRequest {
+        // What is drawn tells of secrets, which the request and its answer have, too.
+        let drawn = drawn(job, &ask.arrival, &mut self.known);
         // The very bytes, if they are text and were written.
         let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
         let sent = shown::request(if is_text { &tried.sent } else { as_text }, &mut self.known);
@@ -223,7 +223,7 @@ impl Trying<'_> {
             outcome,
             why: why.map(|why| self.known.masked(&why)),
             notes: notes(job, ask),
-            drawn: self.drawn(job, &ask.arrival),
+            drawn,
             sent: Some(sent),
             answer,
             took_ns: Some(tried.took.0),
@@ -231,14 +231,14 @@ impl Trying<'_> {
             captures: Vec::new(),
         }
     }
+}
 
-    /// The named values of an arrival.
-    fn drawn(&self, job: &Job<Http1>, arrival: &Arrival) -> Vec<NamedValue> {
-        let Some(values) = &job.values else { return Vec::new() };
-        let mut composer = Composer::new(values, &job.plan);
-        composer.draw(values, &job.plan, arrival, Instant(0));
-        composer.drawn(values).map(|(name, value)| shown::value(&name, &value, &self.known)).collect()
-    }
+/// The named values of an arrival. Those whose names say that they are secret are known then.
+pub(super) fn drawn(job: &Job<Http1>, arrival: &Arrival, known: &mut Known) -> Vec<NamedValue> {
+    let Some(values) = &job.values else { return Vec::new() };
+    let mut composer = Composer::new(values, &job.plan);
+    composer.draw(values, &job.plan, arrival, Instant(0));
+    composer.drawn(values).map(|(name, value)| shown::value(&name, &value, known)).collect()
 }
 
 /// An answer that is as it must be but for a value that was to be taken from it.
