@@ -218,7 +218,7 @@ fn templated(job: Job<Http1>) -> Job<Http1> {
 
 /// Journeys of two steps: the second one sends back what the first one's answer brought, cookies included.
 fn travelling(address: SocketAddr, load: LoadSpec) -> Job<Http1> {
-    let plain = job(address, load, Pool::Fixed { n: 8 }, &[]);
+    let plain = job(address, load, Pool::Fixed { n: 1 }, &[]);
     let mut lets = Lets::default();
     let id = lets.add_kept("id").expect("a name");
     let jar = lets.add_cookies(0).expect("a place");
@@ -325,7 +325,8 @@ fn a_plaintext_request_allocates_nothing() {
         ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 }, &[])),
         ("closed", job(plain, closed(), Pool::Auto { max: 8 }, &[])),
         ("checked", job(json, even(), Pool::Fixed { n: 8 }, &checks)),
-        // Each connection has a buffer that grows to its longest request, which one connection meets soon.
+        // Each connection has a buffer that grows to its longest drawn request, which one connection meets soon. Of several,
+        // one may be used for the first time while the worker is watched.
         ("templated", templated(job(plain, even(), Pool::Fixed { n: 1 }, &[]))),
         ("journeys", travelling(session, even())),
     ] {

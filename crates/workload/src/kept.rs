@@ -7,6 +7,9 @@ use unblink_core::arrival::Key;
 /// Values of all journeys of a plan, by name, at the most: which of them a request may use is kept in the bits of a word.
 pub const KEPT_MAX: usize = 64;
 
+/// Bytes of room that a value has from the start: most need no more, so that a place's first journey allocates nothing.
+const ROOM_BYTES: usize = 128;
+
 /// The values of a worker's journeys: for each place of a journey under way, one by each name.
 ///
 /// A place is used again by the next journey. Of a request that was given up the answer may still come then, so that a place
@@ -29,7 +32,7 @@ impl Kept {
         let places = if width > 0 { journeys + 1 } else { 0 };
         Kept {
             width,
-            values: vec![Vec::new(); places * width],
+            values: (0..places * width).map(|_| Vec::with_capacity(ROOM_BYTES)).collect(),
             owners: vec![0; places],
             journeys: vec![None; places],
         }
