@@ -1,37 +1,10 @@
 //! Every way in which an answer can break the protocol, each with a stable code.
 
-/// Declares the variants, their codes, their sentences and the list of all in one place, so that none
-/// can be missing from [`ProtocolError::ALL`].
-macro_rules! protocol_errors {
-    ($($variant:ident, $code:literal, $sentence:literal;)*) => {
-        /// What is wrong with an answer. One variant for each violation.
-        #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum ProtocolError {
-            $(
-                #[doc = concat!("`", $code, "`: ", $sentence, ".")]
-                #[error($sentence)]
-                $variant,
-            )*
-        }
+use crate::violations::violations;
 
-        impl ProtocolError {
-            /// All variants, for documents and tests.
-            pub const ALL: &'static [ProtocolError] = &[$(ProtocolError::$variant,)*];
-
-            /// Their codes, in the same order.
-            pub const CODES: &'static [&'static str] = &[$($code,)*];
-
-            /// A stable snake_case name, for machine-readable output.
-            pub const fn code(self) -> &'static str {
-                match self {
-                    $(ProtocolError::$variant => $code,)*
-                }
-            }
-        }
-    };
-}
-
-protocol_errors! {
+violations! {
+    /// What is wrong with an answer. One variant for each violation.
+    ProtocolError;
     NotHttp, "not_http", "the answer does not begin with HTTP/";
     UnsupportedVersion, "unsupported_version", "the answer's version is neither HTTP/1.0 nor HTTP/1.1";
     TooManyEmptyLines, "too_many_empty_lines", "too many empty lines stand before the status line";

@@ -111,9 +111,7 @@ impl From<ProtocolError> for Violation {
         match error {
             ProtocolError::BodyTooLarge => Violation::TooLarge,
             e if e.is_closed_early() => Violation::ClosedEarly,
-            e => Violation::Malformed(
-                ProtocolError::ALL.iter().position(|&known| known == e).unwrap_or(0) as u16
-            ),
+            e => Violation::Malformed(e.number()),
         }
     }
 }

@@ -45,6 +45,7 @@ pub mod protocol;
 mod request;
 mod scan;
 mod syntax;
+mod violations;
 pub mod words;
 
 pub use error::ProtocolError;

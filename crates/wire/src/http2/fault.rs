@@ -1,31 +1,11 @@
 //! Every way in which a server can break HTTP/2 or refuse a request, each with a stable code.
 
 use crate::protocol::Violation;
+use crate::violations::violations;
 
-/// Declares the variants, their codes, their sentences and the list of all in one place.
-macro_rules! faults {
-    ($($variant:ident, $code:literal, $sentence:literal;)*) => {
-        /// What is wrong with what a server sent.
-        #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Fault {
-            $(
-                #[doc = concat!("`", $code, "`: ", $sentence, ".")]
-                #[error($sentence)]
-                $variant,
-            )*
-        }
-
-        impl Fault {
-            /// All variants, for documents and tests.
-            pub const ALL: &'static [Fault] = &[$(Fault::$variant,)*];
-
-            /// Their codes, in the same order.
-            pub const CODES: &'static [&'static str] = &[$($code,)*];
-        }
-    };
-}
-
-faults! {
+violations! {
+    /// What is wrong with what a server sent.
+    Fault;
     NotHttp2, "not_http_2", "the answer does not begin with an HTTP/2 SETTINGS frame";
     AnsweredInHttp1, "answered_in_http_1", "the target answers in HTTP/1.1";
     NotNegotiated, "not_negotiated", "the target speaks TLS but does not choose HTTP/2 in it";
@@ -69,7 +49,7 @@ faults! {
 
 impl From<Fault> for Violation {
     fn from(fault: Fault) -> Violation {
-        Violation::Malformed(Fault::ALL.iter().position(|&known| known == fault).unwrap_or(0) as u16)
+        Violation::Malformed(fault.number())
     }
 }
 

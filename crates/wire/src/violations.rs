@@ -1,0 +1,41 @@
+//! How the codecs list what can be wrong with an answer.
+
+/// Declares the variants, their codes, their sentences and the list of all in one place, so that none can be missing from
+/// `ALL`.
+macro_rules! violations {
+    (
+        $(#[$about:meta])*
+        $name:ident;
+        $($variant:ident, $code:literal, $sentence:literal;)*
+    ) => {
+        $(#[$about])*
+        #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $code, "`: ", $sentence, ".")]
+                #[error($sentence)]
+                $variant,
+            )*
+        }
+
+        impl $name {
+            /// All variants, for documents and tests.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// Their codes, in the same order.
+            pub const CODES: &'static [&'static str] = &[$($code,)*];
+
+            /// Its place in these lists.
+            pub(crate) const fn number(self) -> u16 {
+                self as u16
+            }
+
+            /// A stable snake_case name, for machine-readable output.
+            pub const fn code(self) -> &'static str {
+                Self::CODES[self as usize]
+            }
+        }
+    };
+}
+
+pub(crate) use violations;
