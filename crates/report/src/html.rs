@@ -6,6 +6,7 @@ mod page;
 mod sections;
 mod tables;
 
+use crate::block::run as said;
 use crate::facts;
 use crate::svg::canvas::escape;
 use crate::svg::{self, Picture};
@@ -72,7 +73,7 @@ pub(crate) fn run(page: &mut Page, doc: &RunDocument, scope: &str, truth: Option
     }
     sections::difference(out, doc);
     sections::findings(out, doc, sub);
-    sections::shape(out, doc, sub);
+    sections(out, said::shape(doc), sub);
     if nothing {
         out.push_str("<p class=\"nothing\">Nothing was measured, so there is nothing to draw.</p>");
     } else {

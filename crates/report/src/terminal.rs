@@ -39,8 +39,9 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     simulated(&mut screen, doc);
     head(&mut screen, doc);
     validity(&mut screen, doc);
-    sections::shape(&mut screen, doc);
-    sections::account(&mut screen, doc);
+    all(&mut screen, run::shape(doc));
+    let has_room = !screen.is_narrow();
+    screen.section(&run::account(doc, has_room));
     sections::latency(&mut screen, doc);
     all(&mut screen, run::fanout(doc));
     strip::draw(&mut screen, doc);

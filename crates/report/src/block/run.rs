@@ -5,6 +5,46 @@ use crate::{facts, format};
 use std::collections::BTreeMap;
 use unblink_artifact::document::{ConnectionMode, Origin, RunDocument, ValuePlan};
 
+/// What a load of a named shape was run for.
+pub(crate) fn shape(doc: &RunDocument) -> Option<Section> {
+    let shape = facts::shape(doc)?;
+    let row = |line: facts::Line| vec![plain(line.what), (Paint::Bold, line.figure), dim(line.meant)];
+    let rows = shape.lines.into_iter().map(row).collect();
+    let table = Table { head: Vec::new(), align: vec![Align::Left, Align::Right, Align::Left], rows };
+    let note = facts::invalid_note(doc).map(|note| Block::Line(Paint::Bad, note.into()));
+    let blocks = [Block::Line(Paint::Bold, shape.finding), Block::Table(table)].into_iter().chain(note);
+    Some(Section { class: "shape", name: shape.name, note: String::new(), blocks: blocks.collect() })
+}
+
+/// Where every arrival ended, as a sum; what each outcome means stands beside it where there is room.
+pub(crate) fn account(doc: &RunDocument, has_room: bool) -> Section {
+    let scheduled = doc.arrivals.scheduled;
+    let meaning = |meaning: String| dim(if has_room { meaning } else { String::new() });
+    let row = |(i, (_, name, n)): (usize, (&str, &'static str, u64))| {
+        let paint = match name {
+            _ if n == 0 => Paint::Dim,
+            "failed" => Paint::Failure,
+            "ok" => Paint::Plain,
+            _ => Paint::Finding,
+        };
+        let sign = if i == 0 { "\u{a0}" } else { "+" };
+        let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
+        let name_of = (paint, format!("{sign} {name}"));
+        vec![name_of, (paint, format::count(n)), plain(share), meaning(facts::outcome_meaning(doc, name))]
+    };
+    let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
+    let sum = facts::scheduled_meaning(doc);
+    // That it does not add up is said at any width.
+    let sum = if facts::adds_up(doc) { meaning(sum.into()) } else { (Paint::Bad, sum.into()) };
+    let total =
+        vec![(Paint::Bold, "= scheduled".into()), (Paint::Bold, format::count(scheduled)), plain(all), sum];
+    let rows = facts::account(doc).into_iter().enumerate().map(row).chain([total]).collect();
+    let align = vec![Align::Left, Align::Right, Align::Right, Align::Left];
+    let table = Table { head: Vec::new(), align, rows };
+    let note = "each ends in exactly one of these".into();
+    Section { class: "outcomes-table", name: "Arrivals", note, blocks: vec![Block::Table(table)] }
+}
+
 /// Pages of several requests.
 pub(crate) fn fanout(doc: &RunDocument) -> Option<Section> {
     let sentences = facts::fanout(doc);

@@ -132,30 +132,6 @@ fn felt(doc: &RunDocument) -> Option<String> {
     Some(format!("<span class=\"lead\">{lead}</span>{}", parts.join("")))
 }
 
-/// What a load of a named shape was run for.
-pub(super) fn shape(out: &mut String, doc: &RunDocument, level: u8) {
-    let Some(shape) = facts::shape(doc) else { return };
-    let _ = write!(
-        out,
-        "<section class=\"account shape\"><h{level}>{}</h{level}><div class=\"scroll\"><table class=\"sum\"><tbody>",
-        escape(&shape.finding)
-    );
-    for line in &shape.lines {
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"what\">{}</td></tr>",
-            escape(&line.what),
-            escape(&line.figure),
-            escape(&line.meant)
-        );
-    }
-    out.push_str("</tbody></table></div>");
-    if let Some(note) = facts::invalid_note(doc) {
-        let _ = write!(out, "<p class=\"must-not\">{}</p>", escape(note));
-    }
-    out.push_str("</section>");
-}
-
 /// The account as one bar, with its numbers below.
 pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
     let scheduled = doc.arrivals.scheduled;
@@ -202,33 +178,4 @@ pub(super) fn account(out: &mut String, doc: &RunDocument, level: u8) {
         );
     }
     out.push_str("</li></ul></section>");
-}
-
-/// The same as a table that sums, with what each outcome means.
-pub(super) fn account_table(out: &mut String, doc: &RunDocument, level: u8) {
-    let scheduled = doc.arrivals.scheduled;
-    let _ = write!(
-        out,
-        "<div class=\"block outcomes-table\"><h{level}>Arrivals, each in exactly one outcome</h{level}>\
-         <div class=\"scroll\"><table class=\"sum\"><tbody>"
-    );
-    for (i, (class, name, n)) in facts::account(doc).into_iter().enumerate() {
-        let zero = if n == 0 { " class=\"zero\"" } else { "" };
-        let sign = if i == 0 { "" } else { "+" };
-        let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
-        let _ = write!(
-            out,
-            "<tr{zero}><th scope=\"row\"><i class=\"key {class}\"></i>{name}</th><td class=\"sign\">{sign}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"what\">{}</td></tr>",
-            format::count(n),
-            escape(&share),
-            escape(&facts::outcome_meaning(doc, name))
-        );
-    }
-    let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
-    let note = facts::scheduled_meaning(doc);
-    let _ = write!(
-        out,
-        "</tbody><tfoot><tr><th scope=\"row\">scheduled</th><td class=\"sign\">=</td><td class=\"n\">{}</td><td class=\"n\">{all}</td><td class=\"what\">{note}</td></tr></tfoot></table></div></div>",
-        format::count(scheduled)
-    );
 }

@@ -13,7 +13,7 @@ const SLOWEST_NOTE: &str = "Of the arrivals that ended in a second, the five slo
 pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     out.push_str("<section class=\"tables\">");
     write(out, percentiles(doc), level);
-    super::sections::account_table(out, doc, level);
+    write(out, [run::account(doc, true)], level);
     write(out, run::fanout(doc), level);
     write(out, phases(doc), level);
     write(out, slowest(doc), level);

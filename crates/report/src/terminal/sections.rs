@@ -5,57 +5,6 @@ use crate::block::{Room, dim, plain, run};
 use crate::{facts, format};
 use unblink_artifact::document::{Distribution, Quantile, RunDocument};
 
-/// What a load of a named shape was run for.
-pub(super) fn shape(screen: &mut Screen, doc: &RunDocument) {
-    let Some(shape) = facts::shape(doc) else { return };
-    screen.heading(shape.name, "");
-    screen.paragraph(2, Paint::Bold, &shape.finding);
-    let row = |line: facts::Line| vec![plain(&line.what), (Paint::Bold, line.figure), dim(line.meant)];
-    let rows: Vec<Vec<Span>> = shape.lines.into_iter().map(row).collect();
-    screen.table(&[Align::Left, Align::Right, Align::Left], &rows);
-    if let Some(note) = facts::invalid_note(doc) {
-        screen.marked(2, Paint::Bad, "✗", note);
-    }
-}
-
-/// Where every arrival ended, as a sum.
-pub(super) fn account(screen: &mut Screen, doc: &RunDocument) {
-    screen.heading("Arrivals", "each ends in exactly one of these");
-    let scheduled = doc.arrivals.scheduled;
-    let mut rows = Vec::new();
-    for (i, (_, name, n)) in facts::account(doc).into_iter().enumerate() {
-        let paint = match name {
-            _ if n == 0 => Paint::Dim,
-            "failed" => Paint::Failure,
-            "ok" => Paint::Plain,
-            _ => Paint::Finding,
-        };
-        let meaning = facts::outcome_meaning(doc, name);
-        let share = if n == 0 { String::new() } else { format::share(n, scheduled) };
-        let sign = if i == 0 { " " } else { "+" };
-        rows.push(vec![
-            (paint, format!("{sign} {name}")),
-            (paint, format::count(n)),
-            plain(share),
-            dim(if screen.is_narrow() { String::new() } else { meaning }),
-        ]);
-    }
-    let all = if scheduled > 0 { format::percent(1.0) } else { String::new() };
-    // That it does not add up is said at any width.
-    let meaning = facts::scheduled_meaning(doc);
-    let note = match facts::adds_up(doc) {
-        true => dim(if screen.is_narrow() { "" } else { meaning }),
-        false => (Paint::Bad, meaning.into()),
-    };
-    rows.push(vec![
-        (Paint::Bold, "= scheduled".into()),
-        (Paint::Bold, format::count(scheduled)),
-        plain(all),
-        note,
-    ]);
-    screen.table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows);
-}
-
 /// What the columns of the latency table are.
 fn latency_head(screen: &Screen, doc: &RunDocument) -> Vec<Vec<Span>> {
     let row = |response: Span, service: Span| vec![plain(""), response, plain(""), service];
