@@ -128,6 +128,21 @@ pub struct PartAccount<'a> {
     pub ended: u64,
 }
 
+/// Where the journeys of one kind ended, of those that did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JourneyEnds<'a> {
+    /// How it is called.
+    pub name: &'a str,
+    /// Ended, in any way.
+    pub ended: u64,
+    /// Ended by a failed request.
+    pub failed: u64,
+    /// Ended by a request that took too long, or by a step that waited in vain.
+    pub timed_out: u64,
+    /// The step at which most of those that did not come to their end failed or timed out, and how many did.
+    pub worst_step: Option<(&'a str, u64)>,
+}
+
 /// A simulated client whose figures are not what users feel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongClient<'a> {
@@ -170,6 +185,8 @@ pub struct Evidence<'a> {
     pub scheduled: u64,
     /// The same of each part of them that is counted by itself; those of which the schedule tells.
     pub accounts: &'a [PartAccount<'a>],
+    /// Its journeys.
+    pub journeys: &'a [JourneyEnds<'a>],
     /// Measured arrivals that have no ending because the run has none.
     pub without_ending: u64,
     /// Measured arrivals that were sent before the load ended.

@@ -80,6 +80,8 @@ codes! {
     PoolLimitReached = "pool_limit_reached";
     /// Failures are many enough to shape a percentile.
     FailuresShapePercentile = "failures_shape_percentile";
+    /// Journeys failed, timed out, or waited in vain for what a step asks for.
+    JourneysFailed = "journeys_failed";
     /// Retries added much to the load, and arrivals failed all the same.
     RetriesAmplified = "retries_amplified";
     /// A printed percentile is only a lower bound.

@@ -95,6 +95,8 @@ impl Moves {
             FailuresShapePercentile | NoAnswers | NeverConnected | PreflightFailed => {
                 Moves { times: Moved::Better, ..Moves::NOTHING }
             }
+            // The steps behind were asked for less than planned.
+            JourneysFailed => Moves::all(Moved::Better),
             // What was under way counts as slow and as an error or none; when it would have ended is not known.
             Killed => Moves { times: Moved::Better, errors: Moved::Better, achieved: Moved::Either },
             _ => Moves::NOTHING,

@@ -120,3 +120,25 @@ fn failures_miss_a_percentile_unless_an_objective_speaks_of_them() {
         assert_eq!((judged.verdict, judged.reason), (Verdict::Fail, Reason::Unanswered), "{text}");
     }
 }
+
+/// 60 journeys a minute of 5 s each, of which the target made 10 take 6 s. The generator was away for 400 ms in all.
+#[test]
+fn of_journeys_everything_that_was_added_excuses_those_that_are_the_least_beyond() {
+    let slow = |ms| move |s: u64| vec![if s < 10 { ms } else { 5_000 }; 1];
+    let touched = |ms: u64, own_ms: u64| {
+        let mut world = World::new(60, slow(ms));
+        world.subject = Subject::Journeys;
+        world.hindered.record(Nanos::from_millis(10 + own_ms));
+        world.unhindered.record(Nanos::from_millis(10));
+        world
+    };
+    // No request was as slow as that, but each journey has many.
+    let max = |ms, own_ms| touched(ms, own_ms).verdict("max < 5500ms").0;
+    assert_eq!(max(6_000, 400), Verdict::Fail);
+    assert_eq!(max(6_000, 5_500), Verdict::Inconclusive);
+    assert_eq!(max(5_520, 400), Verdict::Inconclusive);
+    assert_eq!(max(5_520, 100), Verdict::Fail);
+    // All of it may have gone to one journey, and then to no other.
+    let p50 = |own_ms| touched(5_000, own_ms).verdict("p50 < 4900ms").0;
+    assert_eq!((p50(400), p50(6_000)), (Verdict::Fail, Verdict::Inconclusive));
+}

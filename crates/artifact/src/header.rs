@@ -68,13 +68,37 @@ pub struct PartNames {
     pub loads: Vec<String>,
     /// Of the origins.
     pub origins: Vec<String>,
+    /// The journeys.
+    pub journeys: Vec<JourneyPlan>,
 }
 
 impl PartNames {
-    /// `load NAME`, or `origin URL`, of which the scheme may be left out.
+    /// A journey, or `load NAME`, `journey NAME`, or `origin URL`, of which the scheme may be left out.
     pub fn called(&self, name: &str) -> Option<(Apart, usize)> {
+        self.recorded_as_journey(name).or_else(|| self.called_in_full(name))
+    }
+
+    /// A journey, by its time, or a step that is asked again and again, by its time to done.
+    fn recorded_as_journey(&self, name: &str) -> Option<(Apart, usize)> {
+        let waits =
+            self.journeys.iter().flat_map(|journey| &journey.steps).filter(|step| step.until.is_some());
+        let journeys = self.journeys.iter().map(|journey| &journey.name);
+        let place = journeys.chain(waits.map(|step| &step.operation)).position(|known| known == name)?;
+        Some((Apart::Journey, place))
+    }
+
+    /// A step that is asked again and again: an objective called like it is about its time to done.
+    pub fn is_wait(&self, name: &str) -> bool {
+        self.recorded_as_journey(name).is_some_and(|(_, place)| place >= self.journeys.len())
+    }
+
+    fn called_in_full(&self, name: &str) -> Option<(Apart, usize)> {
         let place =
             |names: &[String], is_it: &dyn Fn(&str) -> bool| names.iter().position(|name| is_it(name));
+        if let Some(journey) = name.strip_prefix("journey ") {
+            let place = self.journeys.iter().position(|known| known.name == journey)?;
+            return Some((Apart::Journey, place));
+        }
         if let Some(load) = name.strip_prefix("load ").filter(|load| !load.is_empty()) {
             return Some((Apart::Load, place(&self.loads, &|name| name == load)?));
         }
@@ -86,8 +110,9 @@ impl PartNames {
 
     /// As objectives call them.
     pub fn all(&self) -> impl Iterator<Item = String> + '_ {
+        let journeys = self.journeys.iter().map(|journey| journey.name.clone());
         let loads = self.loads.iter().filter(|name| !name.is_empty()).map(|name| format!("load {name}"));
-        loads.chain(
+        journeys.chain(loads).chain(
             self.origins.iter().filter(|_| self.origins.len() > 1).map(|name| format!("origin {name}")),
         )
     }
@@ -173,18 +198,26 @@ impl RunHeader {
     pub fn part_names(&self) -> PartNames {
         let loads = self.loads.iter().map(|load| load.name.clone().unwrap_or_default());
         let origins = self.origins.iter().map(|origin| origin.name.to_string());
-        PartNames { loads: loads.collect(), origins: origins.collect() }
+        PartNames { loads: loads.collect(), origins: origins.collect(), journeys: self.journeys.clone() }
     }
 
-    /// What an objective called `name` speaks of, as it is recorded apart: the operation of this name, or else `load NAME`,
-    /// or `origin URL`. `Some(None)` when the run has no other, `None` when there is none.
+    /// What an objective called `name` speaks of, as it is recorded apart: a journey, a step's time to done, the operation of
+    /// this name, or else `load NAME`, or `origin URL`. `Some(None)` when the run has no other, `None` when there is none.
     pub fn part_called(&self, name: &str) -> Option<Option<(Apart, usize)>> {
+        let parts = self.part_names();
+        if let Some(place) = parts.recorded_as_journey(name) {
+            return Some(Some(place));
+        }
         if let Some(operation) = self.operation_called(name) {
             return Some(operation.map(|place| (Apart::Operation, place)));
         }
-        let (by, place) = self.part_names().called(name)?;
-        let of = if by == Apart::Load { self.loads.len() } else { self.origins.len() };
-        Some((of > 1).then_some((by, place)))
+        let (by, place) = parts.called_in_full(name)?;
+        let is_only = match by {
+            Apart::Operation | Apart::Journey => false,
+            Apart::Load => self.loads.len() == 1,
+            Apart::Origin => self.origins.len() == 1,
+        };
+        Some((!is_only).then_some((by, place)))
     }
 
     /// Who decides when a request starts: the same in all loads of a run.

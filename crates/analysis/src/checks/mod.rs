@@ -4,6 +4,7 @@ mod account;
 mod addresses;
 mod arrivals;
 mod generator;
+mod journeys;
 mod operations;
 mod percentiles;
 mod pool;
@@ -45,7 +46,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 34] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 35] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -70,6 +71,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::setup_failed,
         pool::limit_reached,
         operations::spilled,
+        journeys::failed,
         retries::amplified,
         scope::part_borders,
         scope::rate_changed,

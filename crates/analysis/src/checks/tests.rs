@@ -13,6 +13,7 @@ use unblink_core::time::{Nanos, SECOND_NS};
 mod addresses;
 mod culprits;
 mod generator;
+mod journeys;
 mod operations;
 mod percentiles;
 mod users;
@@ -66,6 +67,7 @@ impl World {
                 not_steady: None,
                 scheduled: N,
                 accounts: &[],
+                journeys: &[],
                 without_ending: 0,
                 sent_in_load: N,
                 totals: empty_bank(),

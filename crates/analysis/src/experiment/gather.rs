@@ -189,6 +189,7 @@ impl Gather {
             not_steady: None,
             scheduled: ended.scheduled,
             accounts: &[],
+            journeys: &[],
             without_ending: open,
             sent_in_load: totals.counters.measured.sent_in_load,
             totals,

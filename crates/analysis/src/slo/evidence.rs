@@ -46,6 +46,15 @@ impl Run {
     }
 }
 
+/// What an objective speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// Requests, by their response times.
+    Arrivals,
+    /// Journeys, by their journey times; or a step that is asked again and again, by its times to done.
+    Journeys,
+}
+
 /// Where arrivals ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
@@ -59,7 +68,7 @@ pub struct Counts {
     pub open: u64,
 }
 
-/// The arrivals that an objective speaks of: all, or those of one request.
+/// The arrivals that an objective speaks of: all, or those of one request; or its journeys.
 #[derive(Clone, Copy, Debug)]
 pub struct Population<'a> {
     /// Response times.
@@ -83,6 +92,9 @@ pub struct Population<'a> {
 /// What the generator itself may have done to a population of arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct Relief<'a> {
+    /// A journey has many requests, and which of them were touched is not known: what was added to all of them together may
+    /// have been added to any journey.
+    pub of: Subject,
     /// Response times that it touched, as they were recorded.
     pub hindered: &'a Track<u64>,
     /// The same without what it added; `None` where it is not known which of them belong here (one request of several).

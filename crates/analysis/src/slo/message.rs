@@ -1,13 +1,13 @@
 //! A judgement in one sentence.
 
-use super::{Figure, Judgement, Reason, Slo, Unit, WindowCounts};
+use super::{Figure, Judgement, Reason, Slo, Subject, Unit, WindowCounts};
 use crate::text::{self, Round};
 use unblink_core::time::Nanos;
 
 impl Judgement {
-    /// What was found of `slo`, with its numbers: one sentence.
-    pub fn message(&self, slo: &Slo) -> String {
-        let found = self.found(slo);
+    /// What was found of `slo`, which speaks of `subject`, with its numbers: one sentence.
+    pub fn message(&self, slo: &Slo, subject: Subject) -> String {
+        let found = self.found(slo, subject);
         match self.reason {
             Reason::Interval | Reason::Windows => format!("{found}."),
             Reason::ThisRun if self.low.is_some() => format!("{found}."),
@@ -19,7 +19,14 @@ impl Judgement {
                 "{found}; not told, since it may lie on the other side of the limit without the generator's own \
                  lateness and pauses."
             ),
-            Reason::Unanswered if self.value.is_none() => "Nothing was answered as expected.".to_string(),
+            Reason::Unanswered if self.value.is_none() => match subject {
+                Subject::Arrivals => "Nothing was answered as expected.".to_string(),
+                Subject::Journeys => "Not one was completed.".to_string(),
+            },
+            Reason::Unanswered if subject == Subject::Journeys => format!(
+                "{found} of those that did not fail, but more failed than may lie above it (an objective on the errors of \
+                 the same name says how many may fail)."
+            ),
             Reason::Unanswered => format!(
                 "{found} of what was answered, but more arrivals failed than may lie above it (an objective on \
                  errors says how many may fail)."
@@ -47,7 +54,7 @@ impl Judgement {
         }
     }
 
-    fn found(&self, slo: &Slo) -> String {
+    fn found(&self, slo: &Slo, subject: Subject) -> String {
         if let Some(windows) = &self.windows {
             let noun = if windows.all() == 1 { "window" } else { "windows" };
             let held = text::of(windows.good, windows.all());
@@ -61,6 +68,9 @@ impl Judgement {
         };
         let Some(value) = self.value else {
             return match figure.unit() {
+                Unit::Time if subject == Subject::Journeys => {
+                    "No time was recorded: not one was completed".to_string()
+                }
                 Unit::Time => "No response time was recorded: nothing was answered".to_string(),
                 _ => "Nothing was recorded".to_string(),
             };

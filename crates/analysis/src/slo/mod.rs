@@ -20,7 +20,7 @@ mod relief;
 mod text;
 mod window;
 
-pub use evidence::{Counts, Population, Relief, Run};
+pub use evidence::{Counts, Population, Relief, Run, Subject};
 pub use judgement::{Judgement, Reason, Verdict};
 pub use parse::SloError;
 pub use ratio::RatioHistory;
@@ -142,7 +142,7 @@ pub struct Windows {
 /// What a run is to fulfil.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Slo {
-    /// The request that it speaks of, by its name; `None`: all.
+    /// The request, journey, load or origin that it speaks of, by its name; `None`: all requests.
     pub name: Option<String>,
     /// What is to hold.
     pub objective: Objective,

@@ -31,7 +31,7 @@ impl Slo {
     pub fn parse(text: &str) -> Result<Slo, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
-        let objective = words.objective(true, name.is_some())?;
+        let objective = words.objective(true)?;
         let windows = match words.word() {
             None => None,
             Some((at, "in")) => Some(words.windows(&objective, at)?),
@@ -55,7 +55,10 @@ impl AbortRule {
     pub fn parse(text: &str) -> Result<AbortRule, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
-        let condition = words.objective(false, name.is_some())?;
+        let condition = words.objective(false)?;
+        if name.is_some() && !condition.figure.is_better_small() {
+            return Err(error(0..text.len(), "a rule on achieved is about all requests: leave the name out"));
+        }
         let hold = match words.word() {
             Some((_, "for")) => words.length("for how long it must hurt")?,
             Some((at, other)) => return Err(error(at, format!("expected `for TIME`, found {other:?}"))),
@@ -96,9 +99,9 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn objective(&mut self, is_promise: bool, is_named: bool) -> Result<Objective, SloError> {
+    fn objective(&mut self, is_promise: bool) -> Result<Objective, SloError> {
         let (at, word) = self.wanted(format!("expected a figure: {FIGURES}"))?;
-        let mut figure = figure(word).map_err(|why| error(at.clone(), why))?;
+        let mut figure = figure(word).map_err(|why| error(at, why))?;
         let (relation_at, relation) = self.relation()?;
         let (limit_at, limit, unit) = self.quantity()?;
         if figure == Figure::AchievedShare && unit == Unit::Rate {
@@ -114,9 +117,6 @@ impl<'a> Words<'a> {
                 Unit::Rate => "a rate, such as 500/s",
             };
             return Err(error(limit_at, format!("the limit of {word} is {such}")));
-        }
-        if is_named && !figure.is_better_small() {
-            return Err(error(at, "achieved is known of the whole run only: leave the name out"));
         }
         let objective = Objective { figure, relation, limit };
         let is_good = objective.is_upper_limit() == figure.is_better_small();

@@ -7,7 +7,7 @@
 //! [`Series::Hindered`]: unblink_core::record::Series::Hindered
 //! [`Series::Unhindered`]: unblink_core::record::Series::Unhindered
 
-use super::{Figure, Judgement, Objective, Population, Relief, Run};
+use super::{Figure, Judgement, Objective, Population, Relief, Run, Subject};
 use crate::interval::exact;
 
 impl Relief<'_> {
@@ -21,12 +21,35 @@ impl Relief<'_> {
         self.hindered.sum_ns.saturating_sub(self.unhindered.map_or(0, |track| track.sum_ns)) as f64
     }
 
-    /// Of `beyond` response times that do not hold, those that can be the target's alone.
+    /// Response times that do not hold, and those of them that can be the target's alone.
     fn beyond(&self, objective: &Objective, population: &Population<'_>) -> (u64, u64) {
         let beyond = |track| objective.beyond(track);
         let all = beyond(population.completed) + beyond(population.censored);
-        let without = all.saturating_sub(beyond(self.hindered)) + self.unhindered.map_or(0, beyond);
+        let without = match self.of {
+            Subject::Arrivals => {
+                all.saturating_sub(beyond(self.hindered)) + self.unhindered.map_or(0, beyond)
+            }
+            Subject::Journeys => all - self.moved_at_most(objective, population),
+        };
         (all, without.min(all).saturating_sub(self.unseen))
+    }
+
+    /// How many times what was added in all can have moved beyond the limit: those that are the least beyond it.
+    fn moved_at_most(&self, objective: &Objective, population: &Population<'_>) -> u64 {
+        let (mut left_ns, mut moved) = (self.own_ns(), 0);
+        let all = population.completed.bins().chain(population.censored.bins());
+        let mut beyond: Vec<(u64, u64)> = all.filter(|&(ns, _)| !objective.holds(ns as f64)).collect();
+        beyond.sort_unstable();
+        for (ns, count) in beyond {
+            let excess_ns = (ns as f64 - objective.limit).max(1.0);
+            let these = ((left_ns / excess_ns) as u64).min(count);
+            moved += these;
+            left_ns -= these as f64 * excess_ns;
+            if these < count {
+                break;
+            }
+        }
+        moved
     }
 }
 

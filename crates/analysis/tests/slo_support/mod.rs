@@ -19,6 +19,7 @@ pub(crate) struct World {
     pub(crate) unhindered: Track<u64>,
     pub(crate) failed_hindered: u64,
     pub(crate) unseen: u64,
+    pub(crate) subject: Subject,
     pub(crate) seconds: u64,
 }
 
@@ -43,6 +44,7 @@ impl World {
             unhindered: Track::default(),
             failed_hindered: 0,
             unseen: 0,
+            subject: Subject::Arrivals,
             seconds,
         };
         for second in 0..seconds {
@@ -86,6 +88,7 @@ impl World {
             history: &self.history,
             counts: self.counts,
             relief: Relief {
+                of: self.subject,
                 hindered: &self.hindered,
                 unhindered: Some(&self.unhindered),
                 failed: self.failed_hindered,

@@ -3,8 +3,9 @@
 use super::intervals::Measured;
 use super::{Ending, Tally, per_second};
 use crate::document::{Distribution, Journey, JourneyAccount, JourneyPlan, JourneyStep, RunStatus, StepPlan};
-use unblink_analysis::evidence::PartAccount;
+use unblink_analysis::evidence::{JourneyEnds, PartAccount};
 use unblink_core::record::{Apart, OperationRecord, Series, StepCounts};
+use unblink_core::time::Nanos;
 
 impl Tally {
     pub(super) fn journeys(&self, ending: &Ending, measured: &Measured<'_>) -> Vec<Journey> {
@@ -12,7 +13,7 @@ impl Tally {
         plans
             .map(|(place, (plan, record))| {
                 let scheduled = self.scheduled_journeys(place, record, ending);
-                self.journey(place, plan, record, scheduled, measured)
+                self.journey(place, plan, record, (scheduled, ending), measured)
             })
             .collect()
     }
@@ -22,12 +23,11 @@ impl Tally {
         place: usize,
         plan: &JourneyPlan,
         record: &OperationRecord,
-        scheduled: u64,
+        (scheduled, ending): (u64, &Ending),
         measured: &Measured<'_>,
     ) -> Journey {
         let of = &record.outcomes;
-        // In a run without an end some have no ending, though none of their requests may be open: they think.
-        let open = if self.has_open_borders() { 0 } else { of.due.saturating_sub(of.ended()) };
+        let open = self.journeys_without_end(place);
         let mut counts = self.steps_of(place).to_vec();
         if open > 0 {
             without_end(&mut counts);
@@ -60,10 +60,9 @@ impl Tally {
                 unfinished: of.unfinished + open,
                 unsent: of.unsent,
             },
-            offered: per_second(
-                if self.has_open_borders() { of.due } else { scheduled },
-                measured.to - measured.from,
-            ),
+            offered: self
+                .journeys_offered(place, record, ending, measured.to - measured.from)
+                .unwrap_or_default(),
             failures: self.failures(of),
             time: self.times(
                 (Apart::Journey, place),
@@ -73,6 +72,55 @@ impl Tally {
             ),
             steps: steps.map(|(plan, counts)| step(plan, counts, time_to_done(plan))).collect(),
         }
+    }
+
+    /// In a run without an end some journeys have no ending, though none of their requests may be open: they think. Of a step
+    /// that is asked again and again it is not known how many wait; no more than are under way.
+    pub(super) fn journeys_without_end(&self, place: usize) -> u64 {
+        let waits = self.header.journeys.iter().enumerate().flat_map(|(journey, plan)| {
+            plan.steps.iter().filter(|step| step.until.is_some()).map(move |_| journey)
+        });
+        let journey = (0..self.header.journeys.len()).chain(waits).nth(place);
+        match journey.and_then(|journey| self.totals.journeys.get(journey)) {
+            Some(record) if !self.has_open_borders() => {
+                record.outcomes.due.saturating_sub(record.outcomes.ended())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Journeys of the schedule per second; `None` of a step of theirs.
+    pub(super) fn journeys_offered(
+        &self,
+        place: usize,
+        record: &OperationRecord,
+        ending: &Ending,
+        length: Nanos,
+    ) -> Option<f64> {
+        let started = match self.has_open_borders() {
+            true => record.outcomes.due,
+            false => self.scheduled_journeys(place, record, ending),
+        };
+        (place < self.header.journeys.len()).then(|| per_second(started, length))
+    }
+
+    /// Where those of each kind ended, for the check of their failures.
+    pub(super) fn journey_ends(&self) -> Vec<JourneyEnds<'_>> {
+        let journeys = self.header.journeys.iter().zip(self.totals.journeys.iter()).enumerate();
+        let ends = journeys.map(|(place, (plan, record))| {
+            let of = &record.outcomes;
+            let steps = plan.steps.iter().zip(self.steps_of(place));
+            let lost =
+                steps.map(|(step, counts)| (step.operation.as_str(), counts.failed + counts.timed_out));
+            JourneyEnds {
+                name: &plan.name,
+                ended: of.ended(),
+                failed: of.failed_total(),
+                timed_out: of.timed_out,
+                worst_step: lost.max_by_key(|(_, lost)| *lost).filter(|(_, lost)| *lost > 0),
+            }
+        });
+        ends.collect()
     }
 
     fn scheduled_journeys(&self, place: usize, record: &OperationRecord, ending: &Ending) -> u64 {

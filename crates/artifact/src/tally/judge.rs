@@ -92,6 +92,7 @@ impl Tally {
             not_steady: self.not_steady(),
             scheduled: account.arrivals.scheduled,
             accounts: &accounts,
+            journeys: &self.journey_ends(),
             without_ending: account.without_ending,
             sent_in_load: measured.sent_in_load
                 + measured.after_load.min(measured.sent - measured.sent_in_load),

@@ -207,7 +207,7 @@ impl Tally {
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
         let verdict = match ending.preflight() {
             Some(_) => self.verdict_unanswered(),
-            None => self.verdict(&account, &assessment, &rate, (load_from, load_to)),
+            None => self.verdict(ending, &account, &assessment, &rate, (load_from, load_to)),
         };
         RunDocument {
             schema: SCHEMA.to_string(),

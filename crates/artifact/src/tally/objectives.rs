@@ -1,14 +1,16 @@
 //! What is asked of a run, and what became of it.
 
-use super::{Account, Tally};
+mod journeys;
+
+use super::{Account, Ending, Tally};
 use crate::document::{FigureUnit, LoadModel, Rate, SloResult, Verdict, VerdictStatus, WindowResult};
 use crate::header::RunHeader;
 use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
-    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Relief, Run, Slo, Unit,
-    WindowWatch, judge,
+    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Relief, Run, Slo,
+    Subject, Unit, WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
 use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, Sums, Track};
@@ -32,17 +34,19 @@ type Place = (Apart, usize);
 #[derive(Clone, Debug)]
 struct Asked {
     slo: Slo,
-    /// The operation, load or origin that it speaks of; `None`: all arrivals.
+    /// The operation, journey, load or origin that it speaks of; `None`: all arrivals.
     of: Option<Place>,
     windows: Option<WindowWatch>,
     outstanding: Option<Outstanding>,
 }
 
-/// An operation, a load or an origin of which an objective speaks.
+/// An operation, a journey, a load or an origin of which an objective speaks.
 #[derive(Clone, Debug, Default)]
 struct OfPart {
     history: History,
     ratios: Ratios,
+    /// End of the last interval in which one of them ended as `ok`.
+    last_ok: Nanos,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -74,7 +78,13 @@ impl Objectives {
                 Some(name) => header.part_called(name)?,
                 None => None,
             };
-            let failures = match says_how_many_errors(header, slo.name.as_deref()) {
+            let is_by_journey = subject(of) == Subject::Journeys;
+            if is_by_journey && slo.windows.is_some()
+                || slo.name.is_some() && !is_by_journey && !slo.objective.figure.is_better_small()
+            {
+                return None;
+            }
+            let failures = match says_how_many_errors(header, of) {
                 true => Failures::Elsewhere,
                 false => Failures::Unanswered,
             };
@@ -120,6 +130,9 @@ impl Objectives {
             let of = &record.outcomes;
             let times = [Series::Response, Series::ResponseCensored].map(|series| record.sums(series));
             apart.ratios.add(of.failed_total() + of.timed_out, of.ended(), times);
+            if of.ok > 0 {
+                apart.last_ok = interval.start + interval.length;
+            }
         }
         let due = measured.due + bank.counters.warmup.due;
         let level = interval.gauges.in_flight + interval.gauges.backlog;
@@ -140,6 +153,7 @@ impl Tally {
     /// Did the run meet what was asked of it? `None`: nothing was asked.
     pub(super) fn verdict(
         &self,
+        ending: &Ending,
         account: &Account,
         assessment: &Assessment,
         rate: &Rate,
@@ -170,9 +184,14 @@ impl Tally {
             let times = asked.of.and_then(|place| Times::of(&self.totals, place));
             let population = self.population(asked, times.as_ref(), account, unseen_share);
             // What a target loses under a stress that is meant to be too much says nothing of the rest.
-            let errors_are_judged =
-                self.is_by_phase() || says_how_many_errors(&self.header, asked.slo.name.as_deref());
+            let errors_are_judged = self.is_by_phase() || says_how_many_errors(&self.header, asked.of);
             let run = Run { errors_are_judged, ..run };
+            let run = match asked.of {
+                Some((Apart::Journey, place)) => {
+                    self.run_of_journeys(place, ending, &assessment.findings, run)
+                }
+                _ => run,
+            };
             let judgement = match (&asked.windows, &asked.slo.windows) {
                 (Some(watch), Some(windows)) => {
                     let samples = population.samples(asked.slo.objective.figure);
@@ -180,7 +199,7 @@ impl Tally {
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };
-            document(&asked.slo, &judgement)
+            document(asked, &judgement)
         };
         let slos: Vec<SloResult> = objectives.asked.iter().map(result).collect();
         let status = slos.iter().map(|slo| slo.status).max()?;
@@ -190,7 +209,7 @@ impl Tally {
     /// The verdict on a target that did not answer the request before the run. `None`: nothing was asked.
     pub(super) fn verdict_unanswered(&self) -> Option<Verdict> {
         let asked = &self.objectives.asked;
-        let slos = asked.iter().map(|asked| document(&asked.slo, &Judgement::unanswered())).collect();
+        let slos = asked.iter().map(|asked| document(asked, &Judgement::unanswered())).collect();
         let on_inconclusive = self.header.objectives.on_inconclusive;
         (!asked.is_empty()).then_some(Verdict { status: VerdictStatus::Fail, on_inconclusive, slos })
     }
@@ -209,6 +228,9 @@ impl Tally {
         let measured = &self.totals.counters.measured;
         let of = objectives.apart.iter().find(|(place, _)| Some(*place) == asked.of);
         let apart = times.zip(of.map(|(_, apart)| apart));
+        if let (Some((times, apart)), Some((Apart::Journey, place))) = (apart, asked.of) {
+            return self.population_of_journeys(place, times, apart, unseen_share);
+        }
         if let Some((Times { completed, censored, history, unknown, outcomes }, apart)) = apart {
             let counts = Counts {
                 arrivals: outcomes.ended() + account.without_ending,
@@ -224,6 +246,7 @@ impl Tally {
                 history: history.as_ref().unwrap_or(&apart.history),
                 counts,
                 relief: Relief {
+                    of: Subject::Arrivals,
                     hindered,
                     unhindered: None,
                     failed: measured.failed_hindered,
@@ -248,6 +271,7 @@ impl Tally {
                 open: arrivals.unfinished + arrivals.unsent,
             },
             relief: Relief {
+                of: Subject::Arrivals,
                 hindered,
                 unhindered: Some(self.totals.track(Series::Unhindered)),
                 failed: measured.failed_hindered,
@@ -291,15 +315,27 @@ impl Times {
     }
 }
 
-/// Does an objective say how many of these arrivals may fail? One on all arrivals speaks of each request, too.
-fn says_how_many_errors(header: &RunHeader, name: Option<&str>) -> bool {
+/// Does an objective say how many of these arrivals may fail? One on all arrivals speaks of each request, too, but not of
+/// journeys: a few failed requests are many failed journeys.
+fn says_how_many_errors(header: &RunHeader, of: Option<Place>) -> bool {
     let asked = header.objectives.slos.iter().filter_map(|text| Slo::parse(text).ok());
-    asked.into_iter().any(|slo| {
-        slo.objective.figure == Figure::Errors && (slo.name.is_none() || slo.name.as_deref() == name)
+    asked.filter(|slo| slo.objective.figure == Figure::Errors).any(|slo| {
+        let place = match &slo.name {
+            Some(name) => header.part_called(name),
+            None => Some(None),
+        };
+        place == Some(of) || place == Some(None) && subject(of) == Subject::Arrivals
     })
 }
 
-fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
+fn subject(of: Option<Place>) -> Subject {
+    match of {
+        Some((Apart::Journey, _)) => Subject::Journeys,
+        _ => Subject::Arrivals,
+    }
+}
+
+fn document(Asked { slo, of, .. }: &Asked, judgement: &Judgement) -> SloResult {
     let windows = slo.windows.as_ref().zip(judgement.windows.as_ref());
     let windows = windows.map(|(asked, counts)| WindowResult {
         length_ns: asked.length.0,
@@ -312,7 +348,7 @@ fn document(slo: &Slo, judgement: &Judgement) -> SloResult {
         slo: slo.to_string(),
         status: judgement.verdict,
         reason: judgement.reason,
-        message: judgement.message(slo),
+        message: judgement.message(slo, subject(*of)),
         name: slo.name.clone(),
         figure: slo.objective.figure.to_string(),
         unit: match slo.objective.figure.unit() {

@@ -1,4 +1,4 @@
-//! Objectives of a run that speak of its requests, loads and origins by name, and of what its load can show.
+//! Objectives of a run that speak of its requests, journeys, loads and origins by name, and of what its load can show.
 
 use super::requests::Requests;
 use crate::args::objectives::SloArgs;
@@ -6,10 +6,11 @@ use crate::errors::refused_value;
 use crate::secrets;
 use anyhow::Result;
 use unblink_analysis::slo::{AbortRule, Figure, Slo};
-use unblink_artifact::document::{OperationPlan, Target};
+use unblink_artifact::document::{JourneyPlan, OperationPlan, Target};
 use unblink_artifact::header::{PartNames, RunHeader};
 use unblink_artifact::names::few;
 use unblink_core::plan::{LoadSpec, Plan};
+use unblink_core::record::Apart;
 use unblink_report::format;
 
 /// What is asked of a run, with each request called as its report calls it.
@@ -22,7 +23,7 @@ pub(crate) struct Asked {
 pub(crate) struct Known<'a> {
     pub targets: &'a [Target],
     pub operations: &'a [OperationPlan],
-    /// Loads and origins.
+    /// Journeys, loads and origins.
     pub parts: PartNames,
     /// What is to be done, if it is still to be done.
     pub plan: Option<&'a Plan>,
@@ -36,12 +37,14 @@ pub(crate) fn asked(
     requests: &Requests,
     plan: &Plan,
     operations: &[OperationPlan],
+    journeys: Vec<JourneyPlan>,
 ) -> Result<Asked> {
     let mut asked = Asked { slos: slos.clone(), rules: rules.to_vec() };
     let parts = plan.spec().load.open_parts();
     let parts = PartNames {
         loads: parts.iter().map(|part| part.name.clone().unwrap_or_default()).collect(),
         origins: requests.origin_names().map(|name| name.to_string()).collect(),
+        journeys,
     };
     let of_slos = asked.slos.slo.iter_mut().map(|slo| &mut slo.name);
     for name in of_slos.chain(asked.rules.iter_mut().map(|rule| &mut rule.name)).flatten() {
@@ -93,21 +96,64 @@ pub(crate) fn of_recorded(asked: &SloArgs, header: &RunHeader) -> SloArgs {
 
 /// Refuses names that nothing in the run has, or whose requests are not kept apart.
 pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Result<()> {
-    let of_slos = slos.iter().map(|slo| (slo.name.as_ref(), "slo", slo.to_string())).enumerate();
-    let of_rules = rules.iter().map(|rule| (rule.name.as_ref(), "abort-on", rule.to_string())).enumerate();
-    for (number, (name, field, text)) in of_slos.chain(of_rules) {
-        if let Some(why) = name.and_then(|name| why_unknown(name, known)) {
-            return Err(refused_value(field, number, format!("--{field} {text:?}: {why}")));
+    for (number, slo) in slos.iter().enumerate() {
+        let why = slo.name.as_ref().and_then(|name| {
+            let whole = slo.windows.is_none();
+            why_unknown(name, known).or_else(|| why_not_told(name, slo.objective.figure, whole, known))
+        });
+        if let Some(why) = why {
+            return Err(refused_value("slo", number, format!("--slo {:?}: {why}", slo.to_string())));
+        }
+    }
+    for (number, rule) in rules.iter().enumerate() {
+        let why = rule.name.as_ref().and_then(|name| {
+            why_unknown(name, known).or_else(|| why_not_told(name, rule.condition.figure, false, known))
+        });
+        if let Some(why) = why {
+            return Err(refused_value(
+                "abort-on",
+                number,
+                format!("--abort-on {:?}: {why}", rule.to_string()),
+            ));
         }
     }
     Ok(())
+}
+
+/// Why `figure` is not known of what is called `name`. `is_of_whole_run`: neither in windows nor second by second.
+fn why_not_told(name: &str, figure: Figure, is_of_whole_run: bool, known: &Known<'_>) -> Option<String> {
+    let is_request = known.operations.iter().any(|operation| operation.name == *name);
+    let place = match known.parts.called(name) {
+        Some((Apart::Journey, place)) if !is_request || known.parts.is_wait(name) => Some(place),
+        _ => None,
+    };
+    let is_rate = !figure.is_better_small();
+    match place {
+        None if is_rate => Some("achieved is known of the whole run and of journeys: leave the name out".to_string()),
+        Some(place) if is_rate && place >= known.parts.journeys.len() => {
+            Some("achieved is known of journeys, not of their steps".to_string())
+        }
+        Some(_) if !is_of_whole_run => Some(
+            "a journey goes on through many windows and seconds, and so does a step that asks again and again: they are \
+             judged over the whole run"
+                .to_string(),
+        ),
+        _ => None,
+    }
 }
 
 fn why_unknown(name: &str, known: &Known<'_>) -> Option<String> {
     let Known { targets, operations, parts, plan } = known;
     let so_called: Vec<usize> = (0..targets.len()).filter(|&i| targets[i].name == *name).collect();
     let is_kept_apart = operations.iter().any(|operation| operation.name == *name);
+    let is_journey = parts.journeys.iter().any(|journey| journey.name == *name);
     let why = match so_called[..] {
+        [_, ..] if is_journey => {
+            return Some(format!(
+                "a request and a journey are called {name:?}: write \"journey {name}\" for the journey, or give one of them \
+                 another name"
+            ));
+        }
         [] if parts.called(name).is_some() => return None,
         [] => format!("no request is called {name:?}"),
         [only] if is_kept_apart => {

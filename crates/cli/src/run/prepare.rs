@@ -59,7 +59,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let values = values(&mut requests, &plan, args.load.seed)?;
-    let asked = objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
+    let in_journeys = journeys(args, &requests, &operations);
+    let asked =
+        objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
     let whole = Whole { plan, targets, values, expects: requests.expects() };
     let version = requests.operations.version();
     let rendered = std::mem::replace(&mut requests.operations, Operations::new(version));
@@ -123,7 +125,8 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let unused = unused(args, &requests)?;
     let values = values(&mut requests, &plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
-    objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations)?;
+    let in_journeys = journeys(args, &requests, &operations);
+    objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
     let (described, _) = describe(args, &plan, &requests.targets);
     let names = requests.targets.iter().take(requests.plain).map(|target| target.name.clone());
     let names = names.chain(args.journeys.iter().map(|journey| journey.name.clone()));

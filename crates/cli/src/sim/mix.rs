@@ -7,11 +7,12 @@ use crate::args::objectives::SloArgs;
 use crate::args::sim::SimArgs;
 use crate::errors::{refuse, refused_value};
 use crate::request::share::{self, OrderArg};
-use crate::run::objectives;
+use crate::run::objectives::{self, Known};
 use crate::run::requests::{Requests, listed};
 use crate::secrets;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use unblink_analysis::slo::Slo;
 use unblink_artifact::document::{Objectives, OperationPlan, OriginName, Protocol, Target};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::names::few;
@@ -128,11 +129,22 @@ impl Asked {
     /// What is asked of the simulated run, once it is known that it can tell.
     pub(super) fn objectives(&self, slos: &SloArgs, plan: &Plan, header: &RunHeader) -> Result<Objectives> {
         if let Some(requests) = &self.requests {
-            let asked = objectives::asked(slos, &[], requests, plan, &header.operations)?;
+            let journeys = header.journeys.clone();
+            let asked = objectives::asked(slos, &[], requests, plan, &header.operations, journeys)?;
             return Ok(asked.slos.document(&[]));
         }
-        let is_unknown = |name: &String| header.part_called(name).is_none();
-        if let Some(named) = slos.slo.iter().find(|slo| slo.name.as_ref().is_some_and(is_unknown)) {
+        if !header.journeys.is_empty() {
+            let (targets, operations) = (&header.targets[..], &header.operations[..]);
+            let known = Known { targets, operations, parts: header.part_names(), plan: Some(plan) };
+            objectives::check(&slos.slo, &[], &known)?;
+            objectives::check_tellable(&slos.slo, &[], plan)?;
+            return Ok(slos.document(&[]));
+        }
+        let is_told = |slo: &Slo, name: &str| {
+            header.part_called(name).is_some() && slo.objective.figure.is_better_small()
+        };
+        let is_refused = |slo: &&Slo| slo.name.as_ref().is_some_and(|name| !is_told(slo, name));
+        if let Some(named) = slos.slo.iter().find(is_refused) {
             refuse!(
                 ["slo"],
                 "--slo {:?}: without a plan that lists [[requests]] a simulated server is asked for one thing only; leave \
