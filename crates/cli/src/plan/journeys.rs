@@ -116,9 +116,18 @@ fn one(
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Journey> {
-    if number >= JOURNEYS_MAX || table.inner.len() > STEPS_MAX {
-        let message = format!("a run has {JOURNEYS_MAX} journeys at the most, and each {STEPS_MAX} steps");
+    if number >= JOURNEYS_MAX {
+        let all = plan.journeys.len();
+        let message =
+            format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
+    }
+    if let Some(beyond) = table.inner.get(STEPS_MAX) {
+        let steps = table.inner.len();
+        let message = format!(
+            "this journey has {steps} steps, and {STEPS_MAX} at the most: leave some out, or repeat one"
+        );
+        return Err(wrong(plan, beyond, message));
     }
     let PlannedJourney { name, share, weight, think, cookies } = value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
@@ -255,6 +264,10 @@ fn step(
             return Err(at_fault("until", &format!("a step with until needs {lacks}")));
         }
     };
+    if asked.is_some_and(|asked| asked.every > asked.within) {
+        let message = "this is longer than within, so the step would not ask again before its time is over: ask more often";
+        return Err(at_fault("every", message));
+    }
     if asked.is_some_and(|asked| asked.requests_max() > POLLS_MAX) {
         let message = format!(
             "this would be more than {POLLS_MAX} requests for one answer: ask less often, or for a shorter time"
