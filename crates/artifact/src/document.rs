@@ -429,6 +429,9 @@ pub struct SlowArrival {
     pub connection: Option<u32>,
     /// Status of the answer; `null` without one.
     pub status: Option<u16>,
+    /// What the answer says of itself in a protocol without statuses: `UNAVAILABLE`. Absent without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// `ok`, `timed_out` or a kind of failure.
     pub outcome: String,
 }

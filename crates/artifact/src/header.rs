@@ -1,5 +1,6 @@
 //! What is known about a run when it starts.
 
+use crate::codes::{self, NamedCodes};
 use crate::document::{
     ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
     OriginName, RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
@@ -7,7 +8,9 @@ use crate::document::{
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unblink_core::code::Code;
 use unblink_core::dispatch::Pool;
+use unblink_core::failure::FailureKind;
 use unblink_core::journey::JOURNEYS_MAX;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::{LOADS_MAX, OPERATIONS_APART_MAX};
@@ -37,6 +40,9 @@ pub struct RunHeader {
     pub targets_beyond: Option<TargetsBeyond>,
     /// Names of the codec's violations by number, so that failures can be named again.
     pub protocol_failures: Vec<String>,
+    /// Names of the codes of answers; absent where these are the statuses of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codes: Option<NamedCodes>,
     /// The operations that are recorded apart; one at least.
     pub operations: Vec<OperationPlan>,
     /// The journeys. The operations of their steps are the last, in the order of the journeys.
@@ -174,8 +180,22 @@ impl ConnectionPlan {
 impl RunHeader {
     /// The stable name of the failure kind at `index`.
     pub fn failure_code(&self, index: usize) -> String {
-        let names: Vec<&str> = self.protocol_failures.iter().map(String::as_str).collect();
-        unblink_core::failure::FailureKind::code_at(index, &names)
+        let number = match FailureKind::code_at(index) {
+            Ok(name) => return name.to_string(),
+            Err(number) => number,
+        };
+        let violations = &self.protocol_failures;
+        let of_code = |number| self.codes.as_ref().and_then(|codes| codes.failure(number));
+        match (violations.get(number), number.checked_sub(violations.len()).and_then(of_code)) {
+            (Some(violation), _) => format!("protocol_{violation}"),
+            (None, Some(of_code)) => of_code,
+            (None, None) => "protocol_other".to_string(),
+        }
+    }
+
+    /// What the code of an answer is called.
+    pub(crate) fn code_name(&self, code: Code) -> String {
+        codes::name_of(code, self.codes.as_ref())
     }
 
     /// The name of a target by its number, from 0 on; where it is not listed, that number as people count.

@@ -5,6 +5,7 @@
 
 pub mod bounded;
 mod causes;
+pub mod codes;
 pub mod compare;
 pub mod document;
 pub mod fingerprint;

@@ -33,7 +33,7 @@ fn run(response_ms: impl Fn(u64) -> u64) -> Vec<Interval> {
         }
         let measured = &mut bank.counters.measured;
         (measured.due, measured.sent, measured.sent_in_load, measured.ok) = (RATE, RATE, RATE, RATE);
-        bank.counters.statuses[100] += RATE;
+        bank.counters.codes[100] += RATE;
         bank.counters.bytes_received = 10 * RATE;
         bank.counters.own.total = Nanos(SECOND_NS);
         if i == 0 {

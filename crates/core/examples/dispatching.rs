@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Policy, Pool, Room};
 use unblink_core::load::{Closed, ClosedShare, LoadNumber};
 use unblink_core::mix::Asked;
@@ -87,7 +88,13 @@ impl Worker {
     /// A turn of the loop, in which one answer comes.
     fn turn(&mut self, now: Instant) {
         let id = self.in_flight.pop_front().expect("each user waits for an answer");
-        let answer = Answer { failure: None, status: 200, first_byte: now, reusable: true, not_yet: false };
+        let answer = Answer {
+            failure: None,
+            code: Code::of_status(200),
+            first_byte: now,
+            reusable: true,
+            not_yet: false,
+        };
         self.handle(now, Event::Answered(id, answer));
         self.act(now);
         self.handle(now, Event::Tick);

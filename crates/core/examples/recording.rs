@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant as WallClock;
 use unblink_core::arrival::Arrival;
+use unblink_core::code::Code;
 use unblink_core::record::{Answer, Bank, Flight, Recorder};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
@@ -30,8 +31,13 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
         let now = sent + Nanos(service[place]);
         let arrival = Arrival::single(index, 0, intended);
         let flight = black_box(Flight { arrival, noticed: intended, sent: Some(sent), ..Flight::default() });
-        let answer =
-            black_box(Answer { failure: None, status: 200, first_byte: now, not_yet: false, reusable: true });
+        let answer = black_box(Answer {
+            failure: None,
+            code: Code::of_status(200),
+            first_byte: now,
+            not_yet: false,
+            reusable: true,
+        });
         if record {
             recorder.due(&flight.arrival);
             recorder.sent(&flight);

@@ -5,6 +5,7 @@
 //! [`record::Recorder`].
 
 pub mod arrival;
+pub mod code;
 pub mod dispatch;
 pub mod failure;
 pub mod heat;

@@ -1,5 +1,6 @@
 //! Who is to blame for send lag: the pool, a connection being opened, or the generator itself.
 
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Pool, Room};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Answer, Bank, Flight, Recorder, Series};
@@ -17,7 +18,7 @@ fn whoever_waited_for_the_pool_until_little_time_was_left_was_shed() {
         let arrival = unblink_core::arrival::Arrival::single(0, 0, START);
         let sent = sent_after.map(|ms| START + Nanos::from_millis(ms));
         let flight = Flight { arrival, sent, pool_full, ..Flight::default() };
-        recorder.timed_out(&flight, 0, 0, START + timeout + Nanos(1));
+        recorder.timed_out(&flight, 0, None, START + timeout + Nanos(1));
         let mut bank: Bank<u64> = Bank::new(1);
         bank.add(recorder.bank());
         bank.counters.measured.timed_out_pool_full
@@ -87,7 +88,8 @@ impl Rig {
     fn answer(&mut self, us: u64, sent: &Actions) -> Actions {
         let Some(Action::Send { flight, .. }) = sent.first() else { panic!("nothing was sent: {sent:?}") };
         let first_byte = START + Nanos::from_micros(us);
-        let answer = Answer { failure: None, status: 200, first_byte, not_yet: false, reusable: true };
+        let answer =
+            Answer { failure: None, code: Code::of_status(200), first_byte, not_yet: false, reusable: true };
         self.at(us, Event::Answered(*flight, answer))
     }
 

@@ -3,6 +3,7 @@
 mod world;
 
 use std::collections::{HashMap, HashSet};
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
@@ -241,7 +242,7 @@ fn retrying_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let (plan, server, stop) = if seed.is_multiple_of(2) { random_world(seed) } else { roomy_world(seed) };
     let timeout = plan.spec().timeout.0;
     let mut on = RetryOn::default();
-    [500, 503].into_iter().for_each(|status| on.add_status(status));
+    [500, 503].into_iter().filter_map(Code::of_status).for_each(|code| on.add_code(code));
     on.add_kind(FailureKind::RESET);
     if dice.roll(3) == 0 {
         on.add_kind(FailureKind::CONNECT_REFUSED);

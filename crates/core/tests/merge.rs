@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use unblink_core::arrival::Arrival;
+use unblink_core::code::Code;
 use unblink_core::failure::FailureKind;
 use unblink_core::mix::Asked;
 use unblink_core::record::{
@@ -40,8 +41,13 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
         let failure = (random.below(20) == 0).then_some(FailureKind::RESET);
         let status = if failure.is_some() { 503 } else { 200 };
         let first_byte = if random.below(2) == 0 { end } else { sent + Nanos(took.0 / 2) };
-        let answer =
-            Answer { failure, status, first_byte: first_byte.min(end), not_yet: false, reusable: true };
+        let answer = Answer {
+            failure,
+            code: Code::of_status(status),
+            first_byte: first_byte.min(end),
+            not_yet: false,
+            reusable: true,
+        };
         let flight = Flight {
             arrival,
             noticed: arrival.intended,
@@ -100,11 +106,11 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
             (What::Sent, _) => recorder.sent(flight),
             (What::Ended, Some(answer)) => drop(recorder.answered(flight, *connection, answer, at)),
             (What::Ended, None) if at.since(flight.arrival.intended) > TIMEOUT => {
-                recorder.timed_out(flight, *connection, 0, at);
+                recorder.timed_out(flight, *connection, None, at);
             }
             (What::Ended, None) if *is_cut_off => drop(recorder.cut_off(flight, *connection, at)),
             (What::Ended, None) => {
-                recorder.failed(flight, *connection, FailureKind::CLOSED_EARLY, 0, at);
+                recorder.failed(flight, *connection, FailureKind::CLOSED_EARLY, None, at);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! When connections are opened, and whose doing it is when there are too few.
 
 use std::collections::HashMap;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, ConnId, ConnectTimes, Dispatch, Event, FlightId, OPENS_PER_TICK_MAX, Policy, Pool, Room,
 };
@@ -17,7 +18,7 @@ use unblink_core::time::{Instant, Nanos};
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
 const ANSWER: Answer =
-    Answer { failure: None, status: 200, first_byte: START, not_yet: false, reusable: true };
+    Answer { failure: None, code: Code::of_status(200), first_byte: START, not_yet: false, reusable: true };
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {

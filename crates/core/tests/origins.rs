@@ -60,8 +60,8 @@ fn random_server() -> ServerSpec {
 
 /// Outcomes, answers, and every bin of every distribution of one operation.
 fn of_operation(bank: &Bank<u64>, operation: usize) -> String {
-    let OperationRecord { outcomes, statuses, .. } = bank.operations.get(operation).unwrap();
-    let answers: Vec<_> = statuses.iter().enumerate().filter(|(_, n)| **n > 0).collect();
+    let OperationRecord { outcomes, codes, .. } = bank.operations.get(operation).unwrap();
+    let answers: Vec<_> = codes.iter().enumerate().filter(|(_, n)| **n > 0).collect();
     let of = |series| {
         let bins: Vec<_> = bank.operations.bins(operation, series).collect();
         (bank.operations.get(operation).unwrap().sums(series), bins)

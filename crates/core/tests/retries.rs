@@ -1,6 +1,7 @@
 //! Retries of the real dispatcher in virtual time: against closed forms, against cases by hand, and against the simulated
 //! users who try again, whose code is another.
 
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn};
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanError, PlanSpec};
@@ -18,7 +19,7 @@ const fn ms(ms: u64) -> Nanos {
 /// Three attempts after whatever goes wrong, 100 ms after each other and then 200 ms.
 fn retry() -> Retry {
     let mut on = RetryOn::default();
-    (400..600).for_each(|status| on.add_status(status));
+    (400..600).filter_map(Code::of_status).for_each(|code| on.add_code(code));
     [FailureKind::RESET, FailureKind::CONNECT_REFUSED].into_iter().for_each(|kind| on.add_kind(kind));
     Retry {
         attempts: 3,
@@ -104,7 +105,7 @@ fn attempts_that_fail_independently() {
         assert_eq!((service.count(), service.sum_ns), (of.ok, u128::from(of.ok) * 10_000_000));
         assert_eq!(bank.track(Series::Response).count(), of.ok);
         // An arrival counts with its last answer.
-        assert_eq!(bank.counters.statuses[400], of.failed_total());
+        assert_eq!(bank.counters.codes[400], of.failed_total());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Steps that ask again and again, driven by hand: when they ask, and what is recorded of it.
 
 use std::collections::VecDeque;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, FlightId, Pool};
 use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Until};
 use unblink_core::load::Travelling;
@@ -57,7 +58,13 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
         now = now.max([dispatch.next_wake(), answer_at].into_iter().flatten().min().expect("goes on"));
         let event = match answer_at.filter(|&at| at <= now).and_then(|_| answers.pop_front()) {
             Some((_, flight, not_yet)) => {
-                let answer = Answer { failure: None, status: 200, first_byte: now, not_yet, reusable: true };
+                let answer = Answer {
+                    failure: None,
+                    code: Code::of_status(200),
+                    first_byte: now,
+                    not_yet,
+                    reusable: true,
+                };
                 Event::Answered(flight, answer)
             }
             None => Event::Tick,

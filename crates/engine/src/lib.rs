@@ -7,6 +7,7 @@ pub mod alpn;
 mod awake;
 pub mod bounded;
 pub mod clock;
+pub mod codes;
 mod composing;
 mod conn;
 pub mod controls;

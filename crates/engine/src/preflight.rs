@@ -10,6 +10,7 @@ pub use composed::composed;
 pub use error::PreflightError;
 
 use crate::clock::Clock;
+use crate::codes::CodeRules;
 use crate::composing::Composing;
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
 use crate::job::Job;
@@ -203,7 +204,7 @@ impl<P: Protocol> Exchange<'_, P> {
         epoll::add(pacer.epoll(), conn.fd(), EventData::new_u64(0), flags)?;
         let common = Common {
             buffers: Buffers::new(),
-            hearing: Hearing::with_capacity(1, 0, &job.expects),
+            hearing: Hearing::with_capacity(1, 0, &job.expects, CodeRules::of::<P>()),
             of_protocol: P::shared(job.operations.len()),
         };
         Ok(Exchange { job, conn, common, pacer })
@@ -304,7 +305,7 @@ fn judge<P: Words>(
     let is_allowed = expect.allows_status(reply.code);
     let reason = match failure {
         // By the status alone: nobody said which one it must be.
-        Some(kind) if is_allowed.is_none() && FailureKind::of_status(reply.code) == Some(kind) => {
+        Some(kind) if is_allowed.is_none() && CodeRules::of::<P>().failure(reply) == Some(kind) => {
             Some("every such answer would count as failed".to_string())
         }
         _ => {

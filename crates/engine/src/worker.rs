@@ -8,6 +8,7 @@ mod ways;
 
 use crate::addresses::AddressCounts;
 use crate::clock::Clock;
+use crate::codes::CodeRules;
 use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
 use crate::controls::Controls;
 use crate::directory::Directory;
@@ -158,6 +159,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                     flights,
                     job.plan.journeys().map_or(0, Paths::under_way_max),
                     &job.expects,
+                    CodeRules::of::<P>(),
                 ),
                 of_protocol: P::shared(job.operations.len()),
             },

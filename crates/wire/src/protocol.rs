@@ -14,12 +14,27 @@ pub struct Tag(pub u64);
 /// A whole answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// What it says of itself; of HTTP, the status.
+    /// What it says of itself: of HTTP, the status; where codes have names, a number into these ([`Protocol::CODES`]).
     pub code: u16,
     /// Bytes of its body. Codings such as gzip are not undone.
     pub body_bytes: u64,
     /// The connection may carry another request.
     pub reusable: bool,
+}
+
+/// What the codes of answers are called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Codes {
+    /// The statuses of HTTP.
+    Statuses,
+    /// Names, by number. The first is that of success. Each other means a failure of its own, which is called by the
+    /// protocol and the name in lower case: `grpc_unavailable`.
+    Named {
+        /// What such failures begin with.
+        protocol: &'static str,
+        /// The names.
+        names: &'static [&'static str],
+    },
 }
 
 /// What is wrong with a connection, which can't be used any longer.
@@ -84,6 +99,9 @@ pub trait Protocol: Sized {
 
     /// What can be wrong with an answer's bytes, in words with underscores.
     const VIOLATIONS: &'static [&'static str];
+
+    /// What the codes of answers are called.
+    const CODES: Codes = Codes::Statuses;
 
     /// Client and server take turns: one request, then its answer. Nothing else is ever written, so that what
     /// [`Protocol::output`] gives is all there is, and nothing after [`Protocol::feed`].

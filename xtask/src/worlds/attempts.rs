@@ -3,6 +3,7 @@
 use super::entry::Entry;
 use super::hold;
 use std::collections::{BTreeMap, HashMap};
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Retry, RetryOn};
 use unblink_core::record::RetryCause;
 use unblink_core::time::{Instant, Nanos};
@@ -57,12 +58,12 @@ impl Tries {
 }
 
 /// Is there another attempt after such an end?
-pub(super) fn is_asked_for(retry: &Retry, cause: RetryCause, status: u16) -> bool {
+pub(super) fn is_asked_for(retry: &Retry, cause: RetryCause, code: Option<Code>) -> bool {
     let RetryCause::Failed(kind) = cause else { return true };
-    let (mut of_kind, mut of_status) = (RetryOn::default(), RetryOn::default());
+    let (mut of_kind, mut of_code) = (RetryOn::default(), RetryOn::default());
     of_kind.add_kind(kind);
-    of_status.add_status(status);
-    retry.on.includes(&of_kind) || (!of_status.is_empty() && retry.on.includes(&of_status))
+    code.into_iter().for_each(|code| of_code.add_code(code));
+    retry.on.includes(&of_kind) || (!of_code.is_empty() && retry.on.includes(&of_code))
 }
 
 /// How long the entry waits for its next attempt. Where chance is in it, it is drawn where it may be.

@@ -247,7 +247,7 @@ impl<'a> Books<'a> {
                 (false, Some(_)) => Outcome::Unfinished,
                 (false, None) => Outcome::Unsent,
             };
-            self.finish(place, outcome, 0, 0);
+            self.finish(place, outcome, None, 0);
         }
     }
 

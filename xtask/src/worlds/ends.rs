@@ -4,6 +4,7 @@ use super::books::{Books, TIMEOUTS_PER_TURN};
 use super::carried::State;
 use super::entry::End;
 use super::hold;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, CloseKind, Closing, ConnId, FlightId, IDLE_MAX, Pool, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::outcome::Outcome;
@@ -19,7 +20,7 @@ impl Books<'_> {
             let Some(place) = self.under_way.oldest().filter(|&place| self.is_late(place)) else { return };
             let origin = self.origin(place);
             let Some((slot, flight, is_over)) = self.lanes[origin].carried.abandon(place) else { return };
-            self.finish(place, Outcome::TimedOut, 0, slot);
+            self.finish(place, Outcome::TimedOut, None, slot);
             self.cancel_or_close(origin, (slot, flight, is_over));
         }
     }
@@ -63,7 +64,7 @@ impl Books<'_> {
         self.tally.connections(id.origin).closed_on_timeout += u64::from(is_late);
         for place in carried {
             let outcome = if self.is_late(place) { Outcome::TimedOut } else { Outcome::Unfinished };
-            self.finish(place, outcome, 0, id.slot);
+            self.finish(place, outcome, None, id.slot);
         }
         Ok(())
     }
@@ -102,7 +103,7 @@ impl Books<'_> {
         self.lanes[carried].carried.note_answer(slot);
         let Some(place) = place else { return Ok(()) };
         if let Some(kind) = answer.failure
-            && self.is_tried_again(place, RetryCause::Failed(kind), answer.status)?
+            && self.is_tried_again(place, RetryCause::Failed(kind), answer.code)?
         {
             return Ok(());
         }
@@ -112,7 +113,7 @@ impl Books<'_> {
             Some(kind) => Outcome::Failed(kind),
             None => Outcome::Ok,
         };
-        self.finish(place, outcome, answer.status, slot);
+        self.finish(place, outcome, answer.code, slot);
         Ok(())
     }
 
@@ -148,9 +149,9 @@ impl Books<'_> {
 
     /// An attempt has failed without an answer.
     fn try_again_or_fail(&mut self, place: usize, kind: FailureKind, slot: u32) -> Result<(), String> {
-        if !self.is_tried_again(place, RetryCause::Failed(kind), 0)? {
+        if !self.is_tried_again(place, RetryCause::Failed(kind), None)? {
             let outcome = if self.is_late(place) { Outcome::TimedOut } else { Outcome::Failed(kind) };
-            self.finish(place, outcome, 0, slot);
+            self.finish(place, outcome, None, slot);
         }
         Ok(())
     }
@@ -173,18 +174,18 @@ impl Books<'_> {
                 None => None,
             };
             let Some(place) = place else { return };
-            self.finish(place, Outcome::TimedOut, 0, 0);
+            self.finish(place, Outcome::TimedOut, None, 0);
         }
     }
 
-    pub(super) fn finish(&mut self, place: usize, outcome: Outcome, status: u16, slot: u32) {
+    pub(super) fn finish(&mut self, place: usize, outcome: Outcome, code: Option<Code>, slot: u32) {
         self.under_way.end(place);
         self.tries.forget(place);
         if self.entries[place].repeats > 0 {
             self.retried(place, outcome);
         }
         let entry = &mut self.entries[place];
-        entry.end = Some(End { at: self.turn.now, outcome, status, slot });
+        entry.end = Some(End { at: self.turn.now, outcome, code, slot });
         self.tally.ended(place, entry);
         self.arrivals.ended(entry.index, self.turn.now);
     }

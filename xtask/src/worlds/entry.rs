@@ -1,6 +1,7 @@
 //! An arrival as it stands in the books.
 
 use unblink_core::arrival::Key;
+use unblink_core::code::Code;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::RetryCounts;
 use unblink_core::time::{Instant, Nanos};
@@ -46,7 +47,7 @@ pub(super) struct End {
     pub(super) at: Instant,
     pub(super) outcome: Outcome,
     /// Of its answer; 0 without one.
-    pub(super) status: u16,
+    pub(super) code: Option<Code>,
     /// Of its connection; 0 without one.
     pub(super) slot: u32,
 }

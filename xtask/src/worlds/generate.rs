@@ -1,6 +1,7 @@
 //! Random worlds: a plan, a server, a network and a generator, all from one seed.
 
 use super::entry::GIVEN_UP_MAX;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
@@ -181,7 +182,11 @@ fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {
 /// Up to five attempts, after some failures or when one takes too long.
 fn retry(dice: &mut Dice, timeout: Nanos) -> Retry {
     let mut on = RetryOn::default();
-    [429, 500, 503].into_iter().filter(|_| !dice.one_in(3)).for_each(|status| on.add_status(status));
+    [429, 500, 503]
+        .into_iter()
+        .filter(|_| !dice.one_in(3))
+        .filter_map(Code::of_status)
+        .for_each(|code| on.add_code(code));
     let kinds = [FailureKind::RESET, FailureKind::CONNECT_REFUSED, FailureKind::SHED];
     kinds.into_iter().filter(|_| dice.one_in(2)).for_each(|kind| on.add_kind(kind));
     let may_give_up = timeout.0 > 1 && (dice.one_in(2) || on.is_empty());

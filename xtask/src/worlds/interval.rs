@@ -79,7 +79,7 @@ fn difference(expected: &Counters, counters: &Counters) -> String {
     ];
     let parts = parts.iter().filter(|(_, expected, counted)| expected != counted);
     let lines: Vec<_> = parts.map(|(n, e, c)| format!("{n} should be\n  {e}\nand is\n  {c}")).collect();
-    if lines.is_empty() { "statuses or bytes differ".to_string() } else { lines.join("\n") }
+    if lines.is_empty() { "codes or bytes differ".to_string() } else { lines.join("\n") }
 }
 
 /// Everyone who has not ended is told, at their age. Of many a part is looked at, so that only their number must be right;
@@ -122,8 +122,8 @@ fn slowest(books: &Books<'_>, snapshot: &Snapshot) -> Result<(), String> {
                 && entry.sent.map(offset) == slow.sent
                 && entry.operation == slow.operation
                 && entry.end.is_some_and(|end| {
-                    (offset(end.at), end.outcome, end.status, end.slot)
-                        == (slow.ended, slow.outcome, slow.status, slow.connection)
+                    (offset(end.at), end.outcome, end.code, end.slot)
+                        == (slow.ended, slow.outcome, slow.code, slow.connection)
                 })
         };
         hold!(ended.clone().any(|entry| same(&entry)), "{slow:?} is not in the books");

@@ -4,8 +4,9 @@ use super::bins::same;
 use super::entry::Entry;
 use super::hold;
 use std::collections::HashMap;
+use unblink_core::code::Code;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Bank, Operations, Outcomes, RECORDABLE_MAX, STATUS_COUNT, STATUS_FIRST, Series};
+use unblink_core::record::{Bank, Operations, Outcomes, RECORDABLE_MAX, Series};
 use unblink_core::sim::ZERO;
 use unblink_core::time::{Instant, Nanos};
 
@@ -15,12 +16,12 @@ pub(super) struct Part {
     /// Those of [`Series::BY_OPERATION`].
     lists: [Vec<u64>; Series::BY_OPERATION.len()],
     outcomes: Outcomes,
-    statuses: [u64; STATUS_COUNT],
+    codes: [u64; Code::COUNT],
 }
 
 impl Default for Part {
     fn default() -> Part {
-        Part { lists: Default::default(), outcomes: Outcomes::default(), statuses: [0; STATUS_COUNT] }
+        Part { lists: Default::default(), outcomes: Outcomes::default(), codes: [0; Code::COUNT] }
     }
 }
 
@@ -34,8 +35,8 @@ impl Part {
             self.lists[series as usize].push(value.0.min(RECORDABLE_MAX.0));
         }
         let Some(end) = entry.end else { return };
-        if let Some(status) = usize::from(end.status).checked_sub(STATUS_FIRST) {
-            self.statuses[status] += 1;
+        if let Some(code) = end.code {
+            self.codes[code.index()] += 1;
         }
         match end.outcome {
             Outcome::Ok => of.ok += 1,
@@ -76,7 +77,7 @@ pub(super) fn check(recorded: &Operations<u64>, expected: &[Part]) -> Result<(),
             same(&recorded.track(i, series), &expected.lists[series as usize])
                 .map_err(|error| format!("{i}, {}: {error}", series.name()))?;
         }
-        hold!(part.statuses == expected.statuses, "{i}: its statuses are others");
+        hold!(part.codes == expected.codes, "{i}: its codes are others");
         let of = &part.outcomes;
         // These depend on the load's end and on whose fault it was, which is asked of all arrivals together.
         let Outcomes { sent_in_load, timed_out_pool_full, .. } = *of;

@@ -30,7 +30,7 @@ impl Books<'_> {
             if !self.is_late(place) {
                 break place;
             }
-            self.finish(place, Outcome::TimedOut, 0, 0);
+            self.finish(place, Outcome::TimedOut, None, 0);
         };
         let usable_since = self.lanes[origin].carried.room_since;
         let entry = &mut self.entries[place];
@@ -90,7 +90,7 @@ impl Books<'_> {
             let entry = self.entries[place];
             let now = self.now();
             hold!(self.is_late(place), "{entry:?} waits beside a connection with room at {now:?}");
-            self.finish(place, Outcome::TimedOut, 0, 0);
+            self.finish(place, Outcome::TimedOut, None, 0);
         }
         self.round.pass();
         Ok(())

@@ -5,6 +5,7 @@ use super::generate::Case;
 use super::hold;
 use super::recording::Entry;
 use std::collections::HashMap;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId};
 use unblink_core::sim::{ServerSpec, Sight, Taken, Windows, ZERO};
 use unblink_core::time::{Instant, Nanos};
@@ -91,7 +92,7 @@ impl<'a> Server<'a> {
             }
             Sight::Turn(Event::Answered(flight, answer)) => {
                 let taken = self.taken.remove(flight);
-                self.news(at, taken, Some(answer.status))
+                self.news(at, taken, answer.code.map(Code::status))
             }
             Sight::Turn(Event::Closed(conn, _)) => {
                 let taken = self.next_reset(*conn);

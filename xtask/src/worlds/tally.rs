@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::timeline::Moments;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcomes, STATUS_FIRST};
+use unblink_core::record::{Answer, BEGUN_GRACE, ConnectionCounts, Counters, Outcomes};
 use unblink_core::time::Instant;
 
 /// Counts of the interval so far.
@@ -49,7 +49,9 @@ impl Tally {
     }
 
     pub(super) fn answered(&mut self, measured: bool, answer: &Answer) {
-        self.counters.statuses[usize::from(answer.status) - STATUS_FIRST] += u64::from(measured);
+        if let Some(code) = answer.code {
+            self.counters.codes[code.index()] += u64::from(measured);
+        }
     }
 
     pub(super) fn ended(&mut self, place: usize, entry: &Entry) {

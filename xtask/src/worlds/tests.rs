@@ -6,6 +6,7 @@ mod tries;
 
 use super::recording::Snapshot;
 use super::*;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, Event, Pool, Room};
 use unblink_core::plan::{LoadSpec, PlanSpec};
 use unblink_core::record::{Series, SlowArrival};
@@ -215,11 +216,11 @@ fn arrivals_out_of_turn_are_seen() {
 }
 
 #[test]
-fn another_status_and_a_slot_too_many_are_seen() {
+fn another_code_and_a_slot_too_many_are_seen() {
     must_be_seen(|recording| {
         let Some(place) = middle(recording, is_answer) else { return false };
         if let Entry::Seen(_, Sight::Turn(Event::Answered(_, answer))) = &mut recording.log[place] {
-            answer.status = 204;
+            answer.code = Code::of_status(204);
         }
         true
     });
@@ -248,7 +249,7 @@ fn a_count_that_is_one_off_is_seen() {
     must_be_seen(in_an_interval(any, |s| s.counters.measured.unsent += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.warmup.timed_out += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.measured.sent_in_load += 1));
-    must_be_seen(in_an_interval(any, |s| s.counters.statuses[100] += 1));
+    must_be_seen(in_an_interval(any, |s| s.counters.codes[100] += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.origins[0].resent += 1));
     must_be_seen(in_an_interval(any, |s| s.counters.bytes_received += 1));
     must_be_seen(in_an_interval(any, |s| s.gauges.backlog += 1));

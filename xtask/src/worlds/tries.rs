@@ -3,6 +3,7 @@
 use super::attempts::{Tries, is_asked_for, wait};
 use super::books::{Books, TIMEOUTS_PER_TURN};
 use super::entry::Entry;
+use unblink_core::code::Code;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{RetryCause, RetryCounts};
 
@@ -71,7 +72,7 @@ impl Books<'_> {
                 break;
             };
             self.tries.forget(place);
-            if self.is_tried_again(place, RetryCause::TryTimeout, 0)? {
+            if self.is_tried_again(place, RetryCause::TryTimeout, None)? {
                 self.let_go(place);
             }
         }
@@ -83,13 +84,13 @@ impl Books<'_> {
         &mut self,
         place: usize,
         cause: RetryCause,
-        status: u16,
+        code: Option<Code>,
     ) -> Result<bool, String> {
         let plan = self.plan;
         let Some(retry) = &plan.spec().retry else { return Ok(false) };
         let entry = self.entries[place];
         let may = retry.is_unsafe || plan.spec().idempotent[entry.operation as usize];
-        if !may || entry.repeats + 1 == retry.attempts || !is_asked_for(retry, cause, status) {
+        if !may || entry.repeats + 1 == retry.attempts || !is_asked_for(retry, cause, code) {
             return Ok(false);
         }
         let at = self.turn.now + wait(retry, &entry)?;

@@ -14,6 +14,7 @@ use crate::causes;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use unblink_core::code::Code;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
     Apart, ConnectionCounts, ConnectionLevels, Gauges, Interval, LagCauses, LaneLevels, LoopCounts, Outcomes,
@@ -126,7 +127,12 @@ struct SlowLine {
     sent_ns: Option<u64>,
     ended_ns: u64,
     connection: u32,
+    /// The code of the answer, where that is a status of HTTP; 0 without one.
+    #[serde(default)]
     status: u16,
+    /// Its name, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
     outcome: String,
 }
 
@@ -145,7 +151,7 @@ impl IntervalLine {
             measured: OutcomesLine::of(&counters.measured, header),
             warmup: (counters.warmup != Outcomes::default())
                 .then(|| OutcomesLine::of(&counters.warmup, header)),
-            statuses: statuses(&counters.statuses),
+            statuses: statuses(&counters.codes, header),
             origins: OriginLine::all(counters, &gauges, header.origins.len()),
             connections: None,
             lag: ByName(counters.lag),
@@ -198,7 +204,7 @@ impl IntervalLine {
         if let Some(warmup) = &self.warmup {
             counters.warmup = warmup.outcomes(&kinds)?;
         }
-        fill_statuses(&self.statuses, &mut counters.statuses)?;
+        fill_statuses(&self.statuses, &mut counters.codes, &kinds)?;
         let LaneLevels { in_flight, backlog } = self.gauges.levels.0;
         interval.gauges = Gauges { in_flight, backlog, ..Gauges::default() };
         let earlier = (&self.connections, self.gauges.earlier.0);
@@ -277,7 +283,8 @@ impl SlowLine {
             sent_ns: slow.sent.map(|sent| sent.0),
             ended_ns: slow.ended.0,
             connection: slow.connection,
-            status: slow.status,
+            status: slow.code.filter(|_| header.codes.is_none()).map_or(0, Code::status),
+            code: slow.code.filter(|_| header.codes.is_some()).map(|code| header.code_name(code)),
             outcome: match slow.outcome {
                 Outcome::Ok => "ok".to_string(),
                 Outcome::TimedOut => "timed_out".to_string(),
@@ -288,7 +295,7 @@ impl SlowLine {
         }
     }
 
-    fn arrival(&self, kinds: &Kinds) -> Result<SlowArrival, String> {
+    fn arrival(&self, kinds: &Kinds<'_>) -> Result<SlowArrival, String> {
         Ok(SlowArrival {
             index: self.index,
             operation: self.operation,
@@ -297,7 +304,10 @@ impl SlowLine {
             sent: self.sent_ns.map(Instant),
             ended: Instant(self.ended_ns),
             connection: self.connection,
-            status: self.status,
+            code: match &self.code {
+                Some(name) => Some(kinds.code(name)?),
+                None => Code::of_status(self.status),
+            },
             outcome: match self.outcome.as_str() {
                 "ok" => Outcome::Ok,
                 "timed_out" => Outcome::TimedOut,

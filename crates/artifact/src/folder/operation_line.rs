@@ -5,12 +5,13 @@ use super::outcomes::OutcomesLine;
 use crate::header::RunHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use unblink_core::code::Code;
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{OperationRecord, Operations, Outcomes, STATUS_COUNT, STATUS_FIRST, Series};
+use unblink_core::record::{OperationRecord, Operations, Outcomes, Series};
 use unblink_core::time::Nanos;
 
-/// Answers by status; those that there were.
-pub(super) type Statuses = BTreeMap<usize, u64>;
+/// Answers by the name of their code; those that there were.
+pub(super) type Statuses = BTreeMap<String, u64>;
 
 /// What is not a histogram.
 #[derive(Serialize, Deserialize)]
@@ -26,26 +27,30 @@ impl OperationLine {
         let some = operations.iter().enumerate().filter(|(_, of)| of.outcomes != Outcomes::default());
         some.map(|(place, of)| {
             let measured = OutcomesLine::of(&of.outcomes, header);
-            (place, OperationLine { measured, statuses: statuses(&of.statuses) })
+            (place, OperationLine { measured, statuses: statuses(&of.codes, header) })
         })
         .collect()
     }
 
     /// Writes what the line says.
-    pub(super) fn fill(&self, operation: &mut OperationRecord, kinds: &Kinds) -> Result<(), String> {
+    pub(super) fn fill(&self, operation: &mut OperationRecord, kinds: &Kinds<'_>) -> Result<(), String> {
         operation.outcomes = self.measured.outcomes(kinds)?;
-        fill_statuses(&self.statuses, &mut operation.statuses)
+        fill_statuses(&self.statuses, &mut operation.codes, kinds)
     }
 }
 
-pub(super) fn statuses(counts: &[u64; STATUS_COUNT]) -> Statuses {
-    (STATUS_FIRST..).zip(counts).filter(|(_, n)| **n > 0).map(|(status, &n)| (status, n)).collect()
+pub(super) fn statuses(counts: &[u64; Code::COUNT], header: &RunHeader) -> Statuses {
+    let all = (0..).map_while(Code::at).zip(counts).filter(|(_, n)| **n > 0);
+    all.map(|(code, &n)| (header.code_name(code), n)).collect()
 }
 
-pub(super) fn fill_statuses(from: &Statuses, to: &mut [u64; STATUS_COUNT]) -> Result<(), String> {
-    for (&status, &n) in from {
-        let place = status.checked_sub(STATUS_FIRST).filter(|&i| i < STATUS_COUNT);
-        to[place.ok_or_else(|| format!("{status} is not a status"))?] = n;
+pub(super) fn fill_statuses(
+    from: &Statuses,
+    to: &mut [u64; Code::COUNT],
+    kinds: &Kinds<'_>,
+) -> Result<(), String> {
+    for (name, &n) in from {
+        to[kinds.code(name)?.index()] = n;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ impl OutcomesLine {
         OutcomesLine { counts: ByName(*o), failed, retries: ByName(o.retries) }
     }
 
-    pub(super) fn outcomes(&self, kinds: &Kinds) -> Result<Outcomes, String> {
+    pub(super) fn outcomes(&self, kinds: &Kinds<'_>) -> Result<Outcomes, String> {
         let mut failed = [0; FailureKind::COUNT];
         for (code, &n) in &self.failed {
             failed[kinds.index(code)?] = n;

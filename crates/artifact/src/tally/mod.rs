@@ -48,11 +48,10 @@ use soak::Watches;
 use std::collections::BTreeMap;
 use timeline::Moments;
 use transient::Settled;
+use unblink_core::code::Code;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::outcome::Outcome;
-use unblink_core::record::{
-    Apart, Bank, Interval, Outcomes, STATUS_COUNT, STATUS_FIRST, Series, SlowArrival as Slow,
-};
+use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, SlowArrival as Slow};
 use unblink_core::time::{MILLISECOND_NS, Nanos, SECOND_NS};
 
 /// How many of the slowest arrivals a document lists.
@@ -235,7 +234,7 @@ impl Tally {
             retries: self.retries(),
             setup: ending.setup.clone(),
             failures: self.failures(&counters.measured),
-            codes: codes(&counters.statuses),
+            codes: self.codes(&counters.codes),
             bytes_received: counters.bytes_received,
             fanout: self
                 .header
@@ -367,6 +366,12 @@ impl Tally {
         known(self.totals.track(series))
     }
 
+    /// Answers by what they say of themselves.
+    fn codes(&self, counts: &[u64; Code::COUNT]) -> BTreeMap<String, u64> {
+        let all = (0..).map_while(Code::at).zip(counts).filter(|(_, n)| **n > 0);
+        all.map(|(code, &n)| (self.header.code_name(code), n)).collect()
+    }
+
     fn slow_arrival(&self, slow: &Slow) -> SlowArrival {
         let outcome = match slow.outcome {
             Outcome::Ok => "ok".to_string(),
@@ -383,7 +388,8 @@ impl Tally {
             operation: self.header.target_name(slow.operation as usize),
             origin: (self.header.origins.len() > 1).then_some(slow.origin),
             connection: slow.sent.map(|_| slow.connection),
-            status: (slow.status > 0).then_some(slow.status),
+            status: slow.code.filter(|_| self.header.codes.is_none()).map(Code::status),
+            code: slow.code.filter(|_| self.header.codes.is_some()).map(|code| self.header.code_name(code)),
             outcome,
         }
     }
@@ -400,12 +406,6 @@ fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
         unfinished: outcomes.unfinished,
         unsent: outcomes.unsent,
     }
-}
-
-/// Answers by status.
-fn codes(statuses: &[u64; STATUS_COUNT]) -> BTreeMap<String, u64> {
-    let all = (STATUS_FIRST..).zip(statuses);
-    all.filter(|(_, n)| **n > 0).map(|(status, &n)| (status.to_string(), n)).collect()
 }
 
 fn per_second(n: u64, over: Nanos) -> f64 {

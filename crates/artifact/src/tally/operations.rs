@@ -1,6 +1,6 @@
 //! What came of each operation and of each load.
 
-use super::{Ending, Tally, codes, distribution, intervals::Measured};
+use super::{Ending, Tally, distribution, intervals::Measured};
 use crate::document::{Distribution, Operation, OperationArrivals, OperationPlan, RunStatus, Spilled};
 use unblink_analysis::evidence::PartAccount;
 use unblink_analysis::interval::History;
@@ -61,7 +61,7 @@ impl Tally {
             plan: plan.clone(),
             arrivals: OperationArrivals::of_all(&arrivals),
             failures: self.failures(&self.totals.counters.measured),
-            codes: codes(&self.totals.counters.statuses),
+            codes: self.codes(&self.totals.counters.codes),
             retries: self.retries_of(&self.totals.counters.measured),
             response_time: self.response_time(measured),
             service_time: Some(self.service_time(measured)),
@@ -93,7 +93,7 @@ impl Tally {
                 ending,
             ),
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
-            codes: codes(&record.statuses),
+            codes: self.codes(&record.codes),
             retries: self.retries_of(&record.outcomes),
             response_time: times(Series::Response, Series::ResponseCensored, open),
             service_time: (is_whole && measured.open == 0)

@@ -1,7 +1,7 @@
 //! What came of each origin: its connections, and its arrivals where there are several.
 
 use super::intervals::Measured;
-use super::{Ending, OriginEnding, Tally, codes};
+use super::{Ending, OriginEnding, Tally};
 use crate::document::{Connections, Origin};
 use crate::header::{ConnectionPlan, OriginPlan};
 use unblink_core::record::{Apart, ConnectionCounts, OperationRecord, Series};
@@ -50,7 +50,7 @@ impl Tally {
                 ending,
             )),
             failures: self.failures(outcomes),
-            codes: codes(&record.statuses),
+            codes: self.codes(&record.codes),
             response_time: Some(times([Series::Response, Series::ResponseCensored], open)),
             service_time: (measured.open == 0).then(|| times([Series::Service, Series::ServiceCensored], 0)),
             ..origin

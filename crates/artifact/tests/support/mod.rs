@@ -8,14 +8,15 @@ use unblink_artifact::document::{
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
+use unblink_core::code::Code;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes, STATUS_COUNT,
-    SampleBlocks, SampledArrival, Series, SlowArrival,
+    Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes, SampleBlocks,
+    SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -85,6 +86,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             .map(|name| Target { name: name.into(), method: "GET".into(), url: "http://example.net/".into() })
             .to_vec(),
         protocol_failures: ["bad_chunk", "bad_head"].map(String::from).to_vec(),
+        codes: None,
         operations: ["GET /", "GET /two"]
             .map(|name| OperationPlan {
                 name: name.into(),
@@ -149,7 +151,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         let operation = bank.operations.get_mut(place).expect("there are two");
         operation.outcomes = any_outcomes(random);
         for _ in 0..random.below(5) {
-            operation.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
+            operation.codes[random.below(Code::COUNT as u64) as usize] += random.below(99);
         }
     }
     let counters = &mut bank.counters;
@@ -158,7 +160,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
         counters.warmup = any_outcomes(random);
     }
     for _ in 0..random.below(5) {
-        counters.statuses[random.below(STATUS_COUNT as u64) as usize] += random.below(99);
+        counters.codes[random.below(Code::COUNT as u64) as usize] += random.below(99);
     }
     counters.origins[0].attempted = random.below(99);
     counters.origins[0].opened = random.below(99);
@@ -215,7 +217,7 @@ pub fn any_interval(random: &mut Random, start: Nanos) -> Interval {
             sent: (random.below(2) == 0).then_some(intended + Nanos(3)),
             ended: intended + Nanos(random.below(1 << 40)),
             connection: random.below(9) as u32,
-            status: random.below(600) as u16,
+            code: Code::of_status(random.below(600) as u16),
             outcome: [Outcome::Ok, Outcome::TimedOut, Outcome::Failed(FailureKind::protocol(1))]
                 [random.below(3) as usize],
         });
@@ -313,7 +315,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
         let apart = bank.operations.get_mut(operation).expect("there are two");
         count(&mut apart.outcomes);
         if !times_out {
-            apart.statuses[if fails { 400 } else { 100 }] += 1;
+            apart.codes[if fails { 400 } else { 100 }] += 1;
         }
         let (row, outcome) = if times_out {
             bank.track_mut(Series::ResponseCensored).record(TIMEOUT);
@@ -323,7 +325,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             (CENSORED_ROW, Outcome::TimedOut)
         } else if fails {
             bank.track_mut(Series::Failed).record(response);
-            bank.counters.statuses[400] += 1;
+            bank.counters.codes[400] += 1;
             (FAILED_ROW, Outcome::Failed(FailureKind::STATUS_5XX))
         } else {
             let service = Nanos(response.0 - lag);
@@ -333,7 +335,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             bank.track_mut(Series::Transfer).record(Nanos(20_000));
             bank.operations.record(operation, Series::Response, response);
             bank.operations.record(operation, Series::Service, service);
-            bank.counters.statuses[100] += 1;
+            bank.counters.codes[100] += 1;
             (bank.heat.bin_of(response), Outcome::Ok)
         };
         bank.heat.record(intended, row);
@@ -345,7 +347,7 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
             sent: Some(Instant(intended.0 + lag)),
             ended: Instant(ended.0),
             connection: 1,
-            status: if times_out { 0 } else { 200 },
+            code: Code::of_status(if times_out { 0 } else { 200 }),
             outcome,
         });
     }

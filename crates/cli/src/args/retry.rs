@@ -2,6 +2,7 @@
 
 use crate::{expect, value};
 use clap::Args;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{ATTEMPTS_MAX, RetryOn};
 use unblink_core::failure::FailureKind;
 use unblink_core::time::Nanos;
@@ -96,7 +97,7 @@ fn on(text: &str) -> Result<OnFailures, String> {
                 let statuses = expect::status_range(word).ok_or_else(|| {
                     format!("{word:?} is no failure: expected a status (503), a class of them (5xx), connect or reset")
                 })?;
-                statuses.for_each(|status| set.add_status(status));
+                statuses.filter_map(Code::of_status).for_each(|code| set.add_code(code));
                 &[]
             }
         };

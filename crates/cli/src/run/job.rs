@@ -3,6 +3,7 @@
 use crate::args::target::TargetArgs;
 use crate::request::version::Operations;
 use std::time::Duration;
+use unblink_artifact::codes::NamedCodes;
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
@@ -14,7 +15,7 @@ use unblink_engine::walk::Walk;
 use unblink_wire::Limits;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
-use unblink_wire::protocol::Protocol;
+use unblink_wire::protocol::{Codes, Protocol};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
 
@@ -86,6 +87,17 @@ impl AnyJob {
             AnyJob::One(_) => Http1::VIOLATIONS,
             AnyJob::Two(_) => Http2::VIOLATIONS,
         }
+    }
+
+    /// The names of its answers' codes, where they have names.
+    pub(super) fn codes(&self) -> Option<NamedCodes> {
+        let codes = match self {
+            AnyJob::One(_) => Http1::CODES,
+            AnyJob::Two(_) => Http2::CODES,
+        };
+        let Codes::Named { protocol, names } = codes else { return None };
+        let names = names.iter().copied().map(String::from).collect();
+        Some(NamedCodes { protocol: protocol.to_string(), names })
     }
 
     /// Requests that a connection takes at once, as asked for; nothing where that is one.

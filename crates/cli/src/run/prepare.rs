@@ -363,6 +363,7 @@ fn header(
         targets: requests.targets.clone(),
         targets_beyond: requests.beyond.clone(),
         protocol_failures: job.violations().iter().copied().map(String::from).collect(),
+        codes: job.codes(),
         journeys: journeys(args, requests, &operations),
         operations,
         operations_are_whole: true,

@@ -279,6 +279,7 @@ impl Described {
             targets_beyond: asked.requests.as_ref().and_then(|requests| requests.beyond.clone()),
             targets: asked.targets(&self.server),
             protocol_failures: Vec::new(),
+            codes: None,
             operations: asked.operations(plan),
             journeys: Vec::new(),
             operations_are_whole: true,

@@ -7,6 +7,7 @@
 use super::arena::{List, NONE};
 use super::landing::Bound;
 use super::{Actions, Dispatch, Policy, Retry, TIMEOUTS_PER_CALL_MAX};
+use crate::code::Code;
 use crate::load::Load;
 use crate::record::{Flight, Recorder, RetryCause};
 use crate::time::{Instant, Nanos};
@@ -155,14 +156,14 @@ impl Retrying {
     fn grant(
         &mut self,
         flight: &Flight,
-        (cause, status): (RetryCause, u16),
+        (cause, code): (RetryCause, Option<Code>),
         deadline: Instant,
         now: Instant,
         rec: &mut Recorder,
     ) -> Option<Instant> {
         let Retrying { retry, waiting, arrivals, granted, .. } = self;
         let may = self.may_repeat.get(flight.arrival.operation as usize).copied().unwrap_or(false);
-        if !may || flight.repeats + 1 >= retry.attempts || !retry.is_for(cause, status) {
+        if !may || flight.repeats + 1 >= retry.attempts || !retry.is_for(cause, code) {
             return None;
         }
         let at = Instant(now.0.saturating_add(retry.wait(flight.arrival.key, flight.repeats).0));
@@ -189,13 +190,13 @@ impl<L: Load> Dispatch<L> {
         &mut self,
         flight: &Flight,
         cause: RetryCause,
-        status: u16,
+        code: Option<Code>,
         now: Instant,
         rec: &mut Recorder,
     ) -> bool {
         let Some(retrying) = &mut self.retrying else { return false };
         let deadline = flight.arrival.intended + self.policy.timeout;
-        let Some(at) = retrying.grant(flight, (cause, status), deadline, now, rec) else { return false };
+        let Some(at) = retrying.grant(flight, (cause, code), deadline, now, rec) else { return false };
         rec.turned_away(flight, cause, now);
         let repeats = flight.repeats + 1;
         let is_last = repeats + 1 == retrying.retry.attempts;
@@ -248,7 +249,7 @@ impl<L: Load> Dispatch<L> {
             let Some((slot, _)) = self.first_to_give_up().filter(|&(_, at)| now > at) else { return };
             self.forget_attempt(slot);
             let flight = self.flights[slot].flight;
-            if self.is_tried_again(&flight, RetryCause::TryTimeout, 0, now, rec) {
+            if self.is_tried_again(&flight, RetryCause::TryTimeout, None, now, rec) {
                 self.let_go(slot, now, out, rec);
             }
         }

@@ -198,7 +198,7 @@ impl<L: Load> Dispatch<L> {
     /// still find a place.
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Bound { conn, flight, .. } = self.flights[slot];
-        let outcome = rec.timed_out(&flight, conn, 0, now);
+        let outcome = rec.timed_out(&flight, conn, None, now);
         self.ended(&flight, outcome, now, rec);
         self.let_go(slot, now, out, rec);
     }
@@ -250,8 +250,8 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let outcome = match failed {
-            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, conn, 0, now),
-            Some(kind) => rec.failed(flight, conn, kind, 0, now),
+            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, conn, None, now),
+            Some(kind) => rec.failed(flight, conn, kind, None, now),
             None => rec.cut_off(flight, conn, now),
         };
         self.ended(flight, outcome, now, rec);
@@ -276,7 +276,7 @@ impl<L: Load> Dispatch<L> {
         if again && !flight.resent && !self.is_late(&flight.arrival, now) {
             let origin = self.policy.origins.of(flight.arrival.operation);
             self.lanes[origin].resend.push_back(Flight { resent: true, ..flight });
-        } else if !self.is_tried_again(&flight, RetryCause::Failed(kind), 0, now, rec) {
+        } else if !self.is_tried_again(&flight, RetryCause::Failed(kind), None, now, rec) {
             self.end_unanswered(&flight, conn, Some(kind), now, rec);
         }
     }
@@ -286,7 +286,7 @@ impl<L: Load> Dispatch<L> {
     fn is_answer_repeated(&mut self, slot: u32, answer: &Answer, now: Instant, rec: &mut Recorder) -> bool {
         let flight = self.flights[slot].flight;
         let tried_again =
-            |kind| self.is_tried_again(&flight, RetryCause::Failed(kind), answer.status, now, rec);
+            |kind| self.is_tried_again(&flight, RetryCause::Failed(kind), answer.code, now, rec);
         answer.failure.is_some_and(tried_again)
     }
 

@@ -45,7 +45,7 @@ impl<L: Load> Dispatch<L> {
         self.expire_waiting(origin, now, rec);
         if let Some(flight) = self.take_waiting(origin) {
             let flight = Flight { unaccepted: !local, ..flight };
-            if !self.is_tried_again(&flight, RetryCause::Failed(kind), 0, now, rec) {
+            if !self.is_tried_again(&flight, RetryCause::Failed(kind), None, now, rec) {
                 self.end_unanswered(&flight, 0, Some(kind), now, rec);
             }
         }

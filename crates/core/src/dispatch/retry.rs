@@ -2,9 +2,10 @@
 //! try again ([`crate::sim::UsersSpec`]).
 
 use crate::arrival::Key;
+use crate::code::Code;
 use crate::failure::FailureKind;
 use crate::random::{below, mixed};
-use crate::record::{RetryCause, STATUS_FIRST};
+use crate::record::RetryCause;
 use crate::time::Nanos;
 
 /// Attempts of an arrival, at the most.
@@ -46,18 +47,17 @@ pub enum Jitter {
 /// A set of failures.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RetryOn {
-    /// A bit for each of 512 statuses from [`STATUS_FIRST`] on.
-    statuses: [u64; 8],
+    /// A bit for each [`Code::index`].
+    codes: [u64; Code::COUNT.div_ceil(64)],
     /// A bit for each kind.
-    kinds: u64,
+    kinds: u128,
 }
 
 impl RetryOn {
-    /// Adds the failed answers with this status, from 100 to 599.
-    pub fn add_status(&mut self, status: u16) {
-        if let Some((word, bit)) = place(status) {
-            self.statuses[word] |= bit;
-        }
+    /// Adds the failed answers with this code.
+    pub fn add_code(&mut self, code: Code) {
+        let (word, bit) = place(code);
+        self.codes[word] |= bit;
     }
 
     /// Adds a failure without an answer.
@@ -72,20 +72,19 @@ impl RetryOn {
 
     /// Everything in `other` is in it.
     pub fn includes(&self, other: &RetryOn) -> bool {
-        let statuses = self.statuses.iter().zip(other.statuses);
-        statuses.into_iter().all(|(own, others)| others & !own == 0) && other.kinds & !self.kinds == 0
+        let codes = self.codes.iter().zip(other.codes);
+        codes.into_iter().all(|(own, others)| others & !own == 0) && other.kinds & !self.kinds == 0
     }
 
-    /// Is it in the set that an attempt failed of `kind`, with an answer of this status or (0) without one?
-    pub(super) fn holds(&self, kind: FailureKind, status: u16) -> bool {
-        let by_status = place(status).is_some_and(|(word, bit)| self.statuses[word] & bit != 0);
-        by_status || self.kinds >> kind.index() & 1 != 0
+    /// Is it in the set that an attempt failed of `kind`, with an answer of this code or without one?
+    pub(super) fn holds(&self, kind: FailureKind, code: Option<Code>) -> bool {
+        let by_code = code.map(place).is_some_and(|(word, bit)| self.codes[word] & bit != 0);
+        by_code || self.kinds >> kind.index() & 1 != 0
     }
 }
 
-fn place(status: u16) -> Option<(usize, u64)> {
-    let number = usize::from(status).checked_sub(STATUS_FIRST).filter(|&number| number < 500)?;
-    Some((number / 64, 1 << (number % 64)))
+fn place(code: Code) -> (usize, u64) {
+    (code.index() / 64, 1 << (code.index() % 64))
 }
 
 impl Retry {
@@ -112,9 +111,9 @@ impl Retry {
     }
 
     /// Is there another attempt after one that ended like this?
-    pub(super) fn is_for(&self, cause: RetryCause, status: u16) -> bool {
+    pub(super) fn is_for(&self, cause: RetryCause, code: Option<Code>) -> bool {
         match cause {
-            RetryCause::Failed(kind) => self.on.holds(kind, status),
+            RetryCause::Failed(kind) => self.on.holds(kind, code),
             RetryCause::TryTimeout => true,
         }
     }
@@ -161,11 +160,12 @@ mod tests {
     fn sets_hold_what_was_added() {
         let mut on = RetryOn::default();
         assert!(on.is_empty());
-        [100, 503, 599, 600].into_iter().for_each(|status| on.add_status(status));
+        [100, 503, 599].into_iter().filter_map(Code::of_status).for_each(|code| on.add_code(code));
         on.add_kind(FailureKind::RESET);
-        let held = [100, 101, 500, 503, 599, 600, 0].map(|status| on.holds(FailureKind::SHED, status));
+        let held = [100, 101, 500, 503, 599, 600, 0]
+            .map(|status| on.holds(FailureKind::SHED, Code::of_status(status)));
         assert_eq!(held, [true, false, false, true, true, false, false]);
-        assert!(on.holds(FailureKind::RESET, 0) && !on.holds(FailureKind::CLOSED_EARLY, 0));
+        assert!(on.holds(FailureKind::RESET, None) && !on.holds(FailureKind::CLOSED_EARLY, None));
     }
 
     #[test]

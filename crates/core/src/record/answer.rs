@@ -1,5 +1,6 @@
 //! What is known of an answer.
 
+use crate::code::Code;
 use crate::failure::FailureKind;
 use crate::time::Instant;
 
@@ -8,8 +9,8 @@ use crate::time::Instant;
 pub struct Answer {
     /// Why it does not count as `ok`, if it doesn't.
     pub failure: Option<FailureKind>,
-    /// HTTP status or the like; 0 without one.
-    pub status: u16,
+    /// What it says of itself, where that is counted.
+    pub code: Option<Code>,
     /// When the first byte was read.
     pub first_byte: Instant,
     /// It is as it must be, and not yet what the step of a journey waits for that asks again and again.

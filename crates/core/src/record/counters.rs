@@ -2,6 +2,7 @@
 
 use super::counted::{Summed, counted};
 use super::{Flight, RetryCauses, RetryCounts};
+use crate::code::Code;
 use crate::failure::FailureKind;
 use crate::origins::ORIGINS_MAX;
 use crate::time::Nanos;
@@ -71,11 +72,6 @@ impl Outcomes {
         self.ok + self.failed_total() + self.timed_out + self.unfinished + self.unsent
     }
 }
-
-/// Statuses 100 to 599, each counted alone.
-pub const STATUS_FIRST: usize = 100;
-/// How many statuses are counted alone.
-pub const STATUS_COUNT: usize = 500;
 
 counted! {
     /// What happened to connections.
@@ -260,8 +256,8 @@ pub struct Counters {
     pub measured: Outcomes,
     /// Arrivals of the warm-up; they enter no distribution.
     pub warmup: Outcomes,
-    /// Answers by status, from [`STATUS_FIRST`]; measured part only.
-    pub statuses: [u64; STATUS_COUNT],
+    /// Answers by [`Code::index`]; measured part only.
+    pub codes: [u64; Code::COUNT],
     /// Connections by origin, over the whole run, warm-up included.
     pub origins: [ConnectionCounts; ORIGINS_MAX],
     /// Causes of send lag; measured part only.
@@ -281,7 +277,7 @@ impl Default for Counters {
         Counters {
             measured: Outcomes::default(),
             warmup: Outcomes::default(),
-            statuses: Summed::ZERO,
+            codes: Summed::ZERO,
             origins: Summed::ZERO,
             lag: LagCauses::default(),
             bytes_received: 0,
@@ -304,7 +300,7 @@ impl Counters {
     pub fn add(&mut self, o: &Counters) {
         self.measured.add(&o.measured);
         self.warmup.add(&o.warmup);
-        self.statuses.sum(&o.statuses);
+        self.codes.sum(&o.codes);
         self.origins.sum(&o.origins);
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;

@@ -37,7 +37,7 @@ pub use bank::Bank;
 pub use counted::Counted;
 pub use counters::{
     ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LaneLevels, LoopCounts, Outcomes,
-    PAUSE_FROM, STATUS_COUNT, STATUS_FIRST,
+    PAUSE_FROM,
 };
 pub use flight::Flight;
 pub use interval::Interval;

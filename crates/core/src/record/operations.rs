@@ -1,7 +1,8 @@
 //! What is recorded by operation: where its arrivals ended, the answers by status, response and service times.
 
 use super::pages::{Paged, Pages};
-use super::{Outcomes, STATUS_COUNT, Series, Track};
+use super::{Outcomes, Series, Track};
+use crate::code::Code;
 use crate::time::Nanos;
 use hdrhistogram::Counter;
 
@@ -19,8 +20,8 @@ pub struct Operations<C: Counter> {
 pub struct OperationRecord {
     /// Where its arrivals ended.
     pub outcomes: Outcomes,
-    /// Answers by status, from [`STATUS_FIRST`](super::STATUS_FIRST).
-    pub statuses: [u64; STATUS_COUNT],
+    /// Answers by [`Code::index`].
+    pub codes: [u64; Code::COUNT],
     durations: [Paged; Series::BY_OPERATION.len()],
 }
 
@@ -42,7 +43,7 @@ impl Default for OperationRecord {
     fn default() -> OperationRecord {
         OperationRecord {
             outcomes: Outcomes::default(),
-            statuses: [0; STATUS_COUNT],
+            codes: [0; Code::COUNT],
             durations: std::array::from_fn(|_| Paged::default()),
         }
     }
@@ -181,7 +182,7 @@ impl Operations<u64> {
         for (place, from) in other.each.iter().enumerate().take(self.each.len()) {
             let to = &mut self.each[place];
             to.outcomes.add(&from.outcomes);
-            to.statuses.iter_mut().zip(from.statuses).for_each(|(a, b)| *a += b);
+            to.codes.iter_mut().zip(from.codes).for_each(|(a, b)| *a += b);
             for series in Series::BY_OPERATION {
                 let sums = from.sums(series);
                 if sums.count > 0 {
@@ -199,7 +200,7 @@ impl<C: Counter> PartialEq for Operations<C> {
         let same = |place: usize| {
             let (a, b) = (&self.each[place], &other.each[place]);
             a.outcomes == b.outcomes
-                && a.statuses == b.statuses
+                && a.codes == b.codes
                 && Series::BY_OPERATION.into_iter().all(|series| {
                     a.sums(series) == b.sums(series) && self.bins(place, series).eq(other.bins(place, series))
                 })

@@ -3,10 +3,11 @@
 use super::absence::Absences;
 use super::places::Places;
 use super::{
-    Answer, Apart, Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, STATUS_FIRST,
-    SampleBlocks, Series, SlowArrival,
+    Answer, Apart, Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, SampleBlocks, Series,
+    SlowArrival,
 };
 use crate::arrival::Arrival;
+use crate::code::Code;
 use crate::failure::FailureKind;
 use crate::heat::{CENSORED_ROW, FAILED_ROW};
 use crate::origins::Origins;
@@ -226,20 +227,19 @@ impl Recorder {
         let measured = self.is_measured(&flight.arrival);
         let places = self.places(&flight.arrival);
         let places = places.as_ref();
-        if measured && (100..600).contains(&answer.status) {
-            let status = usize::from(answer.status) - STATUS_FIRST;
-            self.bank.counters.statuses[status] += 1;
+        if let Some(code) = answer.code.filter(|_| measured).map(Code::index) {
+            self.bank.counters.codes[code] += 1;
             if let Some(places) = places {
-                places.each(&mut self.bank, |record| record.statuses[status] += 1);
+                places.each(&mut self.bank, |record| record.codes[code] += 1);
             }
         }
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
         if response > self.timeout {
-            return self.too_late(flight, connection, answer.status, now, now);
+            return self.too_late(flight, connection, answer.code, now, now);
         }
         if let Some(kind) = answer.failure {
-            return self.note_failed(flight, connection, kind, answer.status, now);
+            return self.note_failed(flight, connection, kind, answer.code, now);
         }
         let is_after_load = self.is_after_load(&flight.arrival);
         self.count_at(&flight.arrival, places, |outcomes| {
@@ -271,7 +271,7 @@ impl Recorder {
         }
         let row = self.bank.heat.bin_of(response);
         self.bank.heat.record(flight.arrival.intended.since(self.start), row);
-        self.note_slow(flight, connection, answer.status, Outcome::Ok, now);
+        self.note_slow(flight, connection, answer.code, Outcome::Ok, now);
         Outcome::Ok
     }
 
@@ -281,11 +281,11 @@ impl Recorder {
         flight: &Flight,
         connection: u32,
         kind: FailureKind,
-        status: u16,
+        code: Option<Code>,
         now: Instant,
     ) -> Outcome {
         self.note_ended(flight, false);
-        self.note_failed(flight, connection, kind, status, now)
+        self.note_failed(flight, connection, kind, code, now)
     }
 
     fn note_failed(
@@ -293,7 +293,7 @@ impl Recorder {
         flight: &Flight,
         connection: u32,
         kind: FailureKind,
-        status: u16,
+        code: Option<Code>,
         now: Instant,
     ) -> Outcome {
         let failed = Outcome::Failed(kind);
@@ -313,16 +313,22 @@ impl Recorder {
         }
         self.bank.track_mut(Series::Failed).record(now.since(flight.arrival.intended));
         self.bank.heat.record(flight.arrival.intended.since(self.start), FAILED_ROW);
-        self.note_slow(flight, connection, status, failed, now);
+        self.note_slow(flight, connection, code, failed, now);
         failed
     }
 
     /// The arrival took longer than the timeout, sent or not, and has no answer; noticed at `now`.
-    pub fn timed_out(&mut self, flight: &Flight, connection: u32, status: u16, now: Instant) -> Outcome {
+    pub fn timed_out(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        code: Option<Code>,
+        now: Instant,
+    ) -> Outcome {
         // An answer that came later would have come too late.
         let deadline = flight.arrival.intended + self.timeout;
         self.note_ended(flight, false);
-        self.too_late(flight, connection, status, now, deadline.min(now))
+        self.too_late(flight, connection, code, now, deadline.min(now))
     }
 
     /// The same; what passed after `until` made no difference.
@@ -330,7 +336,7 @@ impl Recorder {
         &mut self,
         flight: &Flight,
         connection: u32,
-        status: u16,
+        code: Option<Code>,
         now: Instant,
         until: Instant,
     ) -> Outcome {
@@ -354,7 +360,7 @@ impl Recorder {
         self.note_hindered(own, until.since(intended), self.timeout);
         let deadline = intended + self.timeout;
         self.censor(flight, self.timeout, flight.attempt.map(|sent| deadline.since(sent)));
-        self.note_slow(flight, connection, status, Outcome::TimedOut, now);
+        self.note_slow(flight, connection, code, Outcome::TimedOut, now);
         Outcome::TimedOut
     }
 
@@ -374,7 +380,7 @@ impl Recorder {
             let age = now.since(flight.arrival.intended);
             self.note_hindered(self.own_part(flight, now), age, age);
             self.censor(flight, age, flight.attempt.map(|sent| now.since(sent)));
-            self.note_slow(flight, connection, 0, outcome, now);
+            self.note_slow(flight, connection, None, outcome, now);
         }
         outcome
     }
@@ -417,7 +423,14 @@ impl Recorder {
         self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
     }
 
-    fn note_slow(&mut self, flight: &Flight, connection: u32, status: u16, outcome: Outcome, now: Instant) {
+    fn note_slow(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        code: Option<Code>,
+        outcome: Outcome,
+        now: Instant,
+    ) {
         if !self.bank.slowest.would_keep(now.since(flight.arrival.intended), flight.arrival.intended) {
             return;
         }
@@ -431,7 +444,7 @@ impl Recorder {
             sent: flight.sent.map(since_start),
             ended: since_start(now),
             connection,
-            status,
+            code,
             outcome,
         });
     }

@@ -1,5 +1,6 @@
 //! The few slowest arrivals of an interval, so that a tail can be traced.
 
+use crate::code::Code;
 use crate::outcome::Outcome;
 use crate::time::{Instant, Nanos};
 use std::cmp::Reverse;
@@ -24,8 +25,8 @@ pub struct SlowArrival {
     pub ended: Instant,
     /// Slot of the connection that carried it; 0 when it was never sent.
     pub connection: u32,
-    /// Status of the answer; 0 without one.
-    pub status: u16,
+    /// What the answer says of itself, if there was one and it says something.
+    pub code: Option<Code>,
     /// How it ended.
     pub outcome: Outcome,
 }

@@ -165,7 +165,7 @@ impl<F: FnMut(&Interval)> Users<F> {
 
     fn time_out(&mut self, place: u32, now: Instant) {
         let flight = self.leave(place);
-        self.intervals.recorder().timed_out(&flight, place, 0, now);
+        self.intervals.recorder().timed_out(&flight, place, None, now);
     }
 
     fn sent(&mut self, id: FlightId, now: Instant) {
@@ -352,7 +352,7 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
                     self.turn_away(conn.slot, RetryCause::Failed(closing.kind), now);
                 } else {
                     let flight = self.leave(conn.slot);
-                    self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
+                    self.intervals.recorder().failed(&flight, conn.slot, closing.kind, None, now);
                 }
             }
             // Answers of the same moment come first.

@@ -6,6 +6,7 @@ use super::server::{Attempt, Server};
 use super::watch::{Sight, Watch};
 use super::window::Windows;
 use super::{NetworkSpec, WorldSpec};
+use crate::code::Code;
 use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event, FlightId, Loss, Room};
 use crate::failure::FailureKind;
 use crate::record::Answer;
@@ -299,7 +300,13 @@ fn seen(what: What, now: Instant) -> Event {
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
         What::Answer(flight, status) => {
             let failure = FailureKind::of_status(status);
-            let answer = Answer { failure, status, first_byte: now, not_yet: false, reusable: true };
+            let answer = Answer {
+                failure,
+                code: Code::of_status(status),
+                first_byte: now,
+                not_yet: false,
+                reusable: true,
+            };
             Event::Answered(flight, answer)
         }
         What::Request(..) => Event::Tick,

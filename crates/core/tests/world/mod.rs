@@ -9,6 +9,7 @@ use books::Books;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use tries::TryBooks;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{
     Action, Actions, Closing, ConnId, ConnectTimes, Dispatch, Event, FlightId, Loss, Room,
 };
@@ -201,7 +202,10 @@ impl World {
                 // No draw of its own: only journeys heed it.
                 let not_yet = !(now.0 / 1_000 + u64::from(id.slot)).is_multiple_of(3);
                 let failure = FailureKind::of_status(status);
-                Event::Answered(id, Answer { failure, status, first_byte: now, not_yet, reusable })
+                Event::Answered(
+                    id,
+                    Answer { failure, code: Code::of_status(status), first_byte: now, not_yet, reusable },
+                )
             }
             Happening::Lose(id, unprocessed) => {
                 self.free_slot(now);

@@ -2,6 +2,7 @@
 //! beside another one.
 
 use std::collections::HashMap;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{Action, ConnId, Event, FlightId, Jitter, Retry};
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::PlanSpec;
@@ -60,7 +61,7 @@ impl TryBooks {
     pub(super) fn hear(&mut self, now: Instant, event: &Event) {
         match *event {
             Event::Answered(id, answer) => {
-                let is_retried = matches!(answer.status, 500 | 503);
+                let is_retried = matches!(answer.code.map(Code::status), Some(500 | 503));
                 let failed = End::Failed { is_retried, may_resend: false };
                 self.end(id, now, if answer.failure.is_some() { failed } else { End::Ok });
             }

@@ -1,6 +1,7 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
 use super::collecting::{Collecting, Place};
+use crate::codes::CodeRules;
 use std::num::NonZeroU16;
 use unblink_core::arrival::Key;
 use unblink_core::dispatch::{FlightId, Loss};
@@ -53,6 +54,7 @@ pub(crate) struct Hearing {
     pub(crate) news: Vec<News>,
     /// A copy of this worker's own.
     expects: Expects,
+    codes: CodeRules,
     /// Some answer's head must be looked at; some answer's body.
     reads: (bool, bool),
     collecting: Collecting,
@@ -64,11 +66,17 @@ pub(crate) struct Hearing {
 
 impl Hearing {
     /// Of as many flights as that, and journeys under way, nothing is allocated for one.
-    pub(crate) fn with_capacity(flights: usize, journeys: usize, expects: &Expects) -> Hearing {
+    pub(crate) fn with_capacity(
+        flights: usize,
+        journeys: usize,
+        expects: &Expects,
+        codes: CodeRules,
+    ) -> Hearing {
         Hearing {
             flights: Vec::with_capacity(flights),
             news: Vec::with_capacity(64),
             expects: expects.clone(),
+            codes,
             reads: (expects.read_heads(), expects.read_bodies()),
             collecting: Collecting::default(),
             kept: Kept::new(journeys, expects.captured_count()),
@@ -125,11 +133,11 @@ impl Hearing {
     fn judge_head(&self, slot: usize, reply: &Reply) -> Option<FailureKind> {
         let heard = &self.flights[slot];
         let expect = self.expects.of(heard.operation);
-        let by_status = FailureKind::of_status(reply.code);
+        let by_code = self.codes.failure(reply);
         match expect.allows_status(reply.code) {
             Some(true) => {}
-            Some(false) => return Some(by_status.unwrap_or(FailureKind::UNEXPECTED_STATUS)),
-            None if by_status.is_some() => return by_status,
+            Some(false) => return Some(by_code.unwrap_or(FailureKind::UNEXPECTED_STATUS)),
+            None if by_code.is_some() => return by_code,
             None => {}
         }
         if !heard.head_is_right && !expect.headers.is_empty() {
@@ -269,7 +277,7 @@ impl Sink for Ear<'_> {
         let heard = &mut self.hearing.flights[slot];
         let answer = Answer {
             failure,
-            status: reply.code,
+            code: self.hearing.codes.code(&reply),
             first_byte: heard.first_byte.unwrap_or(self.now),
             not_yet,
             reusable: reply.reusable && !self.is_last,

@@ -1,7 +1,7 @@
 //! A protocol that is listened to: what a message to the user needs, and the run does not keep.
 
 use unblink_wire::blank::Filler;
-use unblink_wire::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
+use unblink_wire::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
 use unblink_workload::answer::BODY_MAX;
 
 /// Bytes kept of what the target sends first: enough to quote a line.
@@ -47,6 +47,8 @@ impl<P: Protocol> Protocol for Overheard<P> {
     type Shared = P::Shared;
 
     const VIOLATIONS: &'static [&'static str] = P::VIOLATIONS;
+
+    const CODES: Codes = P::CODES;
 
     const TAKES_TURNS: bool = P::TAKES_TURNS;
 

@@ -131,7 +131,7 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
             plain(waited.unwrap_or("never sent".into())),
             (Paint::Response, took(slow.response_ns)),
             outcome,
-            plain(slow.status.map_or("–".into(), |status| status.to_string())),
+            plain(slow.status.map(|status| status.to_string()).or(slow.code.clone()).unwrap_or("–".into())),
             plain(slow.connection.map_or("–".into(), |connection| connection.to_string())),
             plain(&slow.operation),
             plain(origin.map_or("–".into(), |origin| origin.name.to_string())),

@@ -146,7 +146,7 @@ fn what_is_wrong_with_a_load_is_seen() {
     });
     must_be_seen(|recording| {
         let load = recording.total.loads.get_mut(1);
-        load.map(|load| load.statuses[100] += 1).is_some()
+        load.map(|load| load.codes[100] += 1).is_some()
     });
     for series in Series::BY_OPERATION {
         must_be_seen(move |recording| {

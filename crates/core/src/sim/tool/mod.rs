@@ -193,7 +193,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
             }
             self.deadlines.pop();
             if let Some(flight) = self.release(slot, generation) {
-                let outcome = self.intervals.recorder().timed_out(&flight, slot, 0, now);
+                let outcome = self.intervals.recorder().timed_out(&flight, slot, None, now);
                 self.source.free(slot, &flight.arrival, outcome, now, self.intervals.recorder());
             }
         }
@@ -239,7 +239,8 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             Event::Answered(id, answer) => self.answered_at(id, &answer, now),
             Event::Closed(conn, closing) => {
                 if let Some(flight) = self.release(conn.slot, conn.generation) {
-                    let outcome = self.intervals.recorder().failed(&flight, conn.slot, closing.kind, 0, now);
+                    let outcome =
+                        self.intervals.recorder().failed(&flight, conn.slot, closing.kind, None, now);
                     self.source.free(conn.slot, &flight.arrival, outcome, now, self.intervals.recorder());
                 }
             }

@@ -1,0 +1,63 @@
+//! Codes of answers by name.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unblink_core::code::Code;
+
+/// Names of the codes that answers have, in a protocol that has no statuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedCodes {
+    /// The protocol, as failures begin that such codes mean: `grpc_unavailable`.
+    pub protocol: String,
+    /// The names, by number. The first is that of success.
+    pub names: Vec<String>,
+}
+
+impl NamedCodes {
+    /// The name of the `number`-th failure that a code means.
+    pub(crate) fn failure(&self, number: usize) -> Option<String> {
+        self.names.get(number + 1).map(|name| format!("{}_{}", self.protocol, name.to_ascii_lowercase()))
+    }
+}
+
+/// What the code is called; `named` unless it is a status of HTTP.
+pub(crate) fn name_of(code: Code, named: Option<&NamedCodes>) -> String {
+    match named {
+        None => code.status().to_string(),
+        Some(named) => named.names.get(code.index()).cloned().unwrap_or_else(|| code.index().to_string()),
+    }
+}
+
+/// The code that is called so.
+pub(crate) fn code_called(name: &str, named: Option<&NamedCodes>) -> Option<Code> {
+    let place = named.and_then(|named| named.names.iter().position(|known| known == name));
+    match (named, place) {
+        (None, _) => Code::of_status(name.parse().ok()?),
+        (Some(_), Some(place)) => Code::at(place.try_into().ok()?),
+        (Some(_), None) => Code::at(name.parse().ok()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_codes() {
+        let named = NamedCodes { protocol: "grpc".into(), names: vec!["OK".into(), "CANCELLED".into()] };
+        for (named, text, index) in [
+            (None, "200", 100),
+            (Some(&named), "OK", 0),
+            (Some(&named), "CANCELLED", 1),
+            (Some(&named), "77", 77),
+        ] {
+            let code = code_called(text, named).unwrap();
+            assert_eq!((code.index(), name_of(code, named).as_str()), (index, text));
+        }
+        assert_eq!(
+            (code_called("OK", None), code_called("99", None), code_called("x", Some(&named))),
+            (None, None, None)
+        );
+        assert_eq!((named.failure(0).as_deref(), named.failure(1)), (Some("grpc_cancelled"), None));
+    }
+}
