@@ -7,6 +7,7 @@ pub mod bounded;
 mod causes;
 pub mod compare;
 pub mod document;
+pub mod exchange;
 pub mod fingerprint;
 pub mod folder;
 pub mod harmless;
