@@ -41,6 +41,7 @@ pub use verdict::{
     WindowResult,
 };
 
+use crate::exchange::KeptFailure;
 use crate::fingerprint::fingerprint_of;
 use crate::simulated::{Fanout, Simulated};
 use schemars::JsonSchema;
@@ -111,6 +112,9 @@ pub struct RunDocument {
     pub retries: Option<Retries>,
     /// Failed arrivals by kind.
     pub failures: BTreeMap<String, u64>,
+    /// The first of each kind with their answers, if they were to be kept (`--keep-failures`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_failures: Vec<KeptFailure>,
     /// Answers by code: of HTTP the status. Those that came after the timeout count as well. An arrival with several attempts
     /// counts with the answer of its last one.
     pub codes: BTreeMap<String, u64>,

@@ -8,6 +8,7 @@ mod causes;
 pub mod codes;
 pub mod compare;
 pub mod document;
+pub mod exchange;
 pub mod fingerprint;
 pub mod folder;
 pub mod harmless;

@@ -37,6 +37,7 @@ mod scenario;
 mod secrets;
 mod setup;
 mod shape;
+mod shown;
 mod signals;
 mod sim;
 mod trace;
@@ -72,6 +73,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Knee(args) => knee::knee(args),
         Command::Lab(command) => lab::lab(command),
         Command::History(args) => history::history(args),
+        Command::Show(args) if args.failures => tried::failures(args),
         Command::Show(args) => match args.arrival {
             Some(number) => tried::again(args, number),
             None => history::show(args),
@@ -162,6 +164,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::Knee => schema::knee_schema(),
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::Try => schema::try_schema(),
+        SchemaOf::Failures => schema::failures_schema(),
         SchemaOf::LabCell => schema::lab_cell_schema(),
         SchemaOf::Lab => schema::lab_schema(),
         SchemaOf::LabAudit => schema::audit_schema(),

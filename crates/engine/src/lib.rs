@@ -13,6 +13,7 @@ mod conn;
 pub mod controls;
 mod directory;
 pub mod error;
+pub mod failed;
 mod gate;
 pub mod job;
 pub mod limits;

@@ -280,7 +280,7 @@ fn why_not_answered<P: Words>(
             violation,
             explanation: protocol.explain(violation),
             first_line,
-            hint: hint_at_violation(violation, received, is_tls, P::SCHEMES),
+            hint: hint_at_violation(violation, received, is_tls, (P::NAME, P::SCHEMES)),
         },
         (error, _) => {
             let why = "the connection was closed during the TLS handshake";

@@ -6,6 +6,7 @@ use crate::clock::{Clock, WallTime};
 use crate::controls::Controls;
 use crate::directory::{Asking, Directory};
 use crate::error::EngineError;
+use crate::failed::Failed;
 use crate::gate::Gate;
 use crate::job::Job;
 use crate::pacing::Pacing;
@@ -65,6 +66,8 @@ pub struct Running {
     full: Receiver<Handed>,
     empty: Vec<Sender<Box<Bank<u32>>>>,
     merger: Merger,
+    /// The first arrivals to fail in each way.
+    failed: Option<Receiver<Failed>>,
     /// Asked for, and granted.
     awake: Option<Option<Awake>>,
     /// Of the thread that takes the intervals.
@@ -73,6 +76,11 @@ pub struct Running {
 
 /// Starts the workers, opens fixed pools, and sets the schedule's zero.
 pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError> {
+    start_keeping(job, 0)
+}
+
+/// The same, and each worker keeps the first `failed_each` arrivals that fail in each way: see [`Running::take_failed`].
+pub fn start_keeping<P: Protocol + 'static>(job: Job<P>, failed_each: u32) -> Result<Running, EngineError> {
     let clock = Clock::start();
     // Before the workers learn how late they wake up.
     let awake = (job.pacing == Pacing::Precise).then(Awake::keep);
@@ -85,6 +93,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
     let gate = Arc::new(Gate::closed());
     let directories: Vec<_> = job.targets.iter().map(|_| Arc::new(Directory::default())).collect();
     let (full_in, full) = sync_channel(threads * (SPARE_BANKS + 2));
+    let (failed_in, failed) = channel();
     let mut empty = Vec::new();
     let mut workers = Vec::new();
     for number in 0..threads {
@@ -93,7 +102,8 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
             let _ = spare_in.send(Box::new(Bank::new(layout)));
         }
         empty.push(spare_in);
-        let channels = Channels { full: full_in.clone(), empty: spare };
+        let failed = (failed_each > 0).then(|| (failed_each, failed_in.clone()));
+        let channels = Channels { full: full_in.clone(), empty: spare, failed };
         workers.push(spawn(number, &job, clock, &controls, &directories, &gate, channels)?);
     }
     drop::<SyncSender<Handed>>(full_in);
@@ -113,6 +123,7 @@ pub fn start<P: Protocol + 'static>(job: Job<P>) -> Result<Running, EngineError>
         full,
         empty,
         merger: Merger::new(threads, layout),
+        failed: Some(failed),
         awake,
         // Behind the workers, which have the policy of the thread that starts them.
         _background: Background::begin(),
@@ -178,6 +189,12 @@ impl Running {
     /// Wall-clock time of the schedule's zero.
     pub fn started_at(&self) -> WallTime {
         self.clock.wall(self.start)
+    }
+
+    /// Where the first arrivals to fail in each way come from, once. Those of an interval are there when
+    /// [`Running::next_interval`] gives it.
+    pub fn take_failed(&mut self) -> Option<Receiver<Failed>> {
+        self.failed.take()
     }
 
     /// Waits for the next interval, a second's as a rule. `None` when the run has ended.

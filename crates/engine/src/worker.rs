@@ -1,6 +1,7 @@
 //! One worker thread: its dispatcher, its connections, its recorder, and the loop around them.
 
 mod acting;
+mod failing;
 mod handover;
 mod opening;
 mod slots;
@@ -12,6 +13,7 @@ use crate::codes::CodeRules;
 use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
 use crate::controls::Controls;
 use crate::directory::Directory;
+use crate::failed::Failed;
 use crate::gate::Gate;
 use crate::job::Job;
 use crate::pace::{CONTROL_TOKEN, Pacer, TIMER_TOKEN};
@@ -24,7 +26,7 @@ use rustix::io::Errno;
 use slots::{Slots, id_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use unblink_core::dispatch::{
     ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, FlightId, Pool, Room, SENDS_PER_CALL_MAX,
 };
@@ -72,6 +74,8 @@ pub(crate) struct WorkerEnd {
 pub(crate) struct Channels {
     pub(crate) full: SyncSender<Handed>,
     pub(crate) empty: Receiver<Box<Bank<u32>>>,
+    /// Where the first arrivals to fail in each way go, and how many, if anybody wants to know them.
+    pub(crate) failed: Option<(u32, Sender<Failed>)>,
 }
 
 pub(crate) struct Worker<L, P: Protocol> {
@@ -138,6 +142,16 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let ways = job.targets.iter().zip(directories);
         let ways =
             ways.map(|(target, directory)| Way::new(target, directory.clone(), number, job.plan.threads()));
+        let failed_each = channels.failed.as_ref().map_or(0, |(each, _)| *each);
+        let mut hearing = Hearing::with_capacity(
+            flights,
+            job.plan.journeys().map_or(0, Paths::under_way_max),
+            &job.expects,
+            CodeRules::of::<P>(),
+        );
+        if failed_each > 0 {
+            hearing.keep_echoes();
+        }
         Ok(Worker {
             number,
             controls,
@@ -146,23 +160,17 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             dispatch: Dispatch::new(policy),
             conns: Slots::new(origins.count(), conns_max),
             recorder: Some(
-                Recorder::new(bank, job.plan.spec().timeout).with_origins(origins).with_room(places),
+                Recorder::new(bank, job.plan.spec().timeout)
+                    .with_origins(origins)
+                    .with_room(places)
+                    .with_failed(failed_each),
             ),
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(conns_max),
             unread: VecDeque::with_capacity(conns_max),
             is_serial: places == 1,
             unwritten: Vec::with_capacity(UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
-            common: Common {
-                buffers: Buffers::new(),
-                hearing: Hearing::with_capacity(
-                    flights,
-                    job.plan.journeys().map_or(0, Paths::under_way_max),
-                    &job.expects,
-                    CodeRules::of::<P>(),
-                ),
-                of_protocol: P::shared(job.operations.len()),
-            },
+            common: Common { buffers: Buffers::new(), hearing, of_protocol: P::shared(job.operations.len()) },
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
             ways: ways.collect(),
@@ -307,6 +315,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 recorder.note_absence(absence.from, absence.until, absence.away);
             }
             f(&mut self.dispatch, &mut self.actions, recorder);
+            if recorder.has_failed() {
+                self.hand_over_failed();
+            }
         }
     }
 

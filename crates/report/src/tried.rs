@@ -3,7 +3,9 @@
 use crate::format;
 use std::fmt::Write;
 use unblink_artifact::document::Protocol;
-use unblink_artifact::tried::{TriedBody, TriedMessage, TriedOutcome, TriedRequest, TryDocument};
+use unblink_artifact::tried::{
+    FailuresDocument, KeptFailure, TriedBody, TriedMessage, TriedOutcome, TriedRequest, TryDocument,
+};
 
 /// Each request with its answer. Lines are as long as what was sent: they are there to be copied.
 pub fn render(document: &TryDocument) -> String {
@@ -48,6 +50,37 @@ pub fn render(document: &TryDocument) -> String {
     let asked = format::plural(all().count() as u64, "request", "requests");
     let _ = writeln!(out, "{asked}: {}", parts.join(", "));
     format::plain(&out)
+}
+
+/// Each failed request with its answer.
+pub fn failures(document: &FailuresDocument) -> String {
+    let mut out = String::new();
+    if document.protocol == Protocol::Http2 {
+        out.push_str("HTTP/2 (requests are shown as HTTP/1.1 writes them)\n\n");
+    }
+    document.failures.iter().for_each(|one| out.push_str(&failure(one)));
+    let requests = format::plural(document.failures.len() as u64, "failed request", "failed requests");
+    let _ = writeln!(out, "{requests} kept: the first of each kind");
+    format::plain(&out)
+}
+
+/// A failed request with its answer.
+pub(crate) fn failure(one: &KeptFailure) -> String {
+    let mut out = String::new();
+    let attempts = match one.attempts {
+        0 => ", never sent".to_string(),
+        1 => String::new(),
+        n => format!(", attempt {n}"),
+    };
+    let _ = writeln!(
+        out,
+        "{} at {}, after {}{attempts}",
+        one.kind,
+        format::moment(one.at_ns),
+        format::duration(one.response_ns)
+    );
+    request(&mut out, &one.request.name, &one.request);
+    out
 }
 
 /// One request and what came of it.

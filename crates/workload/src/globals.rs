@@ -1,7 +1,11 @@
 //! Values that are taken from answers beside the load, such as a token, and reach every worker.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// Values of the past that are known: those that requests under way may hold.
+const PAST_MAX: usize = 64;
 
 /// What was taken last, by number.
 #[derive(Debug)]
@@ -9,6 +13,8 @@ pub struct Globals {
     /// Counts the changes, so that workers look only where something has changed.
     changes: AtomicU64,
     values: Mutex<Vec<Vec<u8>>>,
+    /// What was there before, newest last.
+    past: Mutex<VecDeque<Vec<u8>>>,
 }
 
 /// What a worker knows of them.
@@ -21,16 +27,32 @@ pub(crate) struct Seen {
 impl Globals {
     /// So many values, all empty.
     pub fn new(values: usize) -> Globals {
-        Globals { changes: AtomicU64::new(0), values: Mutex::new(vec![Vec::new(); values]) }
+        Globals {
+            changes: AtomicU64::new(0),
+            values: Mutex::new(vec![Vec::new(); values]),
+            past: Mutex::default(),
+        }
     }
 
     /// Sets several at once: what a worker sees belongs together.
     pub fn set(&self, new: &[(u32, Vec<u8>)]) {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, value) in new {
-            values[*number as usize].clone_from(value);
+            let old = std::mem::replace(&mut values[*number as usize], value.clone());
+            let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+            past.push_back(old);
+            if past.len() > PAST_MAX {
+                past.pop_front();
+            }
         }
         self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// All that is there, and what was there not long ago: a request under way may hold it.
+    pub fn all(&self) -> Vec<Vec<u8>> {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        values.iter().chain(past.iter()).filter(|value| !value.is_empty()).cloned().collect()
     }
 }
 
@@ -68,5 +90,8 @@ mod tests {
         assert_eq!((seen.value(0), seen.value(1)), (&b"zero"[..], &b"one"[..]));
         seen.refresh(&globals);
         assert_eq!((seen.value(0), seen.value(1)), (&b"zero"[..], &b"two"[..]));
+        assert_eq!(globals.all(), [b"zero".to_vec(), b"two".to_vec(), b"one".to_vec()]);
+        (0..200).for_each(|n: u8| globals.set(&[(0, vec![n])]));
+        assert_eq!(globals.all().len(), 2 + PAST_MAX);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::answer::{Captured, KEPT_BYTES_MAX, Missed};
 use std::num::NonZeroU16;
-use unblink_core::arrival::Key;
+use unblink_core::arrival::{Arrival, Key};
 
 /// Values of all journeys of a plan, by name, at the most: which of them a request may use is kept in the bits of a word.
 pub const KEPT_MAX: usize = 64;
@@ -105,6 +105,14 @@ impl Kept {
             _ => &[],
         }
     }
+
+    /// All values that the journey of `arrival` has.
+    pub fn all_of(&self, arrival: &Arrival) -> Vec<Vec<u8>> {
+        let at = index(arrival.slot);
+        let is_its = self.journeys.get(at) == Some(&Some((arrival.key.load, arrival.key.unit)));
+        let of_it = (at > 0 && is_its).then(|| &self.values[at * self.width..][..self.width]);
+        of_it.into_iter().flatten().filter(|value| !value.is_empty()).cloned().collect()
+    }
 }
 
 fn index(place: Option<NonZeroU16>) -> usize {
@@ -137,6 +145,9 @@ mod tests {
         assert_eq!(kept.take((TWO, 20), &id, b"", br#"{"id":8}"#), Ok(()));
         assert_eq!(kept.take((TWO, 20), &tag, b"ETag: a\r\n", b""), Ok(()));
         assert_eq!((kept.value(ONE, 0), kept.value(TWO, 0)), (&b"7"[..], &b"8"[..]));
+        let arrival = |unit| Arrival { key: of(unit), slot: TWO, ..Arrival::default() };
+        assert_eq!(kept.all_of(&arrival(2)), [b"8", b"a"]);
+        assert!(kept.all_of(&arrival(9)).is_empty(), "the place is another's by now");
         kept.begin(ONE, 11, of(1));
         assert_eq!(kept.value(ONE, 0), b"7");
         assert_eq!(kept.take((ONE, 11), &id, b"", b"{}"), Err(Missed::Absent));

@@ -5,6 +5,7 @@
 //! | `run.json` | while the run goes on: schema, `status: "running"`, header; at the end the run document |
 //! | `intervals.hlog` | histograms of each interval, as an HdrHistogram log |
 //! | `watch.jsonl` | what a soak saw beside the load (`--watch-pid`, `--watch-path`) |
+//! | `failures.jsonl` | the first requests to fail in each way (`--keep-failures`) |
 //! | `intervals.jsonl` | the header, then one line for each interval: every count, exact sums and maxima |
 //!
 //! An interval is committed by its line in `intervals.jsonl`, which names the length of the
@@ -13,6 +14,7 @@
 
 mod by_name;
 mod error;
+mod failures;
 mod heat;
 mod hlog;
 mod kinds;
@@ -31,6 +33,7 @@ mod watch;
 mod writer;
 
 pub use error::FolderError;
+pub use failures::{FAILURES_FILE, FailureWriter};
 pub use reader::{IntervalsRead, RecordedRun, read_folder};
 pub use replay::{leave_out_transient, replay, replay_as, report_part};
 pub use watch::{WATCH_FILE, WatchWriter};

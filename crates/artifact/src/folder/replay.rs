@@ -1,5 +1,6 @@
 //! From a run folder back to the run document.
 
+use super::failures::read_failures;
 use super::watch::read_watch;
 use super::{FolderError, RecordedRun, read_folder};
 use crate::document::{Part, RunDocument};
@@ -34,6 +35,7 @@ pub fn replay_as(
         }
     })?;
     read_watch(run.dir()).iter().for_each(|sample| tally.watch(sample));
+    read_failures(run.dir()).into_iter().for_each(|failure| tally.keep_failure(failure));
     let recorded = recorded.unwrap_or_default();
     if from.is_some() || to.is_some() {
         let Some((part_from, part_to)) = chosen else {
@@ -74,6 +76,7 @@ pub fn leave_out_transient(dir: &Path, mut tally: Tally, ending: &Ending) -> Tal
     };
     let mut rest = Tally::from_cut(tally.header().clone(), cut);
     read_watch(dir).iter().for_each(|sample| rest.watch(sample));
+    read_failures(dir).into_iter().for_each(|failure| rest.keep_failure(failure));
     let read = read_folder(dir).and_then(|run| run.for_each_interval(|interval| rest.add(interval)));
     if read.is_ok_and(|read| read.intervals == tally.intervals()) {
         return rest;

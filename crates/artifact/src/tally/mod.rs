@@ -35,6 +35,7 @@ use crate::document::{
     Arrivals, Generator, LagCauses, LoadModel, Part, Phases, Rate, RunDocument, SCHEMA,
     Series as SeriesDocument, SlowArrival, Spectra,
 };
+use crate::exchange::KeptFailure;
 use crate::header::RunHeader;
 use distribution::{distribution, known, spectrum};
 use heat::heatmap;
@@ -77,6 +78,7 @@ pub struct Tally {
     objectives: Objectives,
     before_growth: Option<Box<BeforeGrowth>>,
     watches: Watches,
+    kept_failures: Vec<KeptFailure>,
     slowest: Vec<Slow>,
     /// By origin.
     connections_peak: [u64; ORIGINS_MAX],
@@ -96,6 +98,7 @@ impl Tally {
         Tally {
             before_growth: BeforeGrowth::of(&header.plan),
             watches: Watches::default(),
+            kept_failures: Vec::new(),
             header,
             objectives,
             part: None,
@@ -117,6 +120,11 @@ impl Tally {
             end: Nanos::ZERO,
             last_ok_before: None,
         }
+    }
+
+    /// Takes in a request that failed and was to be kept.
+    pub fn keep_failure(&mut self, failure: KeptFailure) {
+        self.kept_failures.push(failure);
     }
 
     /// What the run was to do.
@@ -234,6 +242,7 @@ impl Tally {
             retries: self.retries(),
             setup: ending.setup.clone(),
             failures: self.failures(&counters.measured),
+            kept_failures: self.kept_failures.clone(),
             codes: self.codes(&counters.codes),
             bytes_received: counters.bytes_received,
             fanout: self

@@ -165,6 +165,7 @@ EXAMPLES
   unblink show latest
   unblink show latest --arrival 83694          what this arrival sent
   unblink show latest --arrival 83694 --curl   the same as a command
+  unblink show latest --failures     what failed and how, if --keep-failures was given
 
 EXIT STATUS
   0 shown   2 wrong usage, or the run doesn't exist";
@@ -185,11 +186,16 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "NUMBER")]
     pub arrival: Option<u64>,
 
+    /// Show the requests that failed, with their answers, if the run kept some (--keep-failures)
+    #[arg(long, conflicts_with = "arrival")]
+    pub failures: bool,
+
     /// With --arrival: print it as a command of curl
     #[arg(long, requires = "arrival", conflicts_with = "json")]
     pub curl: bool,
 
-    /// Print the run's entry in the history as JSON instead of the text; with --arrival, the request
+    /// Print the run's entry in the history as JSON instead of the text; with --arrival, the request; with --failures,
+    /// those that failed
     #[arg(long)]
     pub json: bool,
 }

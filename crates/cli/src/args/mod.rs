@@ -131,6 +131,8 @@ pub(crate) enum SchemaOf {
     PlanCheck,
     /// What `try` found: `try --json`
     Try,
+    /// Failed requests that a run kept: `show --failures --json`
+    Failures,
     /// One run of one tool in the lab: `cell.json`
     LabCell,
     /// All of them: `lab run --json`

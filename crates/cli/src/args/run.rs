@@ -102,6 +102,10 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
+    /// Keep this many requests of each kind of failure, with their answers and without their secrets (1 to 20)
+    #[arg(long, value_name = "COUNT", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub keep_failures: Option<u32>,
+
     #[command(flatten)]
     pub exports: Exports,
 
@@ -137,6 +141,7 @@ impl RunArgs {
             objectives: SloArgs::default(),
             abort_on: Vec::new(),
             output: None,
+            keep_failures: None,
             exports: Exports::default(),
             keep: KeepArgs::default(),
             quiet,

@@ -80,7 +80,8 @@ pub(crate) fn command_line_of(argv: Vec<OsString>) -> Result<Cli> {
     let cli = overlay.requested(crate::parse(overlay.below(short::command())?, argv));
     let cli = with_requests(cli, Some(overlay.lets()))?;
     if !reads_stdin {
-        planned(&cli).map_err(|error| overlay.pointed(error))?;
+        let foreseen = planned(&cli).map_err(|error| overlay.pointed(error))?;
+        refuse_unused(&plan, &foreseen)?;
     }
     Ok(cli)
 }
@@ -243,6 +244,16 @@ fn planned(cli: &Cli) -> Result<Foreseen> {
     }
 }
 
+/// Refuses a named value that no request uses, where it stands.
+fn refuse_unused(plan: &PlanFile, foreseen: &Foreseen) -> Result<()> {
+    let Foreseen::Run(planned) = foreseen else { return Ok(()) };
+    lets::refuse_unused(planned.unused.as_deref()).map_err(|error| {
+        let place = plan.lets.iter().find(|one| Some(&one.name.raw) == planned.unused.as_ref());
+        let why = crate::explain_error(&error);
+        place.map_or_else(|| plan.error_of_all(&why), |one| plan.error(&one.name, why.clone()))
+    })
+}
+
 /// What a plan comes to.
 #[derive(Clone)]
 struct Checked {
@@ -314,10 +325,8 @@ fn checked_as(plan: &PlanFile, command: For, flags: &[&str]) -> Result<Checked> 
     };
     let foreseen = planned(&overlay.requested(cli))
         .map_err(|error| several(each(overlay.pointed(error)).into_iter().map(of_all).collect()))?;
-    if let Foreseen::Run(planned) = &foreseen
-        && !value::lacks_a_body(plan)
-    {
-        lets::refuse_unused(planned.unused.as_deref()).map_err(of_all)?;
+    if !value::lacks_a_body(plan) {
+        refuse_unused(plan, &foreseen)?;
     }
     let columns = output::style().width.into();
     let drawn = match &foreseen {

@@ -53,12 +53,19 @@ fn table(
         let mut texts = values.iter().map(|text| Value::from(value(field, text)));
         let shown = match field.kind {
             Kind::Switch => true.into(),
-            Kind::One | Kind::Table => texts.next().unwrap_or_default(),
+            Kind::One => texts.next().unwrap_or_default(),
+            Kind::Table => texts.next().map(as_table).unwrap_or_default(),
             Kind::Many => texts.collect(),
         };
         (field.name.clone(), shown)
     })
     .collect()
+}
+
+/// A table as one, where it was not masked.
+fn as_table(text: Value) -> Value {
+    let table = text.as_str().and_then(|text| serde_json::from_str(text).ok()).filter(Value::is_object);
+    table.unwrap_or(text)
 }
 
 /// As TOML: the target, the sections, the lists. TOML's basic strings have their escapes in common with JSON.
@@ -77,13 +84,13 @@ pub(crate) fn toml(json: &Value) -> String {
             tables += &format!("\n{head}\n");
             let fields = || table.as_object().into_iter().flatten();
             for (name, value) in fields().filter(|(_, value)| inner_tables(value).is_none()) {
-                tables += &format!("{name} = {}\n", quoted(value));
+                tables += &format!("{name} = {}\n", inline(value));
             }
             for (inner, value) in fields() {
                 for one in inner_tables(value).into_iter().flatten() {
                     tables += &format!("\n[[{name}.{inner}]]\n");
                     for (name, value) in one.as_object().into_iter().flatten() {
-                        tables += &format!("{name} = {}\n", quoted(value));
+                        tables += &format!("{name} = {}\n", inline(value));
                     }
                 }
             }
@@ -95,6 +102,26 @@ pub(crate) fn toml(json: &Value) -> String {
 /// The tables that a value is a list of.
 fn inner_tables(value: &Value) -> Option<&[Value]> {
     value.as_array().filter(|items| items.iter().any(Value::is_object)).map(Vec::as_slice)
+}
+
+/// A value as TOML: as JSON, but for tables. What TOML has no word for stands in a text, as JSON.
+fn inline(value: &Value) -> String {
+    let Value::Object(fields) = value else { return quoted(value) };
+    if has_null(value) {
+        return quoted(&value.to_string().into());
+    }
+    let fields =
+        fields.iter().map(|(name, value)| format!("{} = {}", quoted(&name.as_str().into()), inline(value)));
+    format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(|item| item.is_object() || has_null(item)),
+        Value::Object(fields) => fields.values().any(has_null),
+        _ => false,
+    }
 }
 
 /// A value as JSON, which no character of it can leave.

@@ -158,8 +158,9 @@ impl AnyJob {
         of_any!(self, job => walk.step(job, arrival, timeout))
     }
 
-    pub(super) fn start(self) -> Result<Running, EngineError> {
-        of_any!(self, job => unblink_engine::run::start(job))
+    /// Each worker keeps the first `failed_each` arrivals that fail in each way.
+    pub(super) fn start(self, failed_each: u32) -> Result<Running, EngineError> {
+        of_any!(self, job => unblink_engine::run::start_keeping(job, failed_each))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 mod abort;
+mod failures;
 mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
@@ -91,7 +92,7 @@ pub(crate) fn execute_watched(
     watched: Watched<'_>,
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
-    let Prepared { job, mut header, target_line, setup } = prepared;
+    let Prepared { job, mut header, target_line, setup, showing } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
@@ -115,7 +116,7 @@ pub(crate) fn execute_watched(
     let reserved = ReservedFolder::make(folder)?;
     let plan = job.plan().clone();
     let steal = StealMeter::now();
-    let mut running = job.start()?;
+    let mut running = job.start(showing.as_ref().map_or(0, failures::Showing::each))?;
     let again = setup.map(setup::Asked::again).transpose()?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
@@ -129,10 +130,12 @@ pub(crate) fn execute_watched(
         }
     };
     let mut watch = watch::Watch::new(&header.watch, folder);
+    let failed = showing.as_ref().zip(running.take_failed());
+    let mut keeping = failed.and_then(|(showing, failed)| failures::Keeping::new(showing, folder, failed));
     // When the last of a fixed number of closed requests is sent, nobody knows beforehand.
     let until = (plan.is_open() || plan.spec().limit.is_none()).then(|| plan.load_length());
     let mut live = LiveLine::new(quiet, until);
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut watch];
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut watch, &mut keeping];
     observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
     observers.extend([&mut live as &mut dyn Observer, &mut abort, &mut precision, &mut writer]);
     let mut observed = Observed::new(header, observers);

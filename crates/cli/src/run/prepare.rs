@@ -6,10 +6,10 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
 use super::way::quick_ports;
-use super::{objectives, watch};
+use super::{failures, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
-use crate::errors::{refuse, refused};
+use crate::errors::refuse;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
@@ -44,6 +44,8 @@ pub(crate) struct Prepared {
     pub target_line: String,
     /// What is asked beside the load.
     pub setup: Option<super::setup::Asked>,
+    /// What shows requests that fail.
+    pub showing: Option<failures::Showing>,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -59,7 +61,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
-    let values = values(&mut requests, &plan, args.load.seed)?;
+    let values = requests.values(&plan, args.load.seed)?;
     let in_journeys = journeys(args, &requests, &operations);
     let asked =
         objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
@@ -89,8 +91,9 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     };
     let globals = job.values().map(|values| values.globals().clone());
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
+    let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
-    Ok(Prepared { job, header, target_line, setup })
+    Ok(Prepared { job, header, target_line, setup, showing })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.
@@ -130,7 +133,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     };
     let plan = core_plan(args, &requests, load_spec(args, &requests)?, pool, threads, config::max_rate()?)?;
     let unused = unused(args, &requests)?;
-    let values = values(&mut requests, &plan, args.load.seed)?;
+    let values = requests.values(&plan, args.load.seed)?;
     let operations = requests.operations_apart(&plan);
     let in_journeys = journeys(args, &requests, &operations);
     objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
@@ -150,17 +153,6 @@ fn unused(args: &RunArgs, requests: &Requests) -> Result<Option<String>> {
     let setup = args.setup.iter().map(|one| Ok(one.request.render(Version::One)?.1));
     let setup = setup.collect::<Result<Vec<_>>>()?;
     Ok(lets::unused(&requests.lets, requests.compositions.iter().chain(&setup).flatten()))
-}
-
-/// What differs from one arrival to the next.
-fn values(requests: &mut Requests, plan: &Plan, seed: u64) -> Result<Option<Values>> {
-    let compositions = std::mem::take(&mut requests.compositions);
-    if compositions.iter().all(Option::is_none) {
-        return Ok(None);
-    }
-    let lets = (*requests.lets).clone();
-    let values = Values::new(lets, compositions, &requests.inserts, plan, seed);
-    values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
 }
 
 /// The plan, and what this machine lacks for more connections.

@@ -4,6 +4,7 @@
 use super::target_file;
 use crate::args::run::RunArgs;
 use crate::aside::Aside;
+use crate::errors::refused;
 use crate::request::body::BodyFiles;
 use crate::request::fields::RequestArgs;
 use crate::request::share::{self, Share};
@@ -20,7 +21,7 @@ use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
 use unblink_workload::answer::{Condition, Expect, Expects};
-use unblink_workload::{Composition, Lets};
+use unblink_workload::{Composition, Lets, Values};
 
 /// Targets that a document lists; it counts the others.
 const LISTED_MAX: usize = 1_000;
@@ -285,6 +286,16 @@ impl Requests {
                 ..Expect::new(conditions)
             });
         Expects::new(distinct.collect(), self.expects.of.clone())
+    }
+
+    /// What differs from one arrival to the next; asked for once.
+    pub(crate) fn values(&mut self, plan: &Plan, seed: u64) -> Result<Option<Values>> {
+        let compositions = std::mem::take(&mut self.compositions);
+        if compositions.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let values = Values::new((*self.lets).clone(), compositions, &self.inserts, plan, seed);
+        values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
     }
 
     /// Where they go, as the document says it.

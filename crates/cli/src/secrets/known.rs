@@ -48,9 +48,28 @@ impl Known {
         self.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
     }
 
+    /// Takes note of what was taken from an answer: a text, or a jar of cookies.
+    pub(crate) fn add_taken(&mut self, value: &[u8]) {
+        let text = String::from_utf8_lossy(value);
+        self.add(&text);
+        let pairs = text.split(';').filter_map(|pair| pair.split_once('='));
+        pairs.for_each(|(_, value)| self.add(value.trim()));
+    }
+
     /// The text without them, and without what stands behind a name that says it is one.
     pub(crate) fn masked(&self, text: &str) -> String {
-        let text = self.texts.iter().fold(text.to_string(), |text, known| text.replace(known.as_str(), MASK));
+        let mut text =
+            self.texts.iter().fold(text.to_string(), |text, known| text.replace(known.as_str(), MASK));
+        // One that was cut off at the end.
+        let beginning = self.texts.iter().filter_map(|known| {
+            let lengths = (TEXT_MIN..known.len()).rev().filter(|end| known.is_char_boundary(*end));
+            lengths.map(|end| &known[..end]).find(|beginning| text.ends_with(beginning)).map(str::len)
+        });
+        if let Some(length) = beginning.max() {
+            text.truncate(text.len() - length);
+            text.push_str(MASK);
+        }
+        let text = IN_JSON.replace_all(&text, |found: &Captures<'_>| masked_value(found));
         let json = JSON.replace_all(&text, |found: &Captures<'_>| masked_value(found));
         FIELD.replace_all(&json, |found: &Captures<'_>| masked_value(found)).into_owned()
     }
@@ -79,8 +98,16 @@ fn percent_encoded(text: &str, space: &str) -> String {
 
 /// A member of a JSON object whose value is a text, a number, or a list without objects.
 static JSON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?<before>"(?<name>(?:[^"\\]|\\.)*)"\s*:\s*)(?<value>"(?:[^"\\]|\\.)*"|-?[0-9][^,}\]\s]*|\[[^\[\]{}]*\])"#)
+    Regex::new(r#"(?<before>"(?<name>(?:[^"\\]|\\.)*)"\s*:\s*)(?<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|-?[0-9][^,}\]\s]*|\[[^\[\]{}]*\])"#)
         .expect("a regular expression")
+});
+
+/// The same in a text of JSON that stands in another one.
+static IN_JSON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?<before>\\"(?<name>[^"\\]+)\\"\s*:\s*)(?<value>\\"(?:[^"\\]|\\[^"\\]|\\\\(?:\\["\\]|[^"\\]))*(?:\\"|\\*$)|-?[0-9][^,}\]\s]*)"#,
+    )
+    .expect("a regular expression")
 });
 
 /// A field of a form or of a query, or a setting.
@@ -93,7 +120,11 @@ fn masked_value(found: &Captures<'_>) -> String {
     if !is_secret_name(&found["name"]) {
         return found[0].to_string();
     }
-    let quote = if found["value"].starts_with('"') { "\"" } else { "" };
+    let quote = match &found["value"] {
+        value if value.starts_with('"') => "\"",
+        value if value.starts_with('\\') => "\\\"",
+        _ => "",
+    };
     format!("{}{quote}{MASK}{quote}", &found["before"])
 }
 
@@ -179,6 +210,12 @@ mod tests {
             ),
             (r#"{"tokens": ["a", "b"], "key": {"id": 1}}"#, r#"{"tokens": ***, "key": {"id": 1}}"#),
             (r#"{"say":"a \"b/ü"} q=a%20%22b%2F%C3%BC&r=a+%22b%2F%C3%BC"#, r#"{"say":"***"} q=***&r=***"#),
+            (
+                r#"{"raw":"{\"password\": \"a\\\"b\\\\\",\"pin\":12,\"n\":\"x\"}"}"#,
+                r#"{"raw":"{\"password\": \"***\",\"pin\":***,\"n\":\"x\"}"}"#,
+            ),
+            (r#"{"token":"broken of"#, r#"{"token":"***""#),
+            ("the end is s3cret-o", "the end is ***"),
             ("user=me&password=a%20b&x=1", "user=me&password=***&x=1"),
             ("sid=abcd; Path=/", "sid=***; Path=/"),
         ];

@@ -50,7 +50,7 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
 }
 
 /// What the run spoke.
-fn protocol(document: &RunDocument) -> Protocol {
+pub(super) fn protocol(document: &RunDocument) -> Protocol {
     document.operations.first().map_or(Protocol::Http11, |operation| operation.plan.protocol)
 }
 

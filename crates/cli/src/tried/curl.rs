@@ -1,10 +1,9 @@
 //! A request as a command of curl.
 
-use super::shown;
-use super::trying::drawn;
 use super::which::Ask;
 use crate::run::Prepared;
 use crate::secrets::{Known, MASK};
+use crate::shown;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use unblink_artifact::document::{Protocol, Scheme};
@@ -25,7 +24,7 @@ pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Res
     let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);
     let sent = sent.context("no row is left for this arrival: it sent nothing")?;
     let mut known = Known::of_variables();
-    drawn(job, &ask.arrival, &mut known);
+    shown::drawn(job, &ask.arrival, &mut known);
     let message = shown::whole_request(&sent, &mut known);
     let place = prepared.job.plan().spec().origins.of(ask.arrival.operation);
     let origin = &prepared.header.origins[place].name;

@@ -2,12 +2,12 @@
 
 mod again;
 mod curl;
-mod expected;
-mod shown;
+mod failures;
 mod trying;
 mod which;
 
 pub(crate) use again::again;
+pub(crate) use failures::failures;
 
 use crate::args::run::RunArgs;
 use crate::args::tried::TryArgs;

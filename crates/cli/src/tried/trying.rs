@@ -1,24 +1,21 @@
 //! Sending what a run asks, each once, and all that is to be said of it.
 
-use super::expected::{awaited, captures, expected};
-use super::shown;
 use super::which::Ask;
 use crate::run::Prepared;
 use crate::run::preflight::told_if_slow;
 use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
+use crate::shown::{self, awaited, captures, drawn, expected};
 use std::time::Duration;
 use unblink_artifact::document::Protocol;
-use unblink_artifact::tried::{NamedValue, TriedOutcome, TriedRequest};
-use unblink_core::arrival::Arrival;
-use unblink_core::time::Instant;
+use unblink_artifact::tried::{TriedOutcome, TriedRequest};
 use unblink_engine::job::Job;
 use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run};
 use unblink_engine::setup::Setup;
 use unblink_engine::walk::Walk;
 use unblink_wire::http1::Http1;
 use unblink_workload::answer::Captured;
-use unblink_workload::{Composer, Composition, Values};
+use unblink_workload::{Composition, Values};
 
 /// What is asked, and what is known of it so far.
 pub(super) struct Trying<'a> {
@@ -238,14 +235,6 @@ impl Trying<'_> {
             captures: Vec::new(),
         }
     }
-}
-
-/// The named values of an arrival. Those whose names say that they are secret are known then.
-pub(super) fn drawn(job: &Job<Http1>, arrival: &Arrival, known: &mut Known) -> Vec<NamedValue> {
-    let Some(values) = &job.values else { return Vec::new() };
-    let mut composer = Composer::new(values, &job.plan);
-    composer.draw(values, &job.plan, arrival, Instant(0));
-    composer.drawn(values).map(|(name, value)| shown::value(&name, &value, known)).collect()
 }
 
 /// An answer that is as it must be but for a value that was to be taken from it.

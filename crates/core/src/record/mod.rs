@@ -11,6 +11,8 @@ mod bins;
 mod counted;
 mod counters;
 mod counts;
+mod failed;
+mod failing;
 mod flight;
 mod hindered;
 mod interval;
@@ -39,6 +41,7 @@ pub use counters::{
     ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LaneLevels, LoopCounts, Outcomes,
     PAUSE_FROM,
 };
+pub use failed::FailedArrival;
 pub use flight::Flight;
 pub use interval::Interval;
 pub use layout::{Apart, Layout};

@@ -1,6 +1,7 @@
 //! What happens to each arrival, written into a bank.
 
 use super::absence::Absences;
+use super::failed::FirstFailed;
 use super::places::Places;
 use super::{
     Answer, Apart, Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, SampleBlocks, Series,
@@ -40,6 +41,7 @@ pub struct Recorder {
     /// The same, for arrivals that end without having been sent: they lie elsewhere in time.
     pub(super) unsent_blocks: Vec<SampleBlocks>,
     pub(super) absences: Absences,
+    pub(super) first_failed: Option<Box<FirstFailed>>,
 }
 
 impl Recorder {
@@ -59,6 +61,7 @@ impl Recorder {
             blocks: Vec::new(),
             unsent_blocks: Vec::new(),
             absences: Absences::default(),
+            first_failed: None,
         }
     }
 
@@ -307,6 +310,7 @@ impl Recorder {
         if flight.arrival.begins && flight.sent.is_none() {
             self.user_begins(Some(now));
         }
+        self.note_first_failed(flight, failed, now);
         self.ended(flight, failed, now);
         if !self.is_measured(&flight.arrival) {
             return failed;
@@ -353,6 +357,7 @@ impl Recorder {
             outcomes.timed_out_never_sent_own += u64::from(flight.sent.is_none() && is_own);
             outcomes.timed_out_hindered += u64::from(is_own);
         });
+        self.note_first_failed(flight, Outcome::TimedOut, now);
         self.ended(flight, Outcome::TimedOut, now);
         if !self.is_measured(&flight.arrival) {
             return Outcome::TimedOut;

@@ -1,12 +1,13 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
 use super::collecting::{Collecting, Place};
+use super::echoes::{Echo, Echoes};
 use crate::codes::CodeRules;
 use std::num::NonZeroU16;
-use unblink_core::arrival::Key;
+use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{Answer, ConnectionCounts};
+use unblink_core::record::{Answer, ConnectionCounts, FailedArrival};
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::Kept;
@@ -62,6 +63,8 @@ pub(crate) struct Hearing {
     collecting: Collecting,
     /// What journeys have taken from answers.
     pub(crate) kept: Kept,
+    /// The beginnings of answers, if those that fail are to be shown.
+    echoes: Option<Echoes>,
     decoded: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -83,9 +86,32 @@ impl Hearing {
             reads: (expects.read_heads(), expects.read_bodies()),
             collecting: Collecting::default(),
             kept: Kept::new(journeys, expects.captured_count()),
+            echoes: None,
             decoded: Vec::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// Keeps the beginnings of answers until it is known whether they failed.
+    pub(crate) fn keep_echoes(&mut self) {
+        self.echoes = Some(Echoes::default());
+        self.reads = (true, true);
+    }
+
+    /// Something is kept by arrival.
+    #[inline]
+    pub(crate) fn follows_arrivals(&self) -> bool {
+        !self.kept.is_nothing() || self.echoes.is_some()
+    }
+
+    /// No part of a body may be dropped unread.
+    pub(super) fn reads_bodies(&self) -> bool {
+        self.reads.1
+    }
+
+    /// What came of the answer to an arrival that failed.
+    pub(crate) fn echo_of(&self, failed: &FailedArrival) -> Option<&Echo> {
+        self.echoes.as_ref()?.of(failed)
     }
 
     /// A request for `operation` is sent.
@@ -103,9 +129,12 @@ impl Hearing {
         *heard = Heard { operation, ..Heard::default() };
     }
 
-    /// The journey at `place`, which `of` says, is about to send a request.
-    pub(crate) fn begin_for(&mut self, flight: FlightId, place: Option<NonZeroU16>, of: Key) {
-        self.kept.begin(place, tag_of(flight).0, of);
+    /// A request of `arrival` is about to be sent.
+    pub(crate) fn begin_for(&mut self, flight: FlightId, arrival: &Arrival) {
+        self.kept.begin(arrival.slot, tag_of(flight).0, arrival.key);
+        if let Some(echoes) = &mut self.echoes {
+            echoes.begin(flight.slot as usize, arrival.index);
+        }
     }
 
     /// What is taken from the answer to this flight is for the journey at `place`.
@@ -241,7 +270,12 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), kept, .. } = &mut *self.hearing else { return };
+        let Hearing { flights, expects, reads: (true, _), kept, echoes, .. } = &mut *self.hearing else {
+            return;
+        };
+        if let Some(echoes) = echoes {
+            echoes.head(flight_of(tag).slot as usize, head);
+        }
         let heard = &mut flights[flight_of(tag).slot as usize];
         let expect = expects.of(heard.operation);
         heard.head_is_right = expect.allows_head(head);
@@ -257,9 +291,13 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn body(&mut self, tag: Tag, piece: &[u8]) {
-        let Hearing { flights, expects, reads: (_, true), collecting, .. } = &mut *self.hearing else {
+        let Hearing { flights, expects, reads: (_, true), collecting, echoes, .. } = &mut *self.hearing
+        else {
             return;
         };
+        if let Some(echoes) = echoes {
+            echoes.body(flight_of(tag).slot as usize, piece);
+        }
         let heard = &mut flights[flight_of(tag).slot as usize];
         let expect = expects.of(heard.operation);
         if !expect.reads_body() || heard.is_too_large {
@@ -277,6 +315,9 @@ impl Sink for Ear<'_> {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
         let (failure, not_yet) = self.hearing.judge(flight, &reply);
+        if let Some(echoes) = &mut self.hearing.echoes {
+            echoes.done(slot, reply.code);
+        }
         let heard = &mut self.hearing.flights[slot];
         let answer = Answer {
             failure,

@@ -2,11 +2,13 @@
 
 mod buffers;
 mod collecting;
+mod echoes;
 mod hearing;
 mod socket;
 mod transport;
 
 pub(crate) use buffers::Buffers;
+pub use echoes::Echo;
 pub(crate) use hearing::{Hearing, News};
 pub(crate) use socket::kind_of_connect_error;
 pub(crate) use transport::Attempt;
@@ -204,7 +206,7 @@ impl<P: Protocol> Conn<P> {
             return (self.ended(closing), watch.now());
         }
         for _ in 0..READS_PER_TURN {
-            let skips = self.left_to_skip(job);
+            let skips = self.left_to_skip(&common.hearing);
             let (n, asked) = match self.transport.receive(&mut common.buffers, skips) {
                 Ok(Received::Bytes { n, asked }) => (n, asked),
                 Ok(Received::Nothing) => return (Reading::Quiet, watch.last()),
@@ -268,9 +270,9 @@ impl<P: Protocol> Conn<P> {
 
     /// So many bytes of the body need not be looked at: it is a long one, of known length, in plain text.
     #[inline]
-    fn left_to_skip(&self, job: &Job<P>) -> u64 {
+    fn left_to_skip(&self, hearing: &Hearing) -> u64 {
         let left = self.protocol.body_left();
-        if left < SKIP_FROM || !self.transport.is_plain() || job.expects.read_bodies() {
+        if left < SKIP_FROM || !self.transport.is_plain() || hearing.reads_bodies() {
             return 0;
         }
         left - SKIP_UP_TO

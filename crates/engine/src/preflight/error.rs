@@ -87,11 +87,14 @@ pub(super) fn hint_at_violation(
     violation: Violation,
     received: &[u8],
     is_tls: bool,
-    [_, tls]: Schemes,
+    (protocol, [_, tls]): (&str, Schemes),
 ) -> String {
     // The beginning of a TLS record that holds an alert or a handshake (RFC 8446 §5.1).
     let is_record = matches!(received, [0x15 | 0x16] | [0x15 | 0x16, 3, ..]);
+    // The settings that a server of HTTP/2 begins with (RFC 9113 §3.4, §6.5).
+    let is_settings = matches!(received, [0, _, _, 4, 0, 0, 0, 0, 0, ..]);
     match violation {
+        _ if is_settings && protocol == "HTTP/1.1" => "; it seems to speak HTTP/2: add --http 2".to_string(),
         Violation::TooLarge => " (--max-body-size allows more)".to_string(),
         _ if is_record => format!("; it seems to speak TLS: write {tls}"),
         Violation::ClosedEarly if received.is_empty() && !is_tls => {

@@ -50,16 +50,16 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
-        if !self.common.hearing.kept.is_nothing() {
-            return self.send_of_journey(id, flight, operation);
+        if self.common.hearing.follows_arrivals() {
+            return self.send_followed(id, flight, operation);
         }
         self.send_one(id, flight, operation);
     }
 
-    /// Some requests use what answers before them have brought.
-    fn send_of_journey(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+    /// Some requests use what answers before them have brought, or answers are kept by arrival.
+    fn send_followed(&mut self, id: ConnId, flight: FlightId, operation: u32) {
         let Some(&arrival) = self.dispatch.arrival(flight) else { return };
-        self.common.hearing.begin_for(flight, arrival.slot, arrival.key);
+        self.common.hearing.begin_for(flight, &arrival);
         self.send_one(id, flight, operation);
         self.common.hearing.keep_for(flight, arrival.slot);
     }

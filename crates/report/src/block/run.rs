@@ -126,7 +126,22 @@ pub(crate) fn statuses(doc: &RunDocument, room: Room) -> Option<Section> {
 
 /// Failed arrivals by kind.
 pub(crate) fn failures(doc: &RunDocument, room: Room) -> Option<Section> {
-    counted("Failures", Paint::Failure, &doc.failures, room)
+    let section = counted("Failures", Paint::Failure, &doc.failures, room)?;
+    Some(with_kept(section, doc, room))
+}
+
+/// Those that were kept are shown elsewhere.
+fn with_kept(mut section: Section, doc: &RunDocument, room: Room) -> Section {
+    let n = doc.kept_failures.len() as u64;
+    if n > 0 {
+        let kept = format::plural(n, "failed request is", "failed requests are");
+        let seen = match room {
+            Room::Page => "see below",
+            Room::Narrow | Room::Terminal => "unblink show RUN --failures",
+        };
+        section.blocks.push(Block::Line(Paint::Dim, format!("{kept} kept with what was answered: {seen}")));
+    }
+    section
 }
 
 fn counted(name: &'static str, paint: Paint, counts: &BTreeMap<String, u64>, room: Room) -> Option<Section> {

@@ -2,7 +2,9 @@
 
 use super::block::write;
 use crate::block::{Block, Paint, Room, Section, Span, Table, apart, left, plain, right, run};
-use crate::{facts, format};
+use crate::svg::canvas::escape;
+use crate::{facts, format, tried};
+use std::fmt::Write;
 use unblink_artifact::document::{Distribution, RunDocument, SlowArrival};
 
 const SLOWEST: &str = "The slowest arrivals, at most five of each second";
@@ -23,7 +25,25 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, run::failures(doc, Room::Page), level);
     write(out, run::retries(doc), level);
     write(out, [run::connections(doc), run::throughput(doc), generator(doc)], level);
+    kept_failures(out, doc, level);
     out.push_str("</section>");
+}
+
+/// Requests that failed, each as it was sent and answered.
+fn kept_failures(out: &mut String, doc: &RunDocument, level: u8) {
+    if doc.kept_failures.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<div class=\"block kept-failures\"><h{level}>Failed requests <small>the first of each kind</small></h{level}>"
+    );
+    for one in &doc.kept_failures {
+        let (kind, name) = (escape(&one.kind), escape(&one.request.name));
+        let text = escape(&tried::failure(one));
+        let _ = write!(out, "<details><summary>{kind} · {name}</summary><pre>{text}</pre></details>");
+    }
+    out.push_str("</div>");
 }
 
 /// A section of one table and what is to be known of it.

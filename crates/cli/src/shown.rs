@@ -1,8 +1,19 @@
 //! Requests and answers as they may be shown.
 
+mod expected;
+
+pub(crate) use expected::{awaited, captures, expected};
+
 use crate::secrets::{self, Known, MASK, is_secret_name};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::str::Utf8Error;
 use unblink_artifact::tried::{NamedValue, TriedBody, TriedMessage};
+use unblink_core::arrival::Arrival;
+use unblink_core::time::Instant;
+use unblink_engine::job::Job;
+use unblink_wire::http1::Http1;
+use unblink_workload::Composer;
 use unblink_workload::answer::Coding;
 
 /// Bytes of a text that are shown.
@@ -31,13 +42,13 @@ const HARMLESS: [&str; 16] = [
 ];
 
 /// A request as it was sent.
-pub(super) fn request(bytes: &[u8], known: &mut Known) -> TriedMessage {
+pub(crate) fn request(bytes: &[u8], known: &mut Known) -> TriedMessage {
     let coding = Coding::of(head_and_body(bytes).0);
     request_as(coding, TEXT_MAX, bytes, known)
 }
 
 /// The same with all of its body as it is sent, if that is text.
-pub(super) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
+pub(crate) fn whole_request(bytes: &[u8], known: &mut Known) -> TriedMessage {
     request_as(Coding::Plain, usize::MAX, bytes, known)
 }
 
@@ -66,7 +77,7 @@ fn head_and_body(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// An answer; `body_bytes` are those that it had, of which the first are `body`.
-pub(super) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Known) -> TriedMessage {
+pub(crate) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Known) -> TriedMessage {
     let (line, headers) = lines(head);
     note_secrets(&headers, known);
     let named = headers.iter().map(|(name, value)| {
@@ -89,7 +100,7 @@ pub(super) fn answer(head: &[u8], body: &[u8], body_bytes: u64, known: &mut Know
 }
 
 /// A drawn value. One whose name says that it is secret is known from then on.
-pub(super) fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
+fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
     let text = String::from_utf8_lossy(value);
     let value = match is_secret_name(name) {
         true => {
@@ -99,6 +110,14 @@ pub(super) fn value(name: &str, value: &[u8], known: &mut Known) -> NamedValue {
         false => known.masked(&text),
     };
     NamedValue { name: name.to_string(), value }
+}
+
+/// The named values of an arrival. Those whose names say that they are secret are known then.
+pub(crate) fn drawn(job: &Job<Http1>, arrival: &Arrival, known: &mut Known) -> Vec<NamedValue> {
+    let Some(values) = &job.values else { return Vec::new() };
+    let mut composer = Composer::new(values, &job.plan);
+    composer.draw(values, &job.plan, arrival, Instant(0));
+    composer.drawn(values).map(|(name, drawn)| value(&name, &drawn, known)).collect()
 }
 
 /// The first line, and names and values.
@@ -119,8 +138,21 @@ fn note_secrets(headers: &[(String, String)], known: &mut Known) {
         match name.to_ascii_lowercase().as_str() {
             "cookie" => value.split(';').for_each(|pair| known.add(of_pair(pair))),
             "set-cookie" => known.add(of_pair(value.split(';').next().unwrap_or_default())),
-            _ => known.add(value),
+            _ => {
+                known.add(value);
+                note_user(value, known);
+            }
         }
+    }
+}
+
+/// User and password in a header (RFC 7617): either may be given back as it is.
+fn note_user(value: &str, known: &mut Known) {
+    let coded = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
+    let user = coded.and_then(|(_, coded)| String::from_utf8(STANDARD.decode(coded.trim()).ok()?).ok());
+    if let Some((_, password)) = user.as_deref().and_then(|user| user.split_once(':')) {
+        known.add(user.as_deref().unwrap_or_default());
+        known.add(password);
     }
 }
 
@@ -181,12 +213,15 @@ mod tests {
     fn a_request_is_shown_without_its_secrets() {
         let mut known = Known::of_variables();
         let sent = b"POST /a/7?limit=3&q=s3cret1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer s3cret2\r\n\
-            Cookie: a=s3cret3; b=c\r\nX-Own: s3cret4\r\nContent-Length: 9\r\n\r\n{\"n\":\"s3cret2\",\"token\":\"s3cret5\",\"m\":\"s3cret3\",\"i\":1}";
+            Cookie: a=s3cret3; b=c\r\nProxy-Authorization: Basic bWU6czNjcmV0Ng==\r\nX-Own: s3cret4\r\nContent-Length: 9\r\n\r\n{\"n\":\"s3cret2\",\"token\":\"s3cret5\",\"m\":\"s3cret3\",\"u\":\"s3cret6\",\"i\":1}";
         let shown = request(sent, &mut known);
         assert_eq!(shown.line, "POST /a/7?limit=3&q=*** HTTP/1.1");
         let text = format!("{shown:?}");
         assert!(!text.contains("s3cret"), "{text}");
-        assert_eq!(shown.body.unwrap().text.unwrap(), r#"{"n":"***","token":"***","m":"***","i":1}"#);
+        assert_eq!(
+            shown.body.unwrap().text.unwrap(),
+            r#"{"n":"***","token":"***","m":"***","u":"***","i":1}"#
+        );
         assert_eq!(shown.headers[0], NamedValue { name: "Host".into(), value: "h".into() });
     }
 

@@ -6,7 +6,7 @@ use unblink_engine::preflight::Tried;
 use unblink_workload::answer::{Captured, Condition, Expect, Unmet};
 
 /// Each condition on an answer, and whether it holds.
-pub(super) fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
+pub(crate) fn expected(expect: &Expect, tried: &Tried) -> Vec<TriedCondition> {
     let mut all = Vec::new();
     if expect.statuses.is_empty() {
         let holds = tried.reply.map(|reply| FailureKind::of_status(reply.code).is_none());
@@ -41,7 +41,7 @@ fn is_of_body(condition: &Condition) -> bool {
 }
 
 /// What became of the values that were to be taken; `unused` says why none of them is used, if so.
-pub(super) fn captures(
+pub(crate) fn captures(
     all: &[Captured],
     taken: &[Result<Vec<u8>, String>],
     unused: Option<&str>,
@@ -60,7 +60,7 @@ pub(super) fn captures(
 }
 
 /// Whether a step that asks again and again would do so behind this answer.
-pub(super) fn awaited(expect: &Expect, tried: &Tried) -> Option<String> {
+pub(crate) fn awaited(expect: &Expect, tried: &Tried) -> Option<String> {
     let (until, reply, Ok(())) = (expect.until.as_ref()?, tried.reply?, &tried.result) else { return None };
     if !tried.not_yet {
         return Some("this is the answer that until waits for: the run would not ask again".into());
