@@ -13,7 +13,7 @@ use crate::expect;
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
 use body::BodyFiles;
-use fields::RequestArgs;
+use fields::{RequestArgs, StreamArg};
 use share::Share;
 use std::sync::Arc;
 use template::BodyForm;
@@ -85,7 +85,9 @@ impl Parts {
         }));
         let expect = expect::check(&args.expect);
         let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
-        let (method, expect) = (args.method.clone(), args.expect.clone().into());
+        let streams = args.stream.map(StreamArg::condition);
+        let expect = args.expect.iter().cloned().chain(streams).collect();
+        let method = args.method.clone();
         Ok(Parts { method, headers, body, body_form: BodyForm::Plain, expect, taking: Taking::default() })
     }
 

@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 mod abort;
+pub(crate) mod events;
 mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;

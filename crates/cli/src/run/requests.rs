@@ -286,6 +286,12 @@ impl Requests {
         Expects::new(distinct.collect(), self.expects.of.clone())
     }
 
+    /// Some answers come event by event.
+    pub(crate) fn has_events(&self) -> bool {
+        let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
+        self.expects.distinct.iter().any(|(conditions, _)| conditions.iter().any(is_of_events))
+    }
+
     /// Where they go, as the document says it.
     pub(crate) fn origin_names(&self) -> impl Iterator<Item = OriginName> + '_ {
         self.origins.iter().map(|Origin { tls, host, port }| OriginName {

@@ -1,7 +1,7 @@
 //! The tables below the pictures.
 
 use super::block::write;
-use crate::block::{Block, Paint, Room, Section, Span, Table, apart, left, plain, right, run};
+use crate::block::{Block, Paint, Room, Section, Span, Table, apart, events, left, plain, right, run};
 use crate::{facts, format};
 use unblink_artifact::document::{Distribution, RunDocument, SlowArrival};
 
@@ -15,6 +15,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, percentiles(doc), level);
     write(out, [run::account(doc, true)], level);
     write(out, run::fanout(doc), level);
+    write(out, events::all(doc), level);
     write(out, phases(doc), level);
     write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);

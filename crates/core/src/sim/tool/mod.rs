@@ -252,6 +252,7 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             Event::Connected(..)
             | Event::ConnectFailed(..)
             | Event::Lost(..)
+            | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
             | Event::Retired(..) => {}
