@@ -414,6 +414,7 @@ proptest! {
         windows in proptest::option::of((1u32..=1_000, 1u64..3_600)),
     ) {
         let slo = Slo {
+            measure: Default::default(),
             name,
             objective: Objective {
                 figure: Figure::Quantile(format!("{milli_percent}e-5").parse().unwrap()),

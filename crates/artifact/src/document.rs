@@ -3,6 +3,7 @@
 mod arrivals;
 mod connections;
 mod distribution;
+mod events;
 mod interval;
 mod journey;
 mod load;
@@ -22,6 +23,7 @@ pub use connections::{
     AddressAnswers, ConnectionMode, Connections, FailedAttempts, MachineLimit, WebSocketPlan,
 };
 pub use distribution::{Distribution, Quantile};
+pub use events::{Events, OperationEvents};
 pub use interval::IntervalKind;
 pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan, UntilPlan};
 pub use load::{
@@ -30,7 +32,7 @@ pub use load::{
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
 pub use retries::{Retries, RetryJitter, RetryPlan};
-pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Timeline};
+pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
@@ -136,6 +138,9 @@ pub struct RunDocument {
     pub failed_response_time: Distribution,
     /// Where send lag came from.
     pub lag_causes: LagCauses,
+    /// Answers that come event by event; absent where none were asked for, or none had an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
     /// Parts of a request's time.
     pub phases: Phases,
     /// The same by operation; one at least.
@@ -394,25 +399,6 @@ pub enum WorkerPriority {
     GivenUp,
     /// The system refused a real-time priority.
     Refused,
-}
-
-/// Percentile spectra, for drawing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spectra {
-    /// Of response time.
-    pub response_time: Vec<SpectrumPoint>,
-    /// Of service time.
-    pub service_time: Vec<SpectrumPoint>,
-}
-
-/// A point of a percentile spectrum: the share `q` took at most `value_ns`. A spectrum ends where the
-/// known data end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SpectrumPoint {
-    /// 0 to 1.
-    pub q: f64,
-    /// Duration.
-    pub value_ns: u64,
 }
 
 /// One slow arrival.

@@ -6,7 +6,7 @@ use unblink_core::code::Code;
 use unblink_core::failure::FailureKind;
 use unblink_core::mix::Asked;
 use unblink_core::record::{
-    Ages, Answer, Bank, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
+    Ages, Answer, Bank, Events, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
 };
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::share::Share;
@@ -73,16 +73,22 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
     enum What {
         Due,
         Sent,
+        Heard,
         Ended,
     }
     let mut events: Vec<(Instant, usize, What)> = Vec::new();
     for (place, fate) in fates.iter().enumerate() {
         events.push((fate.flight.arrival.intended, place, What::Due));
         events.extend(fate.flight.sent.map(|sent| (sent, place, What::Sent)));
+        // Some answers come event by event: the first at its first byte.
+        let first = fate.answer.filter(|answer| answer.first_byte < fate.end).map(|answer| answer.first_byte);
+        events.extend(first.into_iter().chain(first.map(|_| fate.end)).map(|at| (at, place, What::Heard)));
         events.push((fate.end, place, What::Ended));
     }
+    let mut flights: Vec<Flight> = fates.iter().map(|fate| fate.flight).collect();
     events.sort_by_key(|(at, place, what)| (*at, *place, matches!(what, What::Ended)));
     let mut recorder = Recorder::new(Box::new(Bank::new(OPERATIONS)), TIMEOUT);
+    recorder.set_streams(vec![true, false, true]);
     recorder.begin(Instant(0), Nanos::from_millis(300), schedule.end());
     let end = schedule.end();
     recorder.sample_arrivals(vec![SampleBlocks::new(schedule.clone(), Nanos::from_millis(300), end)]);
@@ -100,10 +106,15 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
             merger.push(handed(boundary, bank, false));
             boundary = boundary + Nanos::from_secs(1);
         }
-        let Fate { flight, connection, answer, is_cut_off, .. } = fates[place];
+        let Fate { connection, answer, is_cut_off, .. } = fates[place];
+        let flight = &mut flights[place];
         match (what, answer) {
             (What::Due, _) => recorder.due(&flight.arrival),
             (What::Sent, _) => recorder.sent(flight),
+            (What::Heard, _) => {
+                let events = flight.arrival.index as u32 % 3;
+                recorder.heard(flight, Events { events, keep_alives: 1 }, at);
+            }
             (What::Ended, Some(answer)) => drop(recorder.answered(flight, *connection, answer, at)),
             (What::Ended, None) if at.since(flight.arrival.intended) > TIMEOUT => {
                 recorder.timed_out(flight, *connection, None, at);
@@ -175,6 +186,7 @@ fn any_number_of_parts_merges_to_the_same() {
         let schedule = Arc::new(Schedule::new(&hold, process, u64::MAX));
         let fates = fates(seed, &schedule);
         let whole = intervals(&fates, 1, false, &schedule);
+        assert!(whole[1].bank.track(Series::EventGap).count() > 100);
         assert_eq!(whole.len() as u64, SECONDS + 2);
         assert!(whole[1].ages.count() > 20, "{:?}", whole[1].ages);
         for (workers, backwards) in [(2, false), (2, true), (5, true), (64, false)] {

@@ -227,7 +227,7 @@ impl<P: Protocol> Exchange<'_, P> {
                 match news {
                     News::Answered(_, answer) => return End::Answered(answer),
                     News::Lost(..) => return End::Lost,
-                    News::Room(_) | News::Retired => {}
+                    News::Heard(..) | News::Room(_) | News::Retired => {}
                 }
             }
             is_quiet = matches!(reading, Reading::Quiet);
@@ -344,6 +344,7 @@ fn in_words(unmet: &Unmet) -> String {
         Condition::Contains(_) => "its body does not contain what --expect asks for",
         Condition::Regex(_) => "its body does not match what --expect asks for",
         Condition::Json(..) => "a value in its body is not what --expect asks for",
+        Condition::Events(_) => "it does not come event by event, as --stream asks for",
     };
     format!("{what} ({condition}): {found}")
 }

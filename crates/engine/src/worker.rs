@@ -199,6 +199,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(start, warmup, load_length);
             recorder.sample_arrivals(self.job.plan.sample_blocks());
+            recorder.set_streams(self.job.expects.streams());
         }
         self.dispatch.start(load(start));
         self.pacer.begin();
@@ -408,6 +409,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             i += 1;
             let event = match *news {
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
+                News::Heard(flight, events) => Event::Heard(flight, events),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),
                 News::Retired => Event::Retired(id),

@@ -24,7 +24,7 @@ use unblink_wire::http2::{self, Http2, Scheme};
 use unblink_wire::protocol::Protocol;
 use unblink_wire::ws::{self, Ws};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
-use unblink_workload::answer::{Capture, Captured, Condition, Expect, Expects, Needle};
+use unblink_workload::answer::{Capture, Captured, Condition, EventFormat, Expect, Expects, Needle};
 use unblink_workload::template::Holes;
 use unblink_workload::{Composition, Context, Lets, Source, Values};
 
@@ -257,6 +257,11 @@ fn templated(job: Job<Http1>) -> Job<Http1> {
     Job { operations: operations.collect(), values: Some(values), ..job }
 }
 
+/// The same with answers that come event by event.
+fn streamed(job: Job<Http1>) -> Job<Http1> {
+    Job { expects: Expect { events: Some(EventFormat::Sse), ..Expect::default() }.into(), ..job }
+}
+
 /// Journeys of two steps: the second one sends back what the first one's answer brought, cookies included.
 fn travelling(address: SocketAddr, load: LoadSpec) -> Job<Http1> {
     let plain = job(address, load, Pool::Fixed { n: 1 }, &[]);
@@ -346,6 +351,10 @@ fn a_plaintext_request_allocates_nothing() {
         b"HTTP/1.1 200 OK\r\nX-Id: 7\r\nTransfer-Encoding: chunked\r\n\r\n\
           d\r\n{\"a\":[{\"b\":\"h\r\na\r\nello\\n\"}]}\r\n0\r\n\r\n",
     );
+    let stream = responder(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+          b\r\n: hi\n\ndata:\r\n14\r\n1\n\ndata: 2\n\ndata: 3\n\r\n1\r\n\n\r\n0\r\n\r\n",
+    );
     let session = responder(
         b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=0123456789; Path=/\r\nContent-Length: 26\r\n\r\n{\"id\":\"an id with spaces\"}",
     );
@@ -365,6 +374,7 @@ fn a_plaintext_request_allocates_nothing() {
         ("open, fixed pool", job(plain, even(), Pool::Fixed { n: 8 }, &[])),
         ("open, chunked answers", job(chunked, poisson(), Pool::Auto { max: 500 }, &[])),
         ("closed", job(plain, closed(), Pool::Auto { max: 8 }, &[])),
+        ("event by event", streamed(job(stream, even(), Pool::Fixed { n: 8 }, &[]))),
         ("checked", job(json, even(), Pool::Fixed { n: 8 }, &checks)),
         // Each connection has a buffer that grows to its longest drawn request, which one connection meets soon. Of several,
         // one may be used for the first time while the worker is watched.

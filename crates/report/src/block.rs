@@ -2,6 +2,7 @@
 //! and [`apart`].
 
 pub(crate) mod apart;
+pub(crate) mod events;
 pub(crate) mod journeys;
 pub(crate) mod markdown;
 pub(crate) mod run;

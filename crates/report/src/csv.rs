@@ -57,6 +57,14 @@ pub fn percentiles(doc: &RunDocument) -> String {
     for (name, distribution) in fixed {
         quantiles(&mut out, name, distribution);
     }
+    if let Some(events) = &doc.events {
+        let times = [
+            ("first_event", &events.first),
+            ("first_event_service", &events.first_service),
+            ("event_gap", &events.gap),
+        ];
+        times.into_iter().for_each(|(name, time)| quantiles(&mut out, name, time));
+    }
     for operation in doc.operations.iter().filter(|_| doc.operations.len() > 1) {
         let name = &operation.plan.name;
         quantiles(&mut out, &format!("operation:{name}"), &operation.response_time);

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, apart, run};
+use crate::block::{Section, Tone, apart, events, run};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -47,6 +47,7 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     strip::draw(&mut screen, doc);
     histogram::draw(&mut screen, doc);
     sections::send_lag(&mut screen, doc);
+    all(&mut screen, events::all(doc));
     sections::phases(&mut screen, doc);
     all(&mut screen, run::retries(doc));
     screen.section(&run::connections(doc));

@@ -31,7 +31,7 @@ impl Taken {
 }
 
 impl Parts for Taken {
-    fn head(&mut self, head: &[u8]) {
+    fn head(&mut self, _: u16, head: &[u8]) {
         assert!(self.head.is_empty() && self.body.is_empty(), "a second head, or one behind its body");
         assert!(head.ends_with(b"\n"), "a head without its end");
         self.head.extend_from_slice(head);

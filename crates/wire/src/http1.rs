@@ -96,7 +96,8 @@ struct Tagged<'a, S> {
 
 impl<S: Sink> Parts for Tagged<'_, S> {
     #[inline]
-    fn head(&mut self, head: &[u8]) {
+    fn head(&mut self, status: u16, head: &[u8]) {
+        self.sink.code(self.tag, status);
         self.sink.head(self.tag, head);
     }
 

@@ -42,14 +42,14 @@ pub enum Progress {
 /// Takes an answer apart as it comes. A closure takes the body alone.
 pub trait Parts {
     /// The final head, from its status line to the empty line; empty lines may stand before it.
-    fn head(&mut self, head: &[u8]);
+    fn head(&mut self, status: u16, head: &[u8]);
     /// A piece of the body; never empty.
     fn body(&mut self, piece: &[u8]);
 }
 
 impl<F: FnMut(&[u8])> Parts for F {
     #[inline]
-    fn head(&mut self, _: &[u8]) {}
+    fn head(&mut self, _: u16, _: &[u8]) {}
 
     #[inline]
     fn body(&mut self, piece: &[u8]) {
@@ -276,7 +276,8 @@ impl Parser {
                 _ => {
                     self.finish_head(&head)?;
                     // One that came in several pieces has been put together.
-                    parts.head(if self.head.is_empty() { &bytes[at - consumed..at] } else { &self.head });
+                    let whole = if self.head.is_empty() { &bytes[at - consumed..at] } else { &self.head };
+                    parts.head(head.status, whole);
                     return Ok(Some(at));
                 }
             }

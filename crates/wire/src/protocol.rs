@@ -58,6 +58,8 @@ pub trait Sink {
     fn retired(&mut self);
     /// The first byte of an answer has come.
     fn first(&mut self, tag: Tag);
+    /// What an answer says of itself (see [`Reply::code`]), where that is known before its body. Said before its head.
+    fn code(&mut self, _tag: Tag, _code: u16) {}
     /// The head of an answer, whole, before its body: lines of `Name: value` behind a first line that is the protocol's own,
     /// or behind none. Said once of an answer, by protocols whose answers have one.
     fn head(&mut self, tag: Tag, head: &[u8]);

@@ -1,6 +1,6 @@
 //! A judgement in one sentence.
 
-use super::{Figure, Judgement, Reason, Slo, Subject, Unit, WindowCounts};
+use super::{Figure, Judgement, Measure, Reason, Slo, Subject, Unit, WindowCounts};
 use crate::text::{self, Round};
 use unblink_core::time::Nanos;
 
@@ -71,13 +71,14 @@ impl Judgement {
                 Unit::Time if subject == Subject::Journeys => {
                     "No time was recorded: not one was completed".to_string()
                 }
+                Unit::Time if slo.measure != Measure::Response => "No event was recorded".to_string(),
                 Unit::Time => "No response time was recorded: nothing was answered".to_string(),
                 _ => "Nothing was recorded".to_string(),
             };
         };
         let (sign, round) = if self.is_lower_bound { ("> ", Round::Down) } else { ("", Round::Nearest) };
         let is = if figure == Figure::Errors { "are" } else { "is" };
-        let value = format!("{figure} {is} {sign}{}", show(value, round));
+        let value = format!("{}{figure} {is} {sign}{}", slo.measure, show(value, round));
         let percent = if figure.is_better_small() { ", with 95\u{a0}%" } else { "" };
         match (self.low, self.high) {
             (Some(low), Some(high)) => {

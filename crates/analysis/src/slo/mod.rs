@@ -1,7 +1,7 @@
 //! What is asked of a run: service level objectives, and rules by which a run that hurts is stopped.
 //!
 //! ```text
-//! SLO    = [NAME ":"] FIGURE RELATION LIMIT ["in" SHARE "of" TIME]
+//! SLO    = [NAME ":"] ["first" | "gap"] FIGURE RELATION LIMIT ["in" SHARE "of" TIME]
 //! ABORT  = [NAME ":"] FIGURE RELATION LIMIT "for" TIME
 //! FIGURE = "p50" … "p99.999" | "mean" | "max" | "errors" | "achieved"
 //! ```
@@ -26,7 +26,7 @@ pub use parse::SloError;
 pub use ratio::RatioHistory;
 pub use window::{AbortWatch, Failures, Outstanding, Part, WindowCounts, WindowWatch};
 
-use unblink_core::record::Track;
+use unblink_core::record::{Series, Track};
 use unblink_core::time::Nanos;
 
 /// A figure of a run.
@@ -44,6 +44,29 @@ pub enum Figure {
     AchievedShare,
     /// `ok` per second.
     AchievedRate,
+}
+
+/// Which times a figure is of.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Measure {
+    /// From the intended start to the last byte.
+    #[default]
+    Response,
+    /// From the intended start to the first event, of answers that come event by event.
+    First,
+    /// From one event of an answer to the next.
+    Gap,
+}
+
+impl Measure {
+    /// Its times, the ages of those that are known only to be longer, and those of the first that the generator touched.
+    pub fn series(self) -> [Series; 3] {
+        match self {
+            Measure::Response => [Series::Response, Series::ResponseCensored, Series::Hindered],
+            Measure::First => [Series::FirstEvent, Series::FirstEventCensored, Series::FirstEventHindered],
+            Measure::Gap => [Series::EventGap, Series::EventGapCensored, Series::EventGapHindered],
+        }
+    }
 }
 
 /// In which unit a figure and its limit are.
@@ -144,6 +167,8 @@ pub struct Windows {
 pub struct Slo {
     /// The request, journey, load or origin that it speaks of, by its name; `None`: all requests.
     pub name: Option<String>,
+    /// Which times it is about.
+    pub measure: Measure,
     /// What is to hold.
     pub objective: Objective,
     /// In windows rather than over the whole run.

@@ -1,6 +1,6 @@
 //! Objectives in words. Each error knows at which byte it was found.
 
-use super::{AbortRule, Figure, Objective, Relation, Slo, Unit, Windows};
+use super::{AbortRule, Figure, Measure, Objective, Relation, Slo, Unit, Windows};
 use std::fmt;
 use std::ops::Range;
 use unblink_core::time::Nanos;
@@ -31,9 +31,23 @@ impl Slo {
     pub fn parse(text: &str) -> Result<Slo, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
+        let (measure_at, measure) = words.measure();
         let objective = words.objective(true)?;
+        let is_time = objective.figure.unit() == Unit::Time;
+        if measure != Measure::Response && !is_time {
+            return Err(error(
+                measure_at,
+                format!("{measure}goes with a percentile, mean or max: leave it out"),
+            ));
+        }
         let windows = match words.word() {
             None => None,
+            Some((at, "in")) if measure != Measure::Response => {
+                return Err(error(
+                    at,
+                    format!("{measure}is judged over the whole run: leave the windows out"),
+                ));
+            }
             Some((at, "in")) => Some(words.windows(&objective, at)?),
             Some((at, "for")) => {
                 return Err(error(at, "a hold time belongs to --abort-on; an SLO may have `in 95% of 10s`"));
@@ -46,7 +60,7 @@ impl Slo {
             }
         };
         words.end()?;
-        Ok(Slo { name, objective, windows })
+        Ok(Slo { name, measure, objective, windows })
     }
 }
 
@@ -55,6 +69,12 @@ impl AbortRule {
     pub fn parse(text: &str) -> Result<AbortRule, SloError> {
         let mut words = Words::new(text);
         let name = words.name()?;
+        if let (at, measure @ (Measure::First | Measure::Gap)) = words.measure() {
+            return Err(error(
+                at,
+                format!("{measure}is judged at the end of a run: stop it by another figure, such as p99"),
+            ));
+        }
         let condition = words.objective(false)?;
         if name.is_some() && !condition.figure.is_better_small() {
             return Err(error(0..text.len(), "a rule on achieved is about all requests: leave the name out"));
@@ -96,6 +116,19 @@ impl<'a> Words<'a> {
                 Err(error(0..colon + 1, "there is no name before the colon: name a request, or leave it out"))
             }
             name => Ok(Some(name.to_string())),
+        }
+    }
+
+    /// Which times the figure is of, if a word says so.
+    fn measure(&mut self) -> (Range<usize>, Measure) {
+        let before = self.at;
+        match self.word() {
+            Some((at, "first")) => (at, Measure::First),
+            Some((at, "gap")) => (at, Measure::Gap),
+            _ => {
+                self.at = before;
+                (before..before, Measure::Response)
+            }
         }
     }
 

@@ -1,12 +1,12 @@
 //! Objectives as they are written.
 
-use super::{AbortRule, Figure, Objective, Relation, Slo, Unit};
+use super::{AbortRule, Figure, Measure, Objective, Relation, Slo, Unit};
 use std::fmt;
 
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         named(f, self.name.as_deref())?;
-        write!(f, "{}", self.objective)?;
+        write!(f, "{}{}", self.measure, self.objective)?;
         match &self.windows {
             Some(windows) => write!(f, " in {} of {}", percent(windows.share), time(windows.length.0 as f64)),
             None => Ok(()),
@@ -36,6 +36,17 @@ impl fmt::Display for Objective {
             Unit::Rate => format!("{}/s", self.limit),
         };
         write!(f, "{} {} {limit}", self.figure, self.relation)
+    }
+}
+
+/// As it stands before a figure.
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Measure::Response => "",
+            Measure::First => "first ",
+            Measure::Gap => "gap ",
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What came of each operation.
 
-use super::{Arrivals, Distribution, Retries};
+use super::{Arrivals, Distribution, OperationEvents, Retries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,7 +44,11 @@ pub struct Operation {
     /// Send to last byte; absent where it was not recorded by operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_time: Option<Distribution>,
-    /// Response and service times of it for which no page of its histograms was left. They count, but how long each is,
+    /// Its answers come event by event. Absent where they do not, where they had no event, and of a run's only operation: its
+    /// times are those of the whole document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<OperationEvents>,
+    /// Response and service times of it, and times of its events, for which no page of its histograms was left. They count, but how long each is,
     /// is known of all operations together only (`spilled` of the document), so that such a time has no quantiles.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spilled: u64,

@@ -103,6 +103,15 @@ pub struct SeriesRow {
     pub service_p99_ns: Option<u64>,
     /// 99th percentile of the generator's own lateness.
     pub generator_late_p99_ns: Option<u64>,
+    /// Events of answers that come event by event, of the measured part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
+    /// p99 from the intended start to the first event, of first events that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_event_p99_ns: Option<u64>,
+    /// p99 from one event of an answer to the next, of those that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_gap_p99_ns: Option<u64>,
     /// Share of the time in which the loops worked, 0 to 1.
     pub busy_share: f64,
 }
@@ -133,4 +142,23 @@ pub struct HeatColumn {
     pub p50_ns: Option<u64>,
     /// 99th percentile, to the width of a bin; `null` when unknown.
     pub p99_ns: Option<u64>,
+}
+
+/// Percentile spectra, for drawing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spectra {
+    /// Of response time.
+    pub response_time: Vec<SpectrumPoint>,
+    /// Of service time.
+    pub service_time: Vec<SpectrumPoint>,
+}
+
+/// A point of a percentile spectrum: the share `q` took at most `value_ns`. A spectrum ends where the
+/// known data end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpectrumPoint {
+    /// 0 to 1.
+    pub q: f64,
+    /// Duration.
+    pub value_ns: u64,
 }

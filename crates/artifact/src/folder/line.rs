@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use unblink_core::code::Code;
 use unblink_core::outcome::Outcome;
 use unblink_core::record::{
-    Apart, ConnectionCounts, ConnectionLevels, Gauges, Interval, LagCauses, LaneLevels, LoopCounts, Outcomes,
-    SlowArrival, Slowest, StepCounts,
+    Apart, ConnectionCounts, ConnectionLevels, EventCounts, Gauges, Interval, LagCauses, LaneLevels,
+    LoopCounts, Outcomes, SlowArrival, Slowest, StepCounts,
 };
 use unblink_core::time::{Instant, Nanos};
 
@@ -61,6 +61,9 @@ pub(super) struct IntervalLine {
     bytes_received: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     users_begun: u64,
+    /// Answers that come event by event.
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    events: ByName<EventCounts>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     retry_causes: BTreeMap<String, u64>,
     own: OwnLine,
@@ -157,6 +160,7 @@ impl IntervalLine {
             lag: ByName(counters.lag),
             bytes_received: counters.bytes_received,
             users_begun: counters.users_begun,
+            events: ByName(counters.events),
             retry_causes: causes::causes(&counters.retry_causes, header),
             own: OwnLine {
                 busy_ns: own.busy.0,
@@ -212,6 +216,7 @@ impl IntervalLine {
         counters.lag = self.lag.0;
         counters.bytes_received = self.bytes_received;
         counters.users_begun = self.users_begun;
+        counters.events = self.events.0;
         counters.retry_causes = causes::read(&self.retry_causes, |code| kinds.kind(code))?;
         counters.own = LoopCounts {
             busy: Nanos(self.own.busy_ns),

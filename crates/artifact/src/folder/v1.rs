@@ -42,6 +42,7 @@ pub(super) fn document(mut old: Object) -> Result<RunDocument> {
             codes: codes.clone(),
             response_time: get(&old, "response_time")?,
             service_time: Some(get(&old, "service_time")?),
+            events: None,
             retries: None,
             spilled: 0,
         })
@@ -237,6 +238,7 @@ impl Operation1 {
             codes: BTreeMap::new(),
             response_time: self.response_time,
             service_time: None,
+            events: None,
             retries: None,
             spilled: 0,
         }

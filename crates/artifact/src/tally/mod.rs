@@ -10,6 +10,7 @@ mod compare;
 mod distribution;
 mod ending;
 mod event;
+mod events;
 mod heat;
 mod intervals;
 mod journeys;
@@ -38,6 +39,7 @@ use crate::document::{
 use crate::exchange::KeptFailure;
 use crate::header::RunHeader;
 use distribution::{distribution, known, spectrum};
+use events::EventHistories;
 use heat::heatmap;
 use intervals::{Histories, Measured};
 use judge::Account;
@@ -71,6 +73,7 @@ pub struct Tally {
     rows: Rows,
     moments: Moments,
     histories: Histories,
+    event_histories: EventHistories,
     operation_histories: HistoriesApart,
     load_histories: HistoriesApart,
     journey_histories: HistoriesApart,
@@ -107,6 +110,7 @@ impl Tally {
             rows: Rows::default(),
             moments: Moments::default(),
             histories: Histories::default(),
+            event_histories: EventHistories::default(),
             operation_histories: HistoriesApart::default(),
             load_histories: HistoriesApart::default(),
             journey_histories: HistoriesApart::default(),
@@ -156,6 +160,7 @@ impl Tally {
         if !is_left_out {
             self.totals.add(bank);
             self.histories.add(interval);
+            self.event_histories.add(interval);
             self.operation_histories.add(interval, Apart::Operation);
             self.load_histories.add(interval, Apart::Load);
             self.journey_histories.add(interval, Apart::Journey);
@@ -209,6 +214,7 @@ impl Tally {
         let response_time = self.response_time(&measured);
         let service_time = self.service_time(&measured);
         let operations = self.operations(ending, &measured);
+        let events = self.events(&measured, last_completion);
         let journeys = self.journeys(ending, &measured);
         let open_in_flight = measured.open_in_flight;
         let rate = self.rate(&account.arrivals, load_from, load_to, last_completion);
@@ -265,6 +271,7 @@ impl Tally {
                 no_room: counters.lag.no_room,
                 no_room_ns: counters.lag.no_room_ns,
             },
+            events,
             phases: Phases {
                 connect: self.known_distribution(Series::Connect),
                 tls: self.known_distribution(Series::Tls),

@@ -9,8 +9,8 @@ use unblink_analysis::finding::FindingCode;
 use unblink_analysis::interval::{EndedBy, History};
 use unblink_analysis::moves::{Moves, is_full, unseen_share};
 use unblink_analysis::slo::{
-    Counts, Failures, Figure, Judgement, Outstanding, Part, Population, RatioHistory, Relief, Run, Slo,
-    Subject, Unit, WindowWatch, judge,
+    Counts, Failures, Figure, Judgement, Measure, Outstanding, Part, Population, RatioHistory, Relief, Run,
+    Slo, Subject, Unit, WindowWatch, judge,
 };
 use unblink_analysis::validity::Assessment;
 use unblink_core::record::{Apart, Bank, Interval, Outcomes, Series, Sums, Track};
@@ -23,12 +23,15 @@ pub(super) struct Objectives {
     whole: Ratios,
     /// Arrivals that ended while the generator's loops were full: it may have touched each of them unseen.
     unseen: u64,
-    /// Those of which an objective speaks.
-    apart: Vec<(Place, OfPart)>,
+    /// Of what an objective speaks, where that is not the response time of all.
+    apart: Vec<(Whose, OfPart)>,
 }
 
 /// What is recorded apart, and which of it.
 type Place = (Apart, usize);
+
+/// Whose times, and which.
+type Whose = (Option<Place>, Measure);
 
 /// One objective.
 #[derive(Clone, Debug)]
@@ -47,6 +50,40 @@ struct OfPart {
     ratios: Ratios,
     /// End of the last interval in which one of them ended as `ok`.
     last_ok: Nanos,
+}
+
+impl OfPart {
+    fn add(&mut self, interval: &Interval, (place, measure): Whose) {
+        let bank = &interval.bank;
+        let [completed, censored, _] = measure.series();
+        let (start, length) = (interval.start, interval.length);
+        let (of, times) = match place {
+            None => {
+                let [known, cut] = [completed, censored].map(|series| bank.track(series));
+                let level = interval.gauges.in_flight + interval.gauges.backlog;
+                self.history.add(start, length, level, known, cut);
+                (&bank.counters.measured, [known, cut].map(sums))
+            }
+            Some((by, number)) => {
+                let records = bank.apart(by);
+                let Some(record) = records.get(number) else { return };
+                let bins = |series| records.bins(number, series);
+                // How many of them are under way is not recorded.
+                self.history.add_bins(start, length, 0, bins(completed), bins(censored));
+                (&record.outcomes, [completed, censored].map(|series| record.sums(series)))
+            }
+        };
+        self.ratios.add(of.failed_total() + of.timed_out, of.ended(), times);
+        if of.ok > 0 {
+            self.last_ok = start + length;
+        }
+    }
+}
+
+impl Asked {
+    fn whose(&self) -> Whose {
+        (self.of, self.slo.measure)
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -79,7 +116,7 @@ impl Objectives {
                 None => None,
             };
             let is_by_journey = subject(of) == Subject::Journeys;
-            if is_by_journey && slo.windows.is_some()
+            if is_by_journey && (slo.windows.is_some() || slo.measure != Measure::Response)
                 || slo.name.is_some() && !is_by_journey && !slo.objective.figure.is_better_small()
             {
                 return None;
@@ -98,8 +135,8 @@ impl Objectives {
             Some(Asked { slo, of, windows, outstanding })
         });
         let asked: Vec<Asked> = asked.collect();
-        let mut apart: Vec<(Place, OfPart)> = Vec::new();
-        for of in asked.iter().filter_map(|asked| asked.of) {
+        let mut apart: Vec<(Whose, OfPart)> = Vec::new();
+        for of in asked.iter().map(Asked::whose).filter(|of| *of != Whose::default()) {
             if apart.iter().all(|(known, _)| *known != of) {
                 apart.push((of, OfPart::default()));
             }
@@ -120,19 +157,8 @@ impl Objectives {
             self.unseen += measured.ended();
         }
         self.whole.add(errors, measured.ended(), [completed, censored].map(sums));
-        for ((by, number), apart) in &mut self.apart {
-            let records = bank.apart(*by);
-            let Some(record) = records.get(*number) else { continue };
-            let bins = |series| records.bins(*number, series);
-            let (known, cut) = (bins(Series::Response), bins(Series::ResponseCensored));
-            // How many of them are under way is not recorded.
-            apart.history.add_bins(interval.start, interval.length, 0, known, cut);
-            let of = &record.outcomes;
-            let times = [Series::Response, Series::ResponseCensored].map(|series| record.sums(series));
-            apart.ratios.add(of.failed_total() + of.timed_out, of.ended(), times);
-            if of.ok > 0 {
-                apart.last_ok = interval.start + interval.length;
-            }
+        for (whose, apart) in &mut self.apart {
+            apart.add(interval, *whose);
         }
         let due = measured.due + bank.counters.warmup.due;
         let level = interval.gauges.in_flight + interval.gauges.backlog;
@@ -181,7 +207,8 @@ impl Tally {
             achieved_in_load_per_s: super::per_second(account.arrivals.ok, to - from),
         };
         let result = |asked: &Asked| {
-            let times = asked.of.and_then(|place| Times::of(&self.totals, place));
+            let is_apart = asked.whose() != Whose::default();
+            let times = is_apart.then(|| Times::of(&self.totals, asked.whose())).flatten();
             let population = self.population(asked, times.as_ref(), account, unseen_share);
             // What a target loses under a stress that is meant to be too much says nothing of the rest.
             let errors_are_judged = self.is_by_phase() || says_how_many_errors(&self.header, asked.of);
@@ -224,9 +251,9 @@ impl Tally {
     ) -> Population<'a> {
         let objectives = &self.objectives;
         let unseen = |n: u64| objectives.unseen.max((unseen_share * n as f64).ceil() as u64).min(n);
-        let hindered = self.totals.track(Series::Hindered);
+        let hindered = self.totals.track(asked.slo.measure.series()[2]);
         let measured = &self.totals.counters.measured;
-        let of = objectives.apart.iter().find(|(place, _)| Some(*place) == asked.of);
+        let of = objectives.apart.iter().find(|(whose, _)| *whose == asked.whose());
         let apart = times.zip(of.map(|(_, apart)| apart));
         if let (Some((times, apart)), Some((Apart::Journey, place))) = (apart, asked.of) {
             return self.population_of_journeys(place, times, apart, unseen_share);
@@ -252,7 +279,11 @@ impl Tally {
                     failed: measured.failed_hindered,
                     timed_out_own: measured.timed_out_hindered,
                     timed_out: outcomes.timed_out,
-                    unseen: unseen(counts.arrivals),
+                    // An arrival has many gaps: it is not known which of them belong to one that was touched.
+                    unseen: match (asked.slo.measure, unseen(counts.arrivals)) {
+                        (Measure::Gap, 1..) => completed.count() + censored.count(),
+                        (_, unseen) => unseen,
+                    },
                 },
                 errors: &apart.ratios.errors,
                 mean: &apart.ratios.mean,
@@ -285,7 +316,7 @@ impl Tally {
     }
 }
 
-/// What an objective on one operation, load or origin looks at.
+/// What an objective on one operation, load or origin looks at, or one on the events of all.
 struct Times {
     completed: Track<u64>,
     censored: Track<u64>,
@@ -297,10 +328,16 @@ struct Times {
 }
 
 impl Times {
-    fn of(totals: &Bank<u64>, (by, place): Place) -> Option<Times> {
+    fn of(totals: &Bank<u64>, (place, measure): Whose) -> Option<Times> {
+        let [completed, censored, _] = measure.series();
+        let both = [completed, censored];
+        let Some((by, place)) = place else {
+            let [completed, censored] = both.map(|series| totals.track(series).clone());
+            let outcomes = totals.counters.measured;
+            return Some(Times { completed, censored, history: None, unknown: 0, outcomes });
+        };
         let records = totals.apart(by);
         let record = records.get(place)?;
-        let both = [Series::Response, Series::ResponseCensored];
         let sums = both.map(|series| record.sums(series));
         let outcomes = record.outcomes;
         if sums.iter().any(|sums| sums.spilled > 0) {
@@ -350,7 +387,7 @@ fn document(Asked { slo, of, .. }: &Asked, judgement: &Judgement) -> SloResult {
         reason: judgement.reason,
         message: judgement.message(slo, subject(*of)),
         name: slo.name.clone(),
-        figure: slo.objective.figure.to_string(),
+        figure: format!("{}{}", slo.measure, slo.objective.figure),
         unit: match slo.objective.figure.unit() {
             Unit::Time => FigureUnit::Ns,
             Unit::Share => FigureUnit::Share,

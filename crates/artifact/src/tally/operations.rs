@@ -62,6 +62,8 @@ impl Tally {
             arrivals: OperationArrivals::of_all(&arrivals),
             failures: self.failures(&self.totals.counters.measured),
             codes: self.codes(&self.totals.counters.codes),
+            // Of all operations, the document has them already.
+            events: None,
             retries: self.retries_of(&self.totals.counters.measured),
             response_time: self.response_time(measured),
             service_time: Some(self.service_time(measured)),
@@ -94,6 +96,7 @@ impl Tally {
             ),
             failures: if is_whole { self.failures(&record.outcomes) } else { Default::default() },
             codes: self.codes(&record.codes),
+            events: self.events_of(place, open),
             retries: self.retries_of(&record.outcomes),
             response_time: times(Series::Response, Series::ResponseCensored, open),
             service_time: (is_whole && measured.open == 0)
@@ -168,22 +171,10 @@ impl Tally {
             Apart::Journey => (&self.totals.journeys, &self.journey_histories),
             Apart::Origin => (&self.totals.origins, &self.origin_histories),
         };
-        let sums = |series| operations.get(place).map(|record| record.sums(series)).unwrap_or_default();
-        let (known, cut) = (sums(completed), sums(censored));
-        let tracks = (&operations.track(place, completed), &operations.track(place, censored));
-        let spilled = known.spilled + cut.spilled;
-        if spilled > 0 {
-            // Those that found room are no sample of all, so that not even a bound of a percentile follows from them.
-            return Distribution {
-                quantiles: Vec::new(),
-                mean: (open + cut.count == 0).then(|| known.sum_ns as f64 / known.count as f64),
-                max: Some(known.max_ns.max(cut.max_ns)),
-                max_censored: open + cut.count > 0,
-                censored: open + cut.count,
-                count: open + cut.count + known.count,
-                ..distribution(tracks.0, tracks.1)
-            };
+        if let Some(spilled) = spilled_times(operations, place, [completed, censored], open) {
+            return spilled;
         }
+        let tracks = (&operations.track(place, completed), &operations.track(place, censored));
         let history = histories
             .each
             .get(place)
@@ -202,6 +193,27 @@ impl Tally {
         let service_time = both(Series::Service, Series::ServiceCensored)?;
         (response_time.count + service_time.count > 0).then_some(Spilled { response_time, service_time })
     }
+}
+
+/// Durations of which not all found room, if so, and `open` more. Those that did are no sample of all, so that not even a
+/// bound of a percentile follows from them.
+pub(super) fn spilled_times(
+    records: &Operations<u64>,
+    place: usize,
+    [completed, censored]: [Series; 2],
+    open: u64,
+) -> Option<Distribution> {
+    let record = records.get(place)?;
+    let (known, cut) = (record.sums(completed), record.sums(censored));
+    (known.spilled + cut.spilled > 0).then(|| Distribution {
+        quantiles: Vec::new(),
+        mean: (open + cut.count == 0).then(|| known.sum_ns as f64 / known.count as f64),
+        max: Some(known.max_ns.max(cut.max_ns)),
+        max_censored: open + cut.count > 0,
+        censored: open + cut.count,
+        count: open + cut.count + known.count,
+        ..distribution(&records.track(place, completed), &records.track(place, censored))
+    })
 }
 
 /// Those of which the schedule says how many there are.

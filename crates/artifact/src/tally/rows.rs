@@ -180,6 +180,9 @@ impl Row {
                 ended_p99: of_ended(0.99),
                 service_p99_ns: p99(bank.track(Series::Service)),
                 generator_late_p99_ns: p99(bank.track(Series::GeneratorLate)),
+                events: Some(bank.counters.events.events).filter(|n| *n > 0),
+                first_event_p99_ns: p99(bank.track(Series::FirstEvent)),
+                event_gap_p99_ns: p99(bank.track(Series::EventGap)),
                 busy_share: share(own.busy, own.total),
             },
             shape: shapes::Row::of(interval),
@@ -211,6 +214,9 @@ impl Row {
         a.ended_p99 = worse(a.ended_p99, b.ended_p99);
         a.service_p99_ns = a.service_p99_ns.max(b.service_p99_ns);
         a.generator_late_p99_ns = a.generator_late_p99_ns.max(b.generator_late_p99_ns);
+        a.events = a.events.map_or(b.events, |events| Some(events + b.events.unwrap_or(0)));
+        a.first_event_p99_ns = a.first_event_p99_ns.max(b.first_event_p99_ns);
+        a.event_gap_p99_ns = a.event_gap_p99_ns.max(b.event_gap_p99_ns);
         self.shape.join(&next.shape);
         self.intervals += next.intervals;
         self.sums.add(&next.sums);

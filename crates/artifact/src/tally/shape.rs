@@ -7,7 +7,7 @@ use crate::document::{
 use crate::header::RunHeader;
 use unblink_analysis::quantile::Survival;
 use unblink_analysis::shapes::{Before, Limit, Recovery, Row, Seen, Stretch, spike, stress};
-use unblink_analysis::slo::{Figure, Slo};
+use unblink_analysis::slo::{Figure, Measure, Slo};
 use unblink_core::record::{Interval, Series, Track};
 use unblink_core::time::Nanos;
 
@@ -93,7 +93,9 @@ fn limit(header: &RunHeader) -> Option<Limit> {
     header.objectives.slos.iter().filter_map(|text| Slo::parse(text).ok()).find_map(|slo| {
         let objective = &slo.objective;
         match objective.figure {
-            Figure::Quantile(quantile) if slo.name.is_none() && objective.is_upper_limit() => {
+            Figure::Quantile(quantile)
+                if slo.name.is_none() && slo.measure == Measure::Response && objective.is_upper_limit() =>
+            {
                 Some(Limit { ns: objective.limit.round() as u64, quantile })
             }
             _ => None,

@@ -12,7 +12,7 @@ use crate::setup::SetupRequest;
 use crate::value;
 use clap::Args;
 use std::path::PathBuf;
-use unblink_analysis::slo::{Figure, Slo};
+use unblink_analysis::slo::{Figure, Measure, Slo};
 use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
@@ -176,7 +176,7 @@ fn objective(text: &str) -> Result<Objective, String> {
     let slo = Slo::parse(text).map_err(|error| error.to_string())?;
     let asked = &slo.objective;
     match asked.figure {
-        Figure::Quantile(quantile) if slo.windows.is_none() => {
+        Figure::Quantile(quantile) if slo.windows.is_none() && slo.measure == Measure::Response => {
             // An SLO's limit is in ns here, and above 0.
             let (text, limit) = (slo.to_string(), Nanos(asked.limit as u64));
             Ok(Objective { text, name: slo.name, quantile, limit })

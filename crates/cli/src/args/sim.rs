@@ -35,6 +35,7 @@ SERVER
   limit=50/s           a token bucket: requests above this rate are answered 429; 50/s+20 allows bursts of 20
   service=TIME         also exp(MEAN) lognormal(MEDIAN,SIGMA) pareto(LEAST,ALPHA) values(1ms:90,5ms:10)
                        ramp(FROM,TO,BEGIN,END)
+  events=20 gap=TIME   an answer comes in 20 events, the first after the service time; gaps as for service
   pause=200ms/500      every 500th request takes this long instead
   pause=1s@30s         no answers for 1 s, starting at 30 s; @9.5s/10s: every 10 s; @9.5s/10s*6: six times
   pause=500ms~20s      the same at random times, 20 s apart on average

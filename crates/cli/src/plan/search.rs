@@ -4,14 +4,15 @@
 use super::file::{PlanFile, Text};
 use crate::value;
 use anyhow::{Result, anyhow, bail};
-use unblink_analysis::slo::{Figure, Slo};
+use unblink_analysis::slo::{Figure, Measure, Slo};
 
 /// The one percentile of all requests that the plan sets a limit to.
 pub(super) fn objective(plan: &PlanFile) -> Result<&Text> {
     let is_one = |text: &&Text| {
         Slo::parse(&text.raw).is_ok_and(|slo| {
             let is_percentile = matches!(slo.objective.figure, Figure::Quantile(_));
-            is_percentile && slo.name.is_none() && slo.windows.is_none()
+            let is_whole = slo.windows.is_none() && slo.measure == Measure::Response;
+            is_percentile && slo.name.is_none() && is_whole
         })
     };
     let all = plan.values("slo");

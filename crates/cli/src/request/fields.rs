@@ -3,7 +3,7 @@
 use crate::expect;
 use clap::Args;
 use std::path::PathBuf;
-use unblink_workload::answer::Condition;
+use unblink_workload::answer::{Condition, EventFormat};
 
 /// What a request says beside its address.
 #[derive(Args, serde::Serialize, Clone, Debug, Default)]
@@ -34,6 +34,30 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::condition)]
     #[serde(serialize_with = "expect::without_secrets")]
     pub expect: Vec<Condition>,
+
+    /// Time the events of each answer: to the first one, and from one to the next
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Request")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamArg>,
+}
+
+/// What an event is.
+#[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StreamArg {
+    /// A block of a text/event-stream (server-sent events) that has data
+    Sse,
+    /// A line that is not blank, as in JSON Lines
+    Lines,
+}
+
+impl StreamArg {
+    /// What each answer must be like: it has an event at least.
+    pub(crate) fn condition(self) -> Condition {
+        Condition::Events(match self {
+            StreamArg::Sse => EventFormat::Sse,
+            StreamArg::Lines => EventFormat::Lines,
+        })
+    }
 }
 
 /// One request of a plan.

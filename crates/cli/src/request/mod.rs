@@ -17,7 +17,7 @@ use anyhow::{Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use body::BodyFiles;
-use fields::RequestArgs;
+use fields::{RequestArgs, StreamArg};
 use share::Share;
 use std::sync::Arc;
 use template::BodyForm;
@@ -92,7 +92,9 @@ impl Parts {
         }));
         let expect = expect::check(&args.expect);
         let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
-        let (method, expect) = (args.method.clone(), args.expect.clone().into());
+        let streams = args.stream.map(StreamArg::condition);
+        let expect = args.expect.iter().cloned().chain(streams).collect();
+        let method = args.method.clone();
         let is_message = args.message.is_some();
         let (body_form, taking) = (BodyForm::Plain, Taking::default());
         Ok(Parts { method, headers, body, body_form, is_message, expect, taking })

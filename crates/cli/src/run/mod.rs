@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 mod abort;
+pub(crate) mod events;
 mod failures;
 mod job;
 pub(crate) mod objectives;

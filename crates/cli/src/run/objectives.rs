@@ -5,7 +5,7 @@ use crate::args::objectives::SloArgs;
 use crate::errors::refused_value;
 use crate::secrets;
 use anyhow::Result;
-use unblink_analysis::slo::{AbortRule, Figure, Slo};
+use unblink_analysis::slo::{AbortRule, Figure, Measure, Slo};
 use unblink_artifact::document::{JourneyPlan, OperationPlan, Target};
 use unblink_artifact::header::{PartNames, RunHeader};
 use unblink_artifact::names::few;
@@ -99,7 +99,12 @@ pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Res
     for (number, slo) in slos.iter().enumerate() {
         let why = slo.name.as_ref().and_then(|name| {
             let whole = slo.windows.is_none();
-            why_unknown(name, known).or_else(|| why_not_told(name, slo.objective.figure, whole, known))
+            let of_events = slo.measure != Measure::Response && journey(name, known).is_some();
+            let no_events =
+                || of_events.then(|| "events are those of requests: name one of its steps".into());
+            why_unknown(name, known)
+                .or_else(|| why_not_told(name, slo.objective.figure, whole, known))
+                .or_else(no_events)
         });
         if let Some(why) = why {
             return Err(refused_value("slo", number, format!("--slo {:?}: {why}", slo.to_string())));
@@ -122,11 +127,7 @@ pub(crate) fn check(slos: &[Slo], rules: &[AbortRule], known: &Known<'_>) -> Res
 
 /// Why `figure` is not known of what is called `name`. `is_of_whole_run`: neither in windows nor second by second.
 fn why_not_told(name: &str, figure: Figure, is_of_whole_run: bool, known: &Known<'_>) -> Option<String> {
-    let is_request = known.operations.iter().any(|operation| operation.name == *name);
-    let place = match known.parts.called(name) {
-        Some((Apart::Journey, place)) if !is_request || known.parts.is_wait(name) => Some(place),
-        _ => None,
-    };
+    let place = journey(name, known);
     let is_rate = !figure.is_better_small();
     match place {
         None if is_rate => Some("achieved is known of the whole run and of journeys: leave the name out".to_string()),
@@ -138,6 +139,15 @@ fn why_not_told(name: &str, figure: Figure, is_of_whole_run: bool, known: &Known
              judged over the whole run"
                 .to_string(),
         ),
+        _ => None,
+    }
+}
+
+/// The journey, or the step that asks again and again, that is called so and is no request.
+fn journey(name: &str, known: &Known<'_>) -> Option<usize> {
+    let is_request = known.operations.iter().any(|operation| operation.name == *name);
+    match known.parts.called(name) {
+        Some((Apart::Journey, place)) if !is_request || known.parts.is_wait(name) => Some(place),
         _ => None,
     }
 }

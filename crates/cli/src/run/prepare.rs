@@ -6,7 +6,7 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
 use super::way::quick_ports;
-use super::{failures, objectives, watch};
+use super::{events, failures, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -65,6 +65,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let in_journeys = journeys(args, &requests, &operations);
     let asked =
         objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
+    events::check(&args.load, &asked.slos.slo, requests.has_events(), "--stream")?;
     let whole = Whole { plan, targets, values, expects: requests.expects() };
     let version = requests.operations.version();
     let rendered = std::mem::replace(&mut requests.operations, Operations::new(version));
@@ -137,6 +138,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     let operations = requests.operations_apart(&plan);
     let in_journeys = journeys(args, &requests, &operations);
     objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
+    events::check(&args.load, &args.objectives.slo, requests.has_events(), "--stream")?;
     let (described, _) = describe(args, &plan, &requests.targets);
     let names = requests.targets.iter().take(requests.plain).map(|target| target.name.clone());
     let names = names.chain(args.journeys.iter().map(|journey| journey.name.clone()));

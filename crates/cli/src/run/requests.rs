@@ -298,6 +298,12 @@ impl Requests {
         values.map(Some).map_err(|error| refused(&["order"], error.to_string()))
     }
 
+    /// Some answers come event by event.
+    pub(crate) fn has_events(&self) -> bool {
+        let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
+        self.expects.distinct.iter().any(|(conditions, _)| conditions.iter().any(is_of_events))
+    }
+
     /// Where they go, as the document says it.
     pub(crate) fn origin_names(&self) -> impl Iterator<Item = OriginName> + '_ {
         self.origins.iter().map(|Origin { tls, is_ws, host, port }| OriginName {

@@ -59,8 +59,9 @@ pub(super) fn check(plan: &Plan, world: &WorldSpec, client: Option<&ClientSpec>)
         );
     }
     let requests = requests.min(most);
-    let events =
-        requests * attempts * EVENTS_PER_REQUEST + draws(plan, client, requests) + windows(world, length);
+    let per_request =
+        EVENTS_PER_REQUEST + world.server.events.as_ref().map_or(0.0, |events| f64::from(events.count));
+    let events = requests * attempts * per_request + draws(plan, client, requests) + windows(world, length);
     if events > EVENTS_MAX {
         let events = format::plain(&format::count(events.min(1e18) as u64));
         let fewer = match client {

@@ -73,6 +73,11 @@ fn simulation(args: &SimArgs) -> Result<Simulation> {
     precision::describe(&args.precision, &mut simulation.header.plan);
     simulation.header.objectives =
         asked.objectives(&args.objectives, &simulation.plan, &simulation.header)?;
+    let has_events = simulation.world.server.events.is_some();
+    run::events::check(&args.load, &args.objectives.slo, has_events, "events=N gap=TIME in --server")?;
+    if has_events && simulation.client.is_some() {
+        refuse!(["client"], "events= in --server are timed by the ideal client alone: leave --client out");
+    }
     Ok(simulation)
 }
 

@@ -5,12 +5,15 @@ use crate::errors::refused_value;
 use crate::value;
 use anyhow::{Result, bail};
 use unblink_core::sim::{
-    Crowding, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,
+    Crowding, EventSpec, GeneratorSpec, Limit, NetworkSpec, RandomWindows, ServerSpec, Service, Windows,
 };
 use unblink_core::time::Nanos;
 
-const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
+const WORDS: &str = "limit=RATE, slots=N, queue=N, service=TIME, events=N, gap=TIME, pause=…, slow=TIME/N, crowd=2x@200, down=…, accept-stall=…, refuse=1/N, \
                      reset=1/N, error=1/N (see unblink sim --help)";
+
+/// Events of an answer: each is looked at alone.
+const EVENTS_MAX: u32 = 100_000;
 
 /// Stretches of time one after the other that are looked at to find one in which the server is open.
 const STRETCHES_MAX: u32 = 100_000;
@@ -18,6 +21,7 @@ const STRETCHES_MAX: u32 = 100_000;
 /// The server that `text` describes, which was given to `flag`.
 pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
     let mut server = ServerSpec::new(Service::Constant(Nanos::ZERO));
+    let (mut count, mut gap) = (None, None);
     let mut seen: Vec<&str> = Vec::new();
     for word in split(flag, text) {
         let many = word.name == "accept-stall" || word.name == "down" || word.name == "pause";
@@ -30,6 +34,8 @@ pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
             "slots" => server.slots = Some(word.count()?),
             "queue" => server.queue_max = Some(queue(&word)?),
             "service" => server.service = service(&word)?,
+            "events" => count = Some(word.count()?),
+            "gap" => gap = Some(service(&word)?),
             "pause" => pause(&word, &mut server)?,
             "slow" => server.slow_one_in = Some(word.time_in()?),
             "crowd" => server.crowding = Some(crowd(&word)?),
@@ -47,6 +53,18 @@ pub(crate) fn parse(flag: &'static str, text: &str) -> Result<ServerSpec> {
     if server.queue_max.is_some() && server.slots.is_none() {
         bail!(wrong(flag, "queue=N needs slots=N: without a limit of requests in service nothing waits"));
     }
+    server.events = match (count, gap) {
+        (None, None) => None,
+        (Some(count), Some(gap)) if count <= EVENTS_MAX => Some(EventSpec { count, gap }),
+        (Some(count), Some(_)) => {
+            bail!(wrong(flag, format!("events={count}: an answer has at most {EVENTS_MAX} events")))
+        }
+        _ => bail!(wrong(
+            flag,
+            "events=N and gap=TIME go together, such as events=20 gap=exp(50ms): how many events an answer has, and the \
+             time from one to the next"
+        )),
+    };
     if !opens(&server.shut) {
         bail!(wrong(
             flag,
@@ -258,6 +276,9 @@ mod tests {
         let crowded = parsed("slots=1 service=1ms crowd=2.5x@200~5s").unwrap();
         let crowding = Crowding { above: 200, times: 2.5, until_idle: Some(ms(5_000)) };
         assert_eq!(crowded.crowding, Some(crowding));
+        let streamed = parsed("service=1ms events=20 gap=exp(50ms)").unwrap();
+        let gap = Service::Exponential { mean: ms(50) };
+        assert_eq!(streamed.events, Some(EventSpec { count: 20, gap }));
         assert_eq!(parsed("service=exp(1ms)").unwrap().service, Service::Exponential { mean: ms(1) });
     }
 
@@ -294,6 +315,10 @@ mod tests {
             ("service=1ms limit=50/s+x", &["word 2", "at once"]),
             ("service=1ms pause=1s@1s/2s*0", &["number of times"]),
             ("service=9000h", &["longer than a year"]),
+            ("service=1ms events=5", &["gap=TIME"]),
+            ("service=1ms gap=5ms", &["events=N"]),
+            ("service=1ms events=0 gap=5ms", &["word 2"]),
+            ("service=1ms events=200000 gap=5ms", &["at most"]),
         ] {
             match parsed(text) {
                 Ok(_) => assert!(parts.is_empty(), "{text}"),

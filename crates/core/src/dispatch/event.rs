@@ -3,7 +3,7 @@
 use super::Retry;
 use crate::failure::FailureKind;
 use crate::origins::{ORIGINS_MAX, Origins};
-use crate::record::Answer;
+use crate::record::{Answer, Events};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
 
@@ -42,6 +42,8 @@ pub enum Event {
     /// `now` is the moment just after the last byte of the answer was read. Of a flight that was given up it says
     /// that its place is free again.
     Answered(FlightId, Answer),
+    /// `now` is the moment just after a read that brought events of the answer, which goes on or ends after this.
+    Heard(FlightId, Events),
     /// A flight has ended without a whole answer, and its connection goes on. Said of one that was given up, too.
     Lost(FlightId, Loss),
     /// A flight that was given up can't be cancelled: its place is taken until its answer has come.

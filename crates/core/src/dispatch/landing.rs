@@ -8,7 +8,7 @@ use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::outcome::Outcome;
-use crate::record::{Answer, Flight, Recorder, RetryCause};
+use crate::record::{Answer, Events, Flight, Recorder, RetryCause};
 use crate::time::Instant;
 
 /// A flight and the connection that it is bound to.
@@ -89,6 +89,12 @@ impl<L: Load> Dispatch<L> {
             rec.connections(usize::from(*origin)).resent += 1;
         }
         self.time_attempt(slot);
+    }
+
+    /// What comes of the answer to a flight that was given up is nobody's any more.
+    pub(super) fn heard(&mut self, id: FlightId, events: Events, now: Instant, rec: &mut Recorder) {
+        let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
+        rec.heard(&mut self.flights[slot].flight, events, now);
     }
 
     #[inline]

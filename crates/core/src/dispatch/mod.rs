@@ -157,6 +157,7 @@ impl<L: Load> Dispatch<L> {
         match &event {
             // Carrying an action out says nothing about what is left to do.
             Event::Sent(id) => self.sent(*id, now, rec),
+            Event::Heard(id, events) => self.heard(*id, *events, now, rec),
             _ => self.react(now, &event, out, rec),
         }
     }
@@ -167,7 +168,7 @@ impl<L: Load> Dispatch<L> {
             Event::Tick => self.tick(now, out, rec),
             Event::Connected(id, times) => self.connected(*id, *times, now, rec),
             Event::ConnectFailed(id, kind) => self.connect_failed(*id, *kind, now, rec),
-            Event::Sent(_) => {}
+            Event::Sent(_) | Event::Heard(..) => {}
             Event::Answered(id, answer) => self.answered(*id, answer, now, out, rec),
             Event::Lost(id, loss) => self.lost(*id, *loss, now, out, rec),
             Event::Kept(id) => self.kept(*id, now, out, rec),

@@ -1,6 +1,7 @@
 //! Plain counts: outcomes, causes, connections, the generator's own behaviour.
 
 use super::counted::{Summed, counted};
+use super::progress::EventCounts;
 use super::{Flight, RetryCauses, RetryCounts};
 use crate::code::Code;
 use crate::failure::FailureKind;
@@ -274,6 +275,8 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Users of a closed population who had begun when measuring did.
     pub users_begun: u64,
+    /// Answers that come event by event.
+    pub events: EventCounts,
     /// Why arrivals were tried again; measured part only.
     pub retry_causes: RetryCauses,
     /// The loop's own behaviour.
@@ -290,6 +293,7 @@ impl Default for Counters {
             lag: LagCauses::default(),
             bytes_received: 0,
             users_begun: 0,
+            events: EventCounts::default(),
             retry_causes: RetryCauses::default(),
             own: LoopCounts::default(),
         }
@@ -313,6 +317,7 @@ impl Counters {
         self.lag.add(&o.lag);
         self.bytes_received += o.bytes_received;
         self.users_begun += o.users_begun;
+        self.events.add(&o.events);
         self.retry_causes.add(&o.retry_causes);
         self.own.add(&o.own);
     }

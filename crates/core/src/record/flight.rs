@@ -1,5 +1,6 @@
 //! An arrival on its way.
 
+use super::progress::Progress;
 use crate::arrival::Arrival;
 use crate::time::{Instant, Nanos};
 
@@ -28,6 +29,8 @@ pub struct Flight {
     pub resent: bool,
     /// The pool was at its limit when the arrival fell due.
     pub pool_full: bool,
+    /// How far its answer has come, if that comes event by event.
+    pub progress: Progress,
     /// It was never sent, and neither because of the pool nor because the generator had something left to do: it waited for
     /// connections that the target did not accept.
     pub unaccepted: bool,

@@ -42,6 +42,8 @@ pub struct Recorder {
     pub(super) unsent_blocks: Vec<SampleBlocks>,
     pub(super) absences: Absences,
     pub(super) first_failed: Option<Box<FirstFailed>>,
+    /// See [`Recorder::set_streams`].
+    pub(super) streams: Vec<bool>,
 }
 
 impl Recorder {
@@ -62,6 +64,7 @@ impl Recorder {
             unsent_blocks: Vec::new(),
             absences: Absences::default(),
             first_failed: None,
+            streams: Vec::new(),
         }
     }
 
@@ -239,6 +242,7 @@ impl Recorder {
         let response = now.since(flight.arrival.intended);
         self.note_ended(flight, true);
         if response > self.timeout {
+            self.censor_events(flight, flight.arrival.intended + self.timeout, true);
             return self.too_late(flight, connection, answer.code, now, now);
         }
         if let Some(kind) = answer.failure {
@@ -256,6 +260,7 @@ impl Recorder {
         if !is_after_load {
             self.last_ok = Some(now);
         }
+        self.note_whole(flight);
         let sent = flight.attempt.unwrap_or(now);
         self.bank.shared.response.record(response);
         self.record_of(places, Series::Response, response);
@@ -332,6 +337,7 @@ impl Recorder {
         // An answer that came later would have come too late.
         let deadline = flight.arrival.intended + self.timeout;
         self.note_ended(flight, false);
+        self.censor_events(flight, deadline.min(now), false);
         self.too_late(flight, connection, code, now, deadline.min(now))
     }
 
@@ -372,6 +378,7 @@ impl Recorder {
     /// The run ended at `now` while `flight` was in flight, or waiting when it was never sent.
     pub fn cut_off(&mut self, flight: &Flight, connection: u32, now: Instant) -> Outcome {
         self.note_ended(flight, false);
+        self.censor_events(flight, now, false);
         let outcome = if flight.sent.is_some() { Outcome::Unfinished } else { Outcome::Unsent };
         self.count(&flight.arrival, |outcomes| match flight.sent {
             Some(_) => outcomes.unfinished += 1,

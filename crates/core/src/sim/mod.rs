@@ -25,7 +25,7 @@ pub use lasting::LastingWorld;
 pub use limit::Limit;
 pub use random::Random;
 pub use server::ServerSpec;
-pub use service::Service;
+pub use service::{EventSpec, Service};
 pub use tool::{ClockFrom, Correct, Late, Pacing, ToolSpec};
 pub use users::{Return, UsersSpec};
 pub use watch::{Part, Sight, Taken, Watch};
@@ -204,6 +204,7 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
         // Known ahead, since a turn may send beyond it before the next one begins.
         client.intervals.recorder().end_load(stop);
     }
+    client.intervals.recorder().set_streams(vec![world.has_events()]);
     // A fixed pool is opened before the start.
     world.tick(&mut client, Instant(0));
     world.run(&mut client, Instant(0), |client| !client.dispatch.is_prewarming());

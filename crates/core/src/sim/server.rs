@@ -8,7 +8,7 @@
 use super::crowding::{Crowd, Crowding};
 use super::limit::{Bucket, Limit};
 use super::random::{Random, nanos};
-use super::service::Service;
+use super::service::{EventSpec, Service};
 use super::watch::Taken;
 use super::window::{DrawnWindows, RandomWindows, Windows};
 use crate::dispatch::FlightId;
@@ -33,6 +33,8 @@ pub struct ServerSpec {
     pub every_nth: Option<(Nanos, u64)>,
     /// A request in n, at random, takes this long instead.
     pub slow_one_in: Option<(Nanos, u64)>,
+    /// Answers come event by event, if they do. While it is shut, no event leaves.
+    pub events: Option<EventSpec>,
     /// How it works while it is crowded.
     pub crowding: Option<Crowding>,
     /// While it is shut, nothing is answered.
@@ -63,6 +65,7 @@ impl ServerSpec {
             service_of: BTreeMap::new(),
             every_nth: None,
             slow_one_in: None,
+            events: None,
             crowding: None,
             shut: Vec::new(),
             shut_at_random: None,
@@ -101,6 +104,8 @@ pub(super) struct Server {
     crowd: Option<Crowd>,
     served: u64,
     busy_until: Instant,
+    /// When the events of the latest answer leave.
+    events: Vec<Instant>,
 }
 
 impl Server {
@@ -117,6 +122,7 @@ impl Server {
             crowd: spec.crowding.map(Crowd::new),
             served: 0,
             busy_until: Instant(0),
+            events: Vec::new(),
             spec,
         }
     }
@@ -124,6 +130,16 @@ impl Server {
     /// When the last of the work taken so far ends.
     pub(super) fn busy_until(&self) -> Instant {
         self.busy_until
+    }
+
+    /// Answers come event by event.
+    pub(super) fn has_events(&self) -> bool {
+        self.spec.events.is_some()
+    }
+
+    /// When the events of the answer to the latest request leave, in order.
+    pub(super) fn events(&self) -> &[Instant] {
+        &self.events
     }
 
     /// An attempt to connect arrives.
@@ -145,6 +161,7 @@ impl Server {
 
     /// A request arrives; `now` never goes back.
     pub(super) fn request(&mut self, flight: FlightId, operation: u32, now: Instant) -> Taken {
+        self.events.clear();
         if self.is_down(now) {
             return Taken { flight, work: None, ends: now, status: None };
         }
@@ -175,6 +192,7 @@ impl Server {
         }
         if self.spec.reset_one_in > 0 && self.random.one_in(self.spec.reset_one_in) {
             let ends = begin + Nanos(end.since(begin).0 / 2);
+            self.events.retain(|&event| event <= ends);
             return Taken { flight, work: Some((begin, end)), ends, status: None };
         }
         Taken { flight, work: Some((begin, end)), ends: end, status: Some(200) }
@@ -190,16 +208,35 @@ impl Server {
         let factor = self.crowd.as_mut().map_or(1.0, |crowd| crowd.factor(now));
         let work = nth.or(slow).unwrap_or(service);
         let work = if factor == 1.0 { work } else { nanos(work.0 as f64 * factor) };
-        let mut end = begin.since(self.zero) + work;
-        // One stretch may end within another.
-        while let Some(open) = self.open_after(end, now.since(self.zero)) {
-            end = open;
-        }
-        let end = self.zero + end;
+        let end = self.open_from(begin + work, now);
+        let end = self.send_events(end, now);
         if let Some(crowd) = &mut self.crowd {
             crowd.leaves(end);
         }
         end
+    }
+
+    /// The last of the events, the first of which leaves at `first`.
+    fn send_events(&mut self, first: Instant, now: Instant) -> Instant {
+        let Some(EventSpec { count, gap }) = self.spec.events.clone() else { return first };
+        let mut at = first;
+        self.events.push(at);
+        for _ in 1..count {
+            let gap = gap.draw(at.since(self.zero), &mut self.random);
+            at = self.open_from(at + gap, now);
+            self.events.push(at);
+        }
+        at
+    }
+
+    /// The first moment from `at` on at which it answers.
+    fn open_from(&mut self, at: Instant, now: Instant) -> Instant {
+        let mut at = at.since(self.zero);
+        // One stretch may end within another.
+        while let Some(open) = self.open_after(at, now.since(self.zero)) {
+            at = open;
+        }
+        self.zero + at
     }
 
     fn open_after(&mut self, at: Nanos, past: Nanos) -> Option<Nanos> {

@@ -3,6 +3,15 @@
 use super::random::{Random, nanos};
 use crate::time::Nanos;
 
+/// An answer that comes event by event: the first when the work is done, and the last is its end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventSpec {
+    /// Events of an answer; not zero.
+    pub count: u32,
+    /// From one to the next.
+    pub gap: Service,
+}
+
 /// A distribution of service times.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Service {

@@ -362,6 +362,7 @@ impl<F: FnMut(&Interval)> Client for Users<F> {
             | Event::Connected(..)
             | Event::ConnectFailed(..)
             | Event::Lost(..)
+            | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
             | Event::Retired(..) => {}

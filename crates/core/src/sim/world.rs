@@ -9,7 +9,7 @@ use super::{NetworkSpec, WorldSpec};
 use crate::code::Code;
 use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event, FlightId, Loss, Room};
 use crate::failure::FailureKind;
-use crate::record::Answer;
+use crate::record::{Answer, Events};
 use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -42,6 +42,8 @@ pub(super) struct Turn {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Request(ConnId, FlightId, u32),
+    /// An event of an answer.
+    Heard(FlightId),
     Answer(FlightId, u16),
     /// The server resets the connection, and with it whatever is under way there.
     Reset(ConnId),
@@ -133,6 +135,11 @@ impl<W: Watch> World<W> {
     /// What a connection takes at once.
     pub(super) fn room(&self) -> Room {
         self.room
+    }
+
+    /// Answers come event by event.
+    pub(super) fn has_events(&self) -> bool {
+        self.servers.iter().any(Server::has_events)
     }
 
     /// Events that the client and the server have seen.
@@ -273,8 +280,18 @@ impl<W: Watch> World<W> {
             Some(status) => What::Answer(flight, status),
             None => What::Reset(conn),
         };
-        let at = taken.ends + self.delay();
+        let at = self.send_events(conn, flight).max(taken.ends + self.delay());
         self.push(at, what);
+    }
+
+    /// Gives when the last of the answer's events comes: none overtakes another, nor the end.
+    fn send_events(&mut self, conn: ConnId, flight: FlightId) -> Instant {
+        let (origin, mut last) = (usize::from(conn.origin), Instant(0));
+        for i in 0..self.servers[origin].events().len() {
+            last = last.max(self.servers[origin].events()[i] + self.delay());
+            self.push(last, What::Heard(flight));
+        }
+        last
     }
 
     fn push(&mut self, at: Instant, what: What) {
@@ -296,6 +313,7 @@ fn seen(what: What, now: Instant) -> Event {
     match what {
         What::Connected(conn, connect) => Event::Connected(conn, ConnectTimes { connect, tls: None }),
         What::Refused(conn) => Event::ConnectFailed(conn, FailureKind::CONNECT_REFUSED),
+        What::Heard(flight) => Event::Heard(flight, Events { events: 1, keep_alives: 0 }),
         What::Cancelled(flight) => Event::Lost(flight, Loss { kind: FailureKind::RESET, unprocessed: false }),
         What::Reset(conn) => Event::Closed(conn, Closing { kind: FailureKind::RESET, answered: false }),
         What::Answer(flight, status) => {

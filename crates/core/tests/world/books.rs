@@ -93,7 +93,7 @@ impl Books {
                 }
                 self.open.get_mut(&id).into_iter().for_each(|conn| conn.places = places);
             }
-            Event::Kept(_) => {}
+            Event::Kept(_) | Event::Heard(..) => {}
             Event::Retired(id) => self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true),
             Event::ConnectFailed(id, _) => drop(self.opening.remove(&id)),
             Event::Tick | Event::Sent(_) => {}

@@ -7,15 +7,17 @@ use std::num::NonZeroU16;
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{Answer, ConnectionCounts, FailedArrival};
+use unblink_core::record::{Answer, ConnectionCounts, Events, FailedArrival};
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::Kept;
-use unblink_workload::answer::{Coding, Expect, Expects, Missed, Undecoded};
+use unblink_workload::answer::{Coding, EventFormat, EventReader, Expect, Expects, Found, Missed, Undecoded};
 
 /// What a worker is told of a connection that goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
+    /// Events of the answer have come.
+    Heard(FlightId, Events),
     /// The answer is whole.
     Answered(FlightId, Answer),
     /// There will be none.
@@ -39,6 +41,13 @@ pub(super) struct Heard {
     head_is_awaited: bool,
     /// Where values that are taken from it go: to the journey there.
     place: Option<NonZeroU16>,
+    /// What it says of itself; 0 until that is known.
+    code: u16,
+    /// How its events end, if they count.
+    events: Option<EventFormat>,
+    reader: EventReader,
+    /// An event has come.
+    has_events: bool,
     /// Why a value in its head can't be taken.
     missed: Option<Missed>,
     coding: Coding,
@@ -185,6 +194,9 @@ impl Hearing {
         let heard = &flights[flight.slot as usize];
         let expect = expects.of(heard.operation);
         let expected = |is_right: bool| if is_right { Ok(()) } else { Err(FailureKind::UNEXPECTED_BODY) };
+        if expect.events.is_some() {
+            expected(heard.has_events)?;
+        }
         let until = expect.until.as_deref();
         let is_awaited = until.is_none_or(|until| {
             let by_status = until.allows_status(reply.code) != Some(false);
@@ -210,6 +222,28 @@ impl Hearing {
         let mut takes =
             of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
         missed(heard.missed.or_else(|| takes.find_map(|why| why)))
+    }
+
+    /// A part of the answer's body came, or (`None`) its end: what that means for its events.
+    fn hear(&mut self, flight: FlightId, format: EventFormat, piece: Option<&[u8]>) {
+        let heard = &mut self.flights[flight.slot as usize];
+        let found = match piece {
+            Some(piece) => heard.reader.read(format, piece),
+            None => heard.reader.end(format),
+        };
+        if found.is_nothing() {
+            return;
+        }
+        heard.has_events |= found.events > 0;
+        let Found { events, keep_alives } = found;
+        // All that one read brings has one time.
+        match self.news.last_mut() {
+            Some(News::Heard(last, sum)) if *last == flight => {
+                sum.events += events;
+                sum.keep_alives += keep_alives;
+            }
+            _ => self.news.push(News::Heard(flight, Events { events, keep_alives })),
+        }
     }
 
     /// Answers of a connection that ended in the same moment can't be followed by others on it.
@@ -269,6 +303,13 @@ impl Sink for Ear<'_> {
     }
 
     #[inline]
+    fn code(&mut self, tag: Tag, code: u16) {
+        if self.hearing.reads.1 {
+            self.hearing.flights[flight_of(tag).slot as usize].code = code;
+        }
+    }
+
+    #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
         let Hearing { flights, expects, reads: (true, _), kept, echoes, .. } = &mut *self.hearing else {
             return;
@@ -282,6 +323,7 @@ impl Sink for Ear<'_> {
         heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
         if expect.reads_body() {
             heard.coding = Coding::of(head);
+            heard.events = expect.begins_events(heard.code, head);
         }
         for captured in expect.captures.iter().filter(|captured| !captured.capture.reads_body()) {
             let missed = kept.take((heard.place, tag.0), captured, head, &[]).err();
@@ -291,12 +333,16 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn body(&mut self, tag: Tag, piece: &[u8]) {
-        let Hearing { flights, expects, reads: (_, true), collecting, echoes, .. } = &mut *self.hearing
-        else {
+        if !self.hearing.reads.1 {
             return;
-        };
+        }
+        let flight = flight_of(tag);
+        if let Some(format) = self.hearing.flights[flight.slot as usize].events {
+            self.hearing.hear(flight, format, Some(piece));
+        }
+        let Hearing { flights, expects, collecting, echoes, .. } = &mut *self.hearing;
         if let Some(echoes) = echoes {
-            echoes.body(flight_of(tag).slot as usize, piece);
+            echoes.body(flight.slot as usize, piece);
         }
         let heard = &mut flights[flight_of(tag).slot as usize];
         let expect = expects.of(heard.operation);
@@ -314,6 +360,9 @@ impl Sink for Ear<'_> {
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
+        if let Some(format) = self.hearing.flights[slot].events {
+            self.hearing.hear(flight, format, None);
+        }
         let (failure, not_yet) = self.hearing.judge(flight, &reply);
         if let Some(echoes) = &mut self.hearing.echoes {
             echoes.done(slot, reply.code);

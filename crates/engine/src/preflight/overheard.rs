@@ -143,6 +143,10 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.first(tag);
     }
 
+    fn code(&mut self, tag: Tag, code: u16) {
+        self.sink.code(tag, code);
+    }
+
     fn head(&mut self, tag: Tag, head: &[u8]) {
         self.heard.head.extend_from_slice(head);
         self.sink.head(tag, head);

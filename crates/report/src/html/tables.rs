@@ -1,7 +1,7 @@
 //! The tables below the pictures.
 
 use super::block::write;
-use crate::block::{Block, Paint, Room, Section, Span, Table, apart, left, plain, right, run};
+use crate::block::{Block, Paint, Room, Section, Span, Table, apart, events, left, plain, right, run};
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};
 use std::fmt::Write;
@@ -17,6 +17,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, percentiles(doc), level);
     write(out, [run::account(doc, true)], level);
     write(out, run::fanout(doc), level);
+    write(out, events::all(doc), level);
     write(out, phases(doc), level);
     write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);

@@ -90,6 +90,7 @@ impl Http2 {
         }
         let said = self.heads.read(stream.number, block, &self.limits, (scratch, text), |head, text| {
             if head.status >= 200 {
+                sink.code(tag, head.status);
                 sink.head(tag, text);
             }
         })?;

@@ -1,5 +1,6 @@
 //! One condition on an answer, as it is written.
 
+use super::events::EventFormat;
 use super::head;
 use super::json::{self, Path, PathError};
 use super::needle::Needle;
@@ -26,6 +27,8 @@ pub enum Condition {
     Regex(Pattern),
     /// A value in the body is like this.
     Json(Path, Test),
+    /// The body comes event by event, and has one at least.
+    Events(EventFormat),
 }
 
 /// What a single value must be like.
@@ -301,6 +304,7 @@ impl fmt::Display for Condition {
             Condition::Header(name, test) => write!(f, "header {name} {test}"),
             Condition::Regex(pattern) => write!(f, "regex ({} bytes)", pattern.0.as_str().len()),
             Condition::Json(path, test) => write!(f, "json {} {test}", path.as_str()),
+            Condition::Events(format) => write!(f, "stream {format}"),
         }
     }
 }

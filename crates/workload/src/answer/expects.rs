@@ -2,10 +2,13 @@
 
 use super::capture::Captured;
 use super::condition::{Condition, Pattern, Test};
+use super::decode::Coding;
+use super::events::EventFormat;
 use super::head::values;
 use super::json::Path;
 use super::needle::Needle;
 use std::ops::RangeInclusive;
+use unblink_core::failure::FailureKind;
 
 /// Conditions on an answer, all of which must hold, and what is taken from it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +25,8 @@ pub struct Expect {
     pub patterns: Vec<Pattern>,
     /// Values in the body, and what they must be like.
     pub json: Vec<(Path, Test)>,
+    /// The body comes event by event.
+    pub events: Option<EventFormat>,
     /// What later requests of the same journey take from it.
     pub captures: Vec<Captured>,
     /// What the last answer of a step is like that asks again and again. One that is not yet like this fails nothing.
@@ -40,6 +45,7 @@ impl Expect {
                 Condition::Header(name, test) => expect.headers.push((name, test)),
                 Condition::Regex(pattern) => expect.patterns.push(pattern),
                 Condition::Json(path, test) => expect.json.push((path, test)),
+                Condition::Events(format) => expect.events = Some(format),
             }
         }
         expect
@@ -53,7 +59,9 @@ impl Expect {
         let contains = self.contains.clone().map(Condition::Contains);
         let patterns = self.patterns.iter().cloned().map(Condition::Regex);
         let json = self.json.iter().map(|(path, test)| Condition::Json(path.clone(), test.clone()));
-        statuses.into_iter().chain(headers).chain(size).chain(contains).chain(patterns).chain(json).collect()
+        let events = self.events.map(Condition::Events);
+        let of_head = statuses.into_iter().chain(headers).chain(size);
+        of_head.chain(contains).chain(patterns).chain(json).chain(events).collect()
     }
 
     /// True when `status` is one of those asked for; `None` when nothing was asked.
@@ -79,7 +87,7 @@ impl Expect {
     /// The body must be looked at.
     #[inline]
     pub fn reads_body(&self) -> bool {
-        self.contains.is_some() || self.collects_body()
+        self.contains.is_some() || self.events.is_some() || self.collects_body()
     }
 
     /// The body must be looked at as a whole, even if it is sent plain.
@@ -96,6 +104,14 @@ impl Expect {
     #[inline]
     pub fn takes(&self) -> bool {
         !self.captures.is_empty() || self.until.is_some()
+    }
+
+    /// An answer with this status and this head comes event by event, so that its events count. Those of an error do not: it
+    /// would be the fastest of all.
+    pub fn begins_events(&self, status: u16, head: &[u8]) -> Option<EventFormat> {
+        let is_allowed =
+            self.allows_status(status).unwrap_or_else(|| FailureKind::of_status(status).is_none());
+        self.events.filter(|format| is_allowed && self.allows_head(head) && is_of(*format, head))
     }
 
     /// The headers are as asked for. Of several lines with one name, each must be.
@@ -119,6 +135,19 @@ impl Expect {
                 found.is_some_and(|raw| test.holds_for_json(raw, scratch))
             })
     }
+}
+
+/// The head is that of a body which can be taken apart into such events.
+pub(super) fn is_of(format: EventFormat, head: &[u8]) -> bool {
+    let is_stream = |value: &[u8]| {
+        let media_type = value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+        media_type.eq_ignore_ascii_case(b"text/event-stream")
+    };
+    let is_so_called = match format {
+        EventFormat::Sse => values(head, "content-type").any(is_stream),
+        EventFormat::Lines => true,
+    };
+    is_so_called && Coding::of(head) == Coding::Plain
 }
 
 /// What the answers to each operation must be like.
@@ -159,6 +188,15 @@ impl Expects {
     /// A body must be looked at.
     pub fn read_bodies(&self) -> bool {
         self.distinct.iter().any(Expect::reads_body)
+    }
+
+    /// For each operation whether its answers come event by event; one value where it is the same for all.
+    pub fn streams(&self) -> Vec<bool> {
+        let is_stream = |place: &u32| self.distinct[*place as usize].events.is_some();
+        match self.of.is_empty() {
+            true => vec![is_stream(&0)],
+            false => self.of.iter().map(is_stream).collect(),
+        }
     }
 
     /// How many values by name are taken from answers.

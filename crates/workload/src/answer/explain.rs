@@ -2,7 +2,8 @@
 //! described and not quoted.
 
 use super::condition::{Condition, Test};
-use super::expects::Expect;
+use super::events::{EventFormat, EventReader};
+use super::expects::{Expect, is_of};
 use super::head::values;
 use super::json::{self, Kind};
 use super::{Captured, Coding, KEPT_BYTES_MAX, Missed, Undecoded};
@@ -55,6 +56,11 @@ impl Expect {
         if !self.reads_body() {
             return self.captures.iter().find_map(|captured| missed(captured, head, b""));
         }
+        if let Some(format) = self.events
+            && let Some(found) = no_events(format, head, body)
+        {
+            return unmet(Condition::Events(format), found);
+        }
         let coding = Coding::of(head);
         if body_bytes > body.len() as u64 {
             return match self.contains.as_ref().filter(|_| coding == Coding::Plain && !self.collects_body()) {
@@ -90,6 +96,25 @@ impl Expect {
         });
         of_json.or_else(|| self.captures.iter().find_map(|captured| missed(captured, head, body)))
     }
+}
+
+/// Why a body does not come event by event, if it does not.
+fn no_events(format: EventFormat, head: &[u8], body: &[u8]) -> Option<String> {
+    if Coding::of(head) != Coding::Plain {
+        return Some(
+            "its body is compressed, and events are told apart in plain ones: leave Accept-Encoding out"
+                .into(),
+        );
+    }
+    if !is_of(format, head) {
+        return Some(match values(head, "content-type").next() {
+            Some(value) => format!("its Content-Type is {}", text(value, "")),
+            None => "it has no Content-Type, where text/event-stream is expected".into(),
+        });
+    }
+    let mut reader = EventReader::default();
+    let found = reader.read(format, body).events + reader.end(format).events;
+    (found == 0).then(|| format!("there is no event in its {} bytes", body.len()))
 }
 
 /// Why a value can't be taken, if it can't be.

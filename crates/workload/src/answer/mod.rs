@@ -8,6 +8,7 @@
 mod capture;
 mod condition;
 mod decode;
+mod events;
 mod expects;
 mod explain;
 pub mod head;
@@ -17,6 +18,7 @@ mod needle;
 pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
 pub use condition::{Condition, ConditionError, Literal, Pattern, Test};
 pub use decode::{BODY_MAX, Coding, Undecoded};
+pub use events::{EventFormat, EventReader, Found};
 pub use expects::{Expect, Expects};
 pub use explain::Unmet;
 pub use needle::Needle;

@@ -5,7 +5,7 @@ use super::{OfPart, Tally, Times};
 use crate::tally::Ending;
 use unblink_analysis::finding::{Finding, FindingCode};
 use unblink_analysis::moves::Moves;
-use unblink_analysis::slo::{Counts, Population, Relief, Run, Subject};
+use unblink_analysis::slo::{Counts, Measure, Population, Relief, Run, Subject};
 use unblink_core::record::Series;
 
 /// A wait that was in vain may be the generator's doing where its lateness and absence took so much of it.
@@ -64,7 +64,8 @@ impl Tally {
         let moves = Moves { times: run.moves.times, ..Moves::of_all(&others) };
         let record = self.totals.journeys.get(place);
         let completed = record.map_or(0, |record| record.outcomes.ok);
-        let is_it = |known: &&(super::Place, OfPart)| known.0 == (super::Apart::Journey, place);
+        let whose = (Some((super::Apart::Journey, place)), Measure::Response);
+        let is_it = |known: &&(super::Whose, OfPart)| known.0 == whose;
         let last_ok = self.objectives.apart.iter().find(is_it).map(|(_, of)| of.last_ok);
         Run {
             moves,

@@ -253,6 +253,7 @@ impl<F: FnMut(&Interval)> Client for Tool<F> {
             Event::Connected(..)
             | Event::ConnectFailed(..)
             | Event::Lost(..)
+            | Event::Heard(..)
             | Event::Kept(_)
             | Event::Room(..)
             | Event::Retired(..) => {}

@@ -1,0 +1,80 @@
+//! What came of answers that come event by event.
+
+use super::distribution::of_survival;
+use super::intervals::Measured;
+use super::operations::spilled_times;
+use super::{Tally, per_second};
+use crate::document::{Distribution, Events, OperationEvents};
+use unblink_analysis::interval::History;
+use unblink_analysis::quantile::Survival;
+use unblink_core::record::{Interval, Series};
+use unblink_core::time::Nanos;
+
+const FIRST: [Series; 2] = [Series::FirstEvent, Series::FirstEventCensored];
+const FIRST_SERVICE: [Series; 2] = [Series::FirstEventService, Series::FirstEventServiceCensored];
+const GAP: [Series; 2] = [Series::EventGap, Series::EventGapCensored];
+
+/// What the intervals of their percentiles are made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventHistories {
+    first: History,
+    first_service: History,
+    gap: History,
+}
+
+impl EventHistories {
+    /// Takes in the next interval.
+    pub(super) fn add(&mut self, interval: &Interval) {
+        let level = interval.gauges.in_flight + interval.gauges.backlog;
+        let EventHistories { first, first_service, gap } = self;
+        for (history, [completed, censored]) in [(first, FIRST), (first_service, FIRST_SERVICE), (gap, GAP)] {
+            let [completed, censored] = [completed, censored].map(|series| interval.bank.track(series));
+            history.add(interval.start, interval.length, level, completed, censored);
+        }
+    }
+}
+
+impl Tally {
+    /// Of the measured part; nothing where no event came.
+    pub(super) fn events(&self, measured: &Measured<'_>, last: Option<Nanos>) -> Option<Events> {
+        let of = self.totals.counters.events;
+        let times = |history: &History, both: [Series; 2], open: u64| {
+            let [completed, censored] = both.map(|series| self.totals.track(series));
+            self.with_intervals(history, (completed, censored), measured, open)
+        };
+        let EventHistories { first, first_service, gap } = &self.event_histories;
+        let until = last.map_or(measured.to, |last| last.max(measured.to));
+        (of.begun > 0).then(|| Events {
+            begun: of.begun,
+            events: of.events,
+            keep_alives: of.keep_alives,
+            per_answer: (of.whole > 0).then(|| of.events_of_whole as f64 / of.whole as f64),
+            per_s: per_second(of.events, until - measured.from),
+            first: times(first, FIRST, measured.open),
+            first_service: times(first_service, FIRST_SERVICE, measured.open_in_flight),
+            gap: with_nothing(times(gap, GAP, measured.open_in_flight)),
+        })
+    }
+
+    /// The same of one operation, of which `open` arrivals have no ending. How they vary over time is not kept.
+    pub(super) fn events_of(&self, place: usize, open: u64) -> Option<OperationEvents> {
+        let operations = &self.totals.operations;
+        let times = |[completed, censored]: [Series; 2]| {
+            spilled_times(operations, place, [completed, censored], open).unwrap_or_else(|| {
+                let tracks = (operations.track(place, completed), operations.track(place, censored));
+                of_survival(&Survival::with_open(&tracks.0, &tracks.1, open), &tracks.0, tracks.1.max_ns)
+            })
+        };
+        let begun = operations.get(place)?.sums(Series::FirstEvent).count;
+        (begun > 0).then(|| OperationEvents { first: times(FIRST), gap: with_nothing(times(GAP)) })
+    }
+}
+
+/// The lowest bin of a histogram begins at 1 ns, and holds what took no time at all: events of one read.
+fn with_nothing(mut gaps: Distribution) -> Distribution {
+    for quantile in &mut gaps.quantiles {
+        let ends = [Some(&mut quantile.value), quantile.low.as_mut(), quantile.high.as_mut()];
+        ends.into_iter().flatten().filter(|ns| **ns == 1).for_each(|ns| *ns = 0);
+    }
+    gaps
+}

@@ -1,0 +1,39 @@
+//! How far an answer has come that comes event by event.
+
+use super::counted::counted;
+use crate::time::Instant;
+
+/// What one read has brought of an answer.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Events {
+    /// Events that ended in it: all have the same time.
+    pub events: u32,
+    /// Parts that carry no data and keep the connection open.
+    pub keep_alives: u32,
+}
+
+/// How far a flight's answer has come.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Events so far.
+    pub(super) count: u64,
+    /// When the latest came.
+    pub(super) last: Option<Instant>,
+}
+
+counted! {
+    /// Answers that come event by event, of the measured part.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct EventCounts {
+        /// Answers of which an event has come.
+        begun,
+        /// Events, of whatever answer.
+        events,
+        /// Parts that carry no data.
+        keep_alives,
+        /// Answers that were `ok`.
+        whole,
+        /// Events of these.
+        events_of_whole,
+    }
+}
