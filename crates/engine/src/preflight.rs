@@ -10,7 +10,7 @@ pub use composed::composed;
 pub use error::PreflightError;
 
 use crate::clock::Clock;
-use crate::composing::Composing;
+use crate::composing::{Composing, Ready};
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
 use crate::job::Job;
 use crate::pace::{Pacer, TIMER_TOKEN};
@@ -103,6 +103,7 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
         operations: vec![job.operations[number].clone()],
         values: None,
+        script: None,
         expects: job.expects.of(number as u32).clone().into(),
         settings: job.settings.clone(),
         connection_age: None,
@@ -113,6 +114,9 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
     let mut refused = None;
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {
+            _ if job.script.is_some() => {
+                ask(&once, address, timeout, &mut Ready::first(job.script.as_deref()))
+            }
             (Some(values), Some(composer)) => {
                 composer.look_up(values, kept, arrival);
                 match Composing::begin(values, composer, &job.plan, arrival, Instant(0)) {

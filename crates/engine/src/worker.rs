@@ -3,6 +3,7 @@
 mod acting;
 mod handover;
 mod opening;
+mod scripted;
 mod slots;
 mod ways;
 
@@ -20,6 +21,7 @@ use crate::target::Address;
 use acting::Deferred;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use scripted::Scripted;
 use slots::{Slots, id_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -91,6 +93,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     common: Common<P>,
     /// What the arrival that is being sent has drawn.
     composer: Option<Composer>,
+    /// What renders the requests instead.
+    script: Option<Scripted>,
     /// A connection takes one request at a time.
     is_serial: bool,
     /// Requests that have been taken on and not been written.
@@ -135,8 +139,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let origins = policy.origins.clone();
         let conns_max = max as usize * origins.count();
         let ways = job.targets.iter().zip(directories);
-        let ways =
-            ways.map(|(target, directory)| Way::new(target, directory.clone(), number, job.plan.threads()));
+        let ways = ways.map(|(target, directory)| {
+            let own = job.script.as_ref().and_then(|script| script.address(number));
+            Way::new(target, own, directory.clone(), number, job.plan.threads())
+        });
         Ok(Worker {
             number,
             controls,
@@ -161,6 +167,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 ),
                 of_protocol: P::shared(job.operations.len()),
             },
+            script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
             ways: ways.collect(),
@@ -211,7 +218,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             }
             let boundary = self.handed_until + INTERVAL;
             let wakes = [self.dispatch.next_wake(), abort_at];
-            now = self.turn(wakes.into_iter().flatten().fold(boundary, Instant::min));
+            let wake = wakes.into_iter().flatten().fold(boundary, Instant::min);
+            self.render_ahead(wake);
+            now = self.turn(wake);
         }
     }
 
@@ -390,7 +399,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
             let event = match *news {
-                News::Answered(flight, answer) => Event::Answered(flight, answer),
+                News::Answered(flight, answer) => Event::Answered(flight, self.told_script(flight, answer)),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),
                 News::Retired => Event::Retired(id),

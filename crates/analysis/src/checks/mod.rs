@@ -46,7 +46,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 35] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 36] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -68,6 +68,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::local_limit,
         addresses::dead,
         operations::rows_ran_out,
+        operations::script_failed,
         account::setup_failed,
         pool::limit_reached,
         operations::spilled,

@@ -1,6 +1,7 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
 use super::collecting::{Collecting, Place};
+use super::whole::WholeAnswers;
 use std::num::NonZeroU16;
 use unblink_core::arrival::Key;
 use unblink_core::dispatch::{FlightId, Loss};
@@ -58,6 +59,8 @@ pub(crate) struct Hearing {
     collecting: Collecting,
     /// What journeys have taken from answers.
     pub(crate) kept: Kept,
+    /// All of each answer, for whoever looks at it.
+    whole: Option<WholeAnswers>,
     decoded: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -72,6 +75,7 @@ impl Hearing {
             reads: (expects.read_heads(), expects.read_bodies()),
             collecting: Collecting::default(),
             kept: Kept::new(journeys, expects.captured_count()),
+            whole: expects.hear_all().then(WholeAnswers::default),
             decoded: Vec::new(),
             scratch: Vec::new(),
         }
@@ -83,6 +87,9 @@ impl Hearing {
         let slot = flight.slot as usize;
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.begin(slot);
         }
         let heard = &mut self.flights[slot];
         // Of an answer that broke off, a part may have been kept.
@@ -172,6 +179,11 @@ impl Hearing {
         missed(heard.missed.or_else(|| takes.find_map(|why| why)))
     }
 
+    /// Head and body of the answer to a flight, where all of each is kept.
+    pub(crate) fn whole(&self, flight: FlightId) -> Option<(&[u8], &[u8])> {
+        self.whole.as_ref()?.of(flight.slot as usize)
+    }
+
     /// Answers of a connection that ended in the same moment can't be followed by others on it.
     pub(super) fn forbid_reuse(&mut self) {
         for news in &mut self.news {
@@ -230,8 +242,14 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), kept, .. } = &mut *self.hearing else { return };
-        let heard = &mut flights[flight_of(tag).slot as usize];
+        let Hearing { flights, expects, reads: (true, _), kept, whole, .. } = &mut *self.hearing else {
+            return;
+        };
+        let slot = flight_of(tag).slot as usize;
+        if let Some(whole) = whole {
+            whole.head(slot, head);
+        }
+        let heard = &mut flights[slot];
         let expect = expects.of(heard.operation);
         heard.head_is_right = expect.allows_head(head);
         heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
@@ -246,10 +264,14 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn body(&mut self, tag: Tag, piece: &[u8]) {
-        let Hearing { flights, expects, reads: (_, true), collecting, .. } = &mut *self.hearing else {
+        let Hearing { flights, expects, reads: (_, true), collecting, whole, .. } = &mut *self.hearing else {
             return;
         };
-        let heard = &mut flights[flight_of(tag).slot as usize];
+        let slot = flight_of(tag).slot as usize;
+        if let Some(whole) = whole {
+            whole.body(slot, piece);
+        }
+        let heard = &mut flights[slot];
         let expect = expects.of(heard.operation);
         if !expect.reads_body() || heard.is_too_large {
             return;

@@ -5,6 +5,7 @@ mod collecting;
 mod hearing;
 mod socket;
 mod transport;
+mod whole;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use hearing::{Hearing, News};
