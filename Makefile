@@ -29,7 +29,7 @@ build: ## the release binary, target/release/unblink
 	@tools/setup build
 	cargo build --release --locked --package unblink
 
-# musl-gcc compiles the C of TLS and SQLite; where musl is the system's own C library, cc does.
+# musl-gcc compiles the C of TLS, SQLite and Lua; where musl is the system's own C library, cc does.
 static: ## one file that needs no library: target/*-unknown-linux-musl/release/unblink
 	@tools/setup static
 	env CC_$(subst -,_,$(MUSL))=$$(command -v musl-gcc || echo cc) \

@@ -74,6 +74,8 @@ codes! {
     LocalLimit = "local_limit";
     /// A file of the plan had no row left for arrivals.
     RowsRanOut = "rows_ran_out";
+    /// The script threw errors, or gave what is no request.
+    ScriptFailed = "script_failed";
     /// One address of several hardly took a connection.
     AddressDead = "address_dead";
     /// Arrivals waited because the pool was full.

@@ -25,10 +25,15 @@ pub(crate) fn of_target(
     for text in [&mut flags.request.body, &mut flags.request.message] {
         *text = text.as_ref().map(|text| length(text.len()));
     }
-    let socket = &mut flags.unix_socket;
-    let files = [&mut flags.request.body_file, socket, &mut flags.cacert, &mut flags.cert, &mut flags.key];
+    let of_script = &mut flags.script;
+    let script_bytes = of_script.script.as_ref().and_then(|path| std::fs::metadata(path).ok());
+    let script_args = of_script.script_arg.iter_mut().chain(&mut of_script.script_args);
+    script_args.for_each(|arg| *arg = length(arg.len()));
+    let (script, socket) = (&mut of_script.script, &mut flags.unix_socket);
+    let of_tls = [&mut flags.cacert, &mut flags.cert, &mut flags.key];
+    let files = [&mut flags.request.body_file, socket, script].into_iter().chain(of_tls);
     // JSON has no path that is not UTF-8.
-    files.into_iter().flatten().for_each(|path| *path = path.to_string_lossy().into_owned().into());
+    files.flatten().for_each(|path| *path = path.to_string_lossy().into_owned().into());
     let of_request = |request: &Request| {
         let line = |(name, value): &(String, String)| mask_header(&format!("{name}: {value}"));
         let mut asked = json!({
@@ -54,6 +59,9 @@ pub(crate) fn of_target(
         "connections": connections,
         "requests": requests.iter().map(of_request).collect::<Vec<_>>(),
     });
+    if let Some(script) = script_bytes {
+        asked["script"] = json!(length(script.len() as usize));
+    }
     add(&mut asked, prepared.header.plan.retry.as_ref());
     taken(&asked)
 }

@@ -34,6 +34,7 @@ mod request;
 mod retry;
 mod run;
 mod scenario;
+mod script;
 mod secrets;
 mod setup;
 mod shape;

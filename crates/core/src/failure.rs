@@ -60,6 +60,8 @@ kinds! {
     NOT_CAPTURED = 21, "not_captured";
     /// It has that value, which is longer than may be kept.
     CAPTURED_TOO_LONG = 22, "captured_too_long";
+    /// The script threw an error, or gave what is no request, so that nothing was sent; or it threw one at the answer.
+    SCRIPT_FAILED = 23, "script_failed";
 }
 
 impl FailureKind {
@@ -75,7 +77,7 @@ impl FailureKind {
 
     /// It is the generator's machine that lacked something, or the plan.
     pub fn is_local(self) -> bool {
-        matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR | Self::NO_ROW)
+        matches!(self, Self::NO_LOCAL_PORT | Self::NO_FILE_DESCRIPTOR | Self::NO_ROW | Self::SCRIPT_FAILED)
     }
 
     /// Every kind that there can be, in the order of its place.

@@ -3,7 +3,9 @@
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_core::time::Instant;
+use unblink_wire::Whole;
 use unblink_wire::blank::Filler;
+use unblink_workload::script::Script;
 use unblink_workload::{Composer, Values};
 
 /// Draws for the arrivals of a worker, one after the other.
@@ -28,5 +30,25 @@ impl<'a> Composing<'a> {
 impl Filler for Composing<'_> {
     fn fill(&mut self, place: u32, out: &mut Vec<u8>) {
         self.composer.write(self.values, place, out);
+    }
+}
+
+/// A script's first request, which is rendered already.
+pub(crate) struct Ready<'a>(&'a [u8]);
+
+impl<'a> Ready<'a> {
+    /// That of `script`, if there is one.
+    pub(crate) fn first(script: Option<&'a Script>) -> Ready<'a> {
+        Ready(script.and_then(|script| script.first().first()).map_or(&[], Vec::as_slice))
+    }
+}
+
+impl Filler for Ready<'_> {
+    fn fill(&mut self, _: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+    }
+
+    fn whole(&self) -> Option<Whole> {
+        Whole::read(self.0).ok()
     }
 }

@@ -11,7 +11,7 @@ pub use error::PreflightError;
 
 use crate::clock::Clock;
 use crate::codes::CodeRules;
-use crate::composing::Composing;
+use crate::composing::{Composing, Ready};
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
 use crate::job::Job;
 use crate::pace::{Pacer, TIMER_TOKEN};
@@ -104,6 +104,7 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
         targets: vec![job.targets[job.plan.spec().origins.of(number as u32)].clone()],
         operations: vec![job.operations[number].clone()],
         values: None,
+        script: None,
         expects: job.expects.of(number as u32).clone().into(),
         settings: job.settings.clone(),
         connection_age: None,
@@ -114,6 +115,9 @@ pub fn once_for<P: Words>(job: &Job<P>, arrival: &Arrival, kept: &Kept, timeout:
     let mut refused = None;
     for address in &once.targets[0].addresses {
         let asked = match (&job.values, &mut composer) {
+            _ if job.script.is_some() => {
+                ask(&once, address, timeout, &mut Ready::first(job.script.as_deref()))
+            }
             (Some(values), Some(composer)) => {
                 composer.look_up(values, kept, arrival);
                 match Composing::begin(values, composer, &job.plan, arrival, Instant(0)) {

@@ -4,6 +4,7 @@ mod acting;
 mod failing;
 mod handover;
 mod opening;
+mod scripted;
 mod slots;
 mod ways;
 
@@ -23,6 +24,7 @@ use crate::target::Address;
 use acting::Deferred;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use scripted::Scripted;
 use slots::{Slots, id_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -96,6 +98,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     common: Common<P>,
     /// What the arrival that is being sent has drawn.
     composer: Option<Composer>,
+    /// What renders the requests instead.
+    script: Option<Scripted>,
     /// A connection takes one request at a time.
     is_serial: bool,
     /// Requests that have been taken on and not been written.
@@ -140,8 +144,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let origins = policy.origins.clone();
         let conns_max = max as usize * origins.count();
         let ways = job.targets.iter().zip(directories);
-        let ways =
-            ways.map(|(target, directory)| Way::new(target, directory.clone(), number, job.plan.threads()));
+        let ways = ways.map(|(target, directory)| {
+            let own = job.script.as_ref().and_then(|script| script.address(number));
+            Way::new(target, own, directory.clone(), number, job.plan.threads())
+        });
         let failed_each = channels.failed.as_ref().map_or(0, |(each, _)| *each);
         let mut hearing = Hearing::with_capacity(
             flights,
@@ -171,6 +177,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             is_serial: places == 1,
             unwritten: Vec::with_capacity(UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
             common: Common { buffers: Buffers::new(), hearing, of_protocol: P::shared(job.operations.len()) },
+            script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
             ways: ways.collect(),
@@ -222,7 +229,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             }
             let boundary = self.handed_until + INTERVAL;
             let wakes = [self.dispatch.next_wake(), abort_at];
-            now = self.turn(wakes.into_iter().flatten().fold(boundary, Instant::min));
+            let wake = wakes.into_iter().flatten().fold(boundary, Instant::min);
+            self.render_ahead(wake);
+            now = self.turn(wake);
         }
     }
 
@@ -408,7 +417,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
             let event = match *news {
-                News::Answered(flight, answer) => Event::Answered(flight, answer),
+                News::Answered(flight, answer) => Event::Answered(flight, self.told_script(flight, answer)),
                 News::Heard(flight, events) => Event::Heard(flight, events),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),

@@ -79,6 +79,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
             per_source: None,
         }],
         values: None,
+        script: None,
         operations: vec![Request {
             head: request.into(),
             body: Default::default(),

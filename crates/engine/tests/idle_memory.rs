@@ -96,6 +96,7 @@ fn held_with(address: SocketAddr, n: u32) -> i64 {
             per_source: None,
         }],
         values: None,
+        script: None,
         operations: vec![Request {
             head: request.render().expect("a request").into(),
             body: Default::default(),

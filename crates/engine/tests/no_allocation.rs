@@ -215,6 +215,7 @@ fn job_of<P: Protocol>(
         }],
         operations,
         values: None,
+        script: None,
         expects: expect.into(),
         settings,
         connection_age: None,

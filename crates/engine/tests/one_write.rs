@@ -85,6 +85,7 @@ fn job(listener: &TcpListener) -> Job<Http2> {
         targets: vec![Target { addresses: vec![address], tls: None, refresh: None, per_source: None }],
         operations: vec![request],
         values: None,
+        script: None,
         expects: Expects::new(vec![Expect::default()], vec![0]),
         settings: Settings { limits: Limits::default(), streams: STREAMS },
         connection_age: None,

@@ -64,6 +64,7 @@ fn ask(address: SocketAddr, timeout: Duration) -> Result<Option<u32>, PreflightE
         }],
         operations: vec!["first", "second"],
         values: None,
+        script: None,
         expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
         settings: Settings { places: 4, cancels: false },
         connection_age: None,

@@ -100,6 +100,7 @@ fn run(
         }],
         operations: requests.to_vec(),
         values: None,
+        script: None,
         expects: Expect { contains: Needle::new(b"ok"), ..Expect::default() }.into(),
         settings,
         connection_age: None,

@@ -3,10 +3,18 @@
 //! In the parts of a [`RequestBuilder`](crate::RequestBuilder), such a place is written `{{N}}`, with the number that the
 //! [`Filler`] knows it by. Whoever renders requests this way writes nothing else with two braces.
 
+use crate::Whole;
+
 /// Writes what differs from one arrival to the next.
 pub trait Filler {
     /// Appends what stands in the place of that number, encoded as the place needs it.
     fn fill(&mut self, place: u32, out: &mut Vec<u8>);
+
+    /// What is known of a request all of which stands in one place; nothing where the request itself knows it.
+    #[inline]
+    fn whole(&self) -> Option<Whole> {
+        None
+    }
 }
 
 /// For requests that are always the same.

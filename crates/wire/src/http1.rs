@@ -2,7 +2,7 @@
 
 mod words;
 
-use crate::blank::{Blank, Filler};
+use crate::blank::{Blank, Filler, place};
 use crate::protocol::{Carrier, Places, Protocol, Reply, Sink, Tag, Violation};
 use crate::request::{LENGTH, write_decimal};
 use crate::{LastHead, Limits, Parser, Parts, Progress, ProtocolError, RequestKind, Response};
@@ -27,6 +27,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// One that is nothing but what a [`Filler`] writes, who then knows what it is ([`Filler::whole`]).
+    pub fn filled_in() -> Request {
+        Request {
+            head: Box::default(),
+            body: Arc::default(),
+            kind: RequestKind::Normal,
+            closes: false,
+            blank: Some(Arc::new([Blank::new(place(0).as_bytes()), Blank::default()])),
+        }
+    }
+
     /// Bytes of head and body, where they are always the same.
     pub fn length(&self) -> usize {
         self.head.len() + self.body.len()
@@ -169,9 +180,13 @@ impl Protocol for Http1 {
                 self.filled.len()
             }
         };
-        self.closes = request.closes;
+        let (kind, closes) = match filler.whole() {
+            None => (request.kind, request.closes),
+            Some(whole) => (whole.kind, whole.closes),
+        };
+        self.closes = closes;
         self.has_first = false;
-        self.parser.begin(request.kind);
+        self.parser.begin(kind);
     }
 
     fn cancel(&mut self, _: Tag, _: u64) -> bool {

@@ -46,6 +46,7 @@ mod request;
 mod scan;
 mod syntax;
 mod violations;
+mod whole;
 pub mod words;
 pub mod ws;
 
@@ -55,3 +56,4 @@ pub use last_head::LastHead;
 pub use limits::Limits;
 pub use parser::{Parser, Parts, Progress, Response};
 pub use request::{RenderError, RequestBuilder, parse_header};
+pub use whole::{NotWhole, Whole};

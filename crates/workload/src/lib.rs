@@ -22,6 +22,7 @@ mod keys;
 mod laws;
 mod lets;
 mod lines;
+pub mod script;
 mod sizes;
 mod source;
 pub mod template;

@@ -69,6 +69,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         pool::local_limit,
         addresses::dead,
         operations::rows_ran_out,
+        operations::script_failed,
         account::setup_failed,
         pool::limit_reached,
         pushes::among_answers,

@@ -27,6 +27,26 @@ pub(super) fn rows_ran_out(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// The script gave no request for arrivals, which were not sent, or threw an error at their answers.
+pub(super) fn script_failed(case: &Case<'_>) -> Option<Finding> {
+    let failed = case.measured().failed[FailureKind::SCRIPT_FAILED.index()];
+    if failed == 0 {
+        return None;
+    }
+    let of_all = share(failed, case.evidence.scheduled);
+    found(
+        FindingCode::ScriptFailed,
+        Severity::Invalidates,
+        format!(
+            "The script failed for {}: it gave no request for these, or threw an error at the answer. They count as \
+             failed, and it is not the target that failed them.",
+            text::of(failed, case.evidence.scheduled)
+        ),
+        "Mend the script: its first error stands in the output of the run.",
+        vec![("script_failed", failed as f64), ("share", of_all)],
+    )
+}
+
 /// Durations for which no page was left are known of all operations together only.
 pub(super) fn spilled(case: &Case<'_>) -> Option<Finding> {
     let operations = &case.evidence.totals.operations;

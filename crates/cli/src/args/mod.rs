@@ -11,6 +11,7 @@ pub(crate) mod objectives;
 pub(crate) mod plan;
 pub(crate) mod retry;
 pub(crate) mod run;
+pub(crate) mod script;
 pub(crate) mod short;
 pub(crate) mod sim;
 pub(crate) mod steady;

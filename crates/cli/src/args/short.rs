@@ -1,7 +1,7 @@
 //! What `-h` shows: one screen of 80 columns. `--help` keeps every flag and every word.
 
 use super::Cli;
-use clap::{Command, CommandFactory};
+use clap::{Command, CommandFactory, Id};
 
 /// A command whose flags don't fit a screen: those that matter most, in the order of the screen.
 struct Short {
@@ -264,8 +264,8 @@ fn shortened(mut command: Command, path: &str) -> Command {
 
 fn flags_that_matter(command: Command, short: &Short) -> Command {
     let mut command = command.mut_args(|arg| {
-        let is_flag = !arg.is_positional();
-        arg.hide_short_help(is_flag)
+        let is_named = !arg.is_positional() || arg.is_last_set();
+        arg.hide_short_help(is_named)
     });
     let headed =
         short.groups.iter().flat_map(|(heading, flags)| flags.iter().map(|flag| (Some(*heading), flag)));
@@ -279,7 +279,14 @@ fn flags_that_matter(command: Command, short: &Short) -> Command {
             }
         });
     }
-    command
+    with_last_behind(command)
+}
+
+/// The same, with what stands behind `--` as the last argument: one that is changed moves behind those that are not.
+pub(crate) fn with_last_behind(command: Command) -> Command {
+    let last = command.get_positionals().filter(|arg| arg.is_last_set());
+    let last: Vec<Id> = last.map(|arg| arg.get_id().clone()).collect();
+    last.into_iter().fold(command, |command, id| command.mut_arg(id, |arg| arg))
 }
 
 /// The first of the examples, with the lines on which it goes on.

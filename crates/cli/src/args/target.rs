@@ -1,6 +1,7 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
+use super::script::ScriptArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
 use crate::request::share::OrderArg;
@@ -65,6 +66,10 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub request: RequestArgs,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub script: ScriptArgs,
 
     /// Count an answer with a larger body as failed
     #[arg(long, value_name = "BYTES", default_value = "1g", help_heading = "Request", value_parser = value::bytes)]

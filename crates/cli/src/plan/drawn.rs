@@ -172,6 +172,10 @@ fn first(planned: &Planned, columns: usize) -> String {
         return String::new();
     }
     let Operations::One(operations) = &requests.operations else { return String::new() };
+    // What a script makes of them is not known before it is run.
+    if values.is_none() && operations.iter().any(|request| request.blank.is_some()) {
+        return String::new();
+    }
     let start = Instant(0);
     let mut arrivals: Vec<Arrival> = Vec::new();
     for shard in 0..plan.threads() {

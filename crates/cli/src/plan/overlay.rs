@@ -7,6 +7,7 @@ use super::file::{self, Given, PlanFile, Text};
 use super::user::User;
 use super::{journeys, loads, requests, search, setup, value, values};
 use crate::args::load::PlannedLoad;
+use crate::args::short::with_last_behind;
 use crate::args::{Cli, Command as Of};
 use crate::errors::{self, Refused};
 use crate::journey::Journey;
@@ -160,9 +161,9 @@ impl<'a> Overlay<'a> {
             defaults.push((field.arg(self.command.of(&cli)).get_id().clone(), values));
         }
         Ok(cli.mut_subcommand(self.command.name(), |command| {
-            defaults.into_iter().fold(command, |command, (id, values)| {
+            with_last_behind(defaults.into_iter().fold(command, |command, (id, values)| {
                 command.mut_arg(id, |arg| arg.default_values(values).required(false))
-            })
+            }))
         }))
     }
 

@@ -100,6 +100,15 @@ impl Parts {
         Ok(Parts { method, headers, body, body_form, is_message, expect, taking })
     }
 
+    /// What `flags` say for every request that does not say it itself.
+    pub(crate) fn of_all(flags: &RequestArgs) -> Result<Parts> {
+        let lines = &flags.headers;
+        Parts::read(flags, &mut BodyFiles::default(), |i| {
+            let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
+            format!("-H {:?}{number}: ", secrets::mask_header(&lines[i]))
+        })
+    }
+
     /// Gives it a body that says what it is, unless a header does.
     pub(crate) fn set_body(&mut self, text: String, form: BodyForm) {
         let content_type = match form {
@@ -161,13 +170,31 @@ impl Request {
         matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
-    /// What is sent, and what stands in its places if it differs from one arrival to the next.
-    pub(crate) fn render(&self, version: Version) -> Result<(Rendered, Option<Composition>)> {
+    /// With what `flags` say for every request that does not say it itself.
+    pub(crate) fn below(&self, flags: &RequestArgs) -> Result<Request> {
+        let mut request = self.clone();
+        request.parts.fill(&Parts::of_all(flags)?);
+        Ok(request)
+    }
+
+    /// Its headers, with the one that the user and password of its URL ask for.
+    pub(crate) fn all_headers(&self) -> Vec<(String, String)> {
         let mut headers = self.parts.headers.clone();
         let authorised = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(userinfo) = self.url.userinfo.as_ref().filter(|_| !authorised) {
             headers.push(("Authorization".into(), format!("Basic {}", STANDARD.encode(userinfo))));
         }
+        headers
+    }
+
+    /// It has templates.
+    pub(crate) fn is_filled_in(&self) -> Result<bool> {
+        Ok(self.render(Version::One)?.1.is_some())
+    }
+
+    /// What is sent, and what stands in its places if it differs from one arrival to the next.
+    pub(crate) fn render(&self, version: Version) -> Result<(Rendered, Option<Composition>)> {
+        let headers = self.all_headers();
         let filled = template::read(&self.url.target, &headers, &self.parts, &self.lets)?;
         let builder = RequestBuilder {
             method: self.method(),

@@ -22,12 +22,14 @@ use unblink_wire::protocol::{Codes, Protocol};
 use unblink_wire::ws::{self, Ws};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
+use unblink_workload::script::Script;
 
 /// What is the same in every version.
 pub(super) struct Whole {
     pub(super) plan: Plan,
     pub(super) targets: Vec<Target>,
     pub(super) values: Option<Values>,
+    pub(super) script: Option<Arc<Script>>,
     pub(super) expects: Expects,
 }
 
@@ -102,6 +104,11 @@ impl AnyJob {
         }
     }
 
+    /// What makes the requests instead.
+    pub(crate) fn script(&self) -> Option<&Arc<Script>> {
+        of_any!(self, job => job.script.as_ref())
+    }
+
     /// How many requests there are.
     pub(crate) fn operations(&self) -> usize {
         of_any!(self, job => job.operations.len())
@@ -165,11 +172,25 @@ impl AnyJob {
 }
 
 fn job<P: Protocol>(
-    Whole { plan, targets, values, expects }: Whole,
+    Whole { plan, targets, values, script, expects }: Whole,
     operations: Vec<P::Request>,
     settings: P::Settings,
     args: &TargetArgs,
 ) -> Job<P> {
     let (connection_age, pacing) = (args.connection_age, args.pacing.mode());
-    Job { plan, targets, operations, values, expects, settings, connection_age, pacing }
+    Job { plan, targets, operations, values, script, expects, settings, connection_age, pacing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unblink_core::failure::FailureKind;
+
+    #[test]
+    fn every_violation_is_counted_apart() {
+        for violations in [Http1::VIOLATIONS, Http2::VIOLATIONS] {
+            let last = FailureKind::protocol(violations.len() - 1);
+            assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
+        }
+    }
 }

@@ -20,8 +20,8 @@ use crate::folder::Folder;
 use crate::history;
 use crate::live::LiveLine;
 use crate::observe::{End, Observed, Observer};
-use crate::{clock, exit, output, precision, signals};
-use anyhow::Result;
+use crate::{clock, exit, output, precision, script, signals};
+use anyhow::{Result, bail};
 pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, prepare_under};
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
@@ -93,6 +93,7 @@ pub(crate) fn execute_watched(
     watched: Watched<'_>,
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
+    let is_trial = experiment.is_some();
     let Prepared { job, mut header, target_line, setup, showing } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
@@ -115,7 +116,7 @@ pub(crate) fn execute_watched(
     }
     // Before the schedule's zero: a mebibyte takes its time on some disks.
     let reserved = ReservedFolder::make(folder)?;
-    let plan = job.plan().clone();
+    let (plan, script) = (job.plan().clone(), job.script().cloned());
     let steal = StealMeter::now();
     let mut running = job.start(showing.as_ref().map_or(0, failures::Showing::each))?;
     let again = setup.map(setup::Asked::again).transpose()?;
@@ -159,7 +160,13 @@ pub(crate) fn execute_watched(
     }
     let steal_share = steal.and_then(StealMeter::share_since);
     let was_given_up = summary.aborted;
-    let is_complete = ended == Some(End::Enough) && !was_given_up;
+    let is_stopped = script.as_ref().is_some_and(|script| script.is_stopped());
+    if is_stopped && is_trial {
+        bail!(
+            "the script has ended the load (thread:stop), and a search needs all of it: take that out of the script"
+        );
+    }
+    let is_complete = (ended == Some(End::Enough) || is_stopped) && !was_given_up;
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
     ending.setup = setup;
     if let Some(End::Aborted(aborted)) = ended {
@@ -171,6 +178,9 @@ pub(crate) fn execute_watched(
     let document = tally.document(&ending);
     if let Err(error) = writer.finish(&document) {
         output::note(format_args!("warning: {error}"));
+    }
+    if let Some(script) = script {
+        script::end(&script, &document, &tally);
     }
     Ok((document, tally))
 }

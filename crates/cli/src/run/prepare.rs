@@ -13,7 +13,7 @@ use crate::errors::refuse;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
-use crate::{config, environment, journey, load, precision, retry, secrets};
+use crate::{config, environment, journey, load, precision, retry, script, secrets};
 use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
 use unblink_artifact::document::{self, MachineLimit};
@@ -56,17 +56,24 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_web_socket(args)?;
+    let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
     let (mut requests, targets) = agreed(args, &limits)?;
+    source.iter().for_each(|source| requests.made_by(source));
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let values = requests.values(&plan, args.load.seed)?;
+    let script = source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed)).transpose()?;
+    let expects = match script.as_ref().is_some_and(|script| script.hears()) {
+        true => requests.expects().hearing_all(),
+        false => requests.expects(),
+    };
     let in_journeys = journeys(args, &requests, &operations);
     let asked =
         objectives::asked(&args.objectives, &args.abort_on, &requests, &plan, &operations, in_journeys)?;
     events::check(&args.load, &asked.slos.slo, requests.has_events(), "--stream")?;
-    let whole = Whole { plan, targets, values, expects: requests.expects() };
+    let whole = Whole { plan, targets, values, script: script.clone(), expects };
     let version = requests.operations.version();
     let rendered = std::mem::replace(&mut requests.operations, Operations::new(version));
     let job = AnyJob::new(whole, rendered, &args.target);
@@ -78,6 +85,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
+    header.plan.values.extend(script.as_deref().map(script::describe));
     header.watch = watch::plan(args)?;
     let target_line = match header.target_count() {
         1 => format!("{} {}", header.targets[0].method, header.targets[0].url),
@@ -127,6 +135,7 @@ pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
         requests(args, Version::Two)?;
     }
     let mut requests = requests(args, Version::One)?;
+    script::read(args)?.iter().for_each(|source| requests.made_by(source));
     let threads = args.target.threads.unwrap_or(1);
     let pool = match args.load.connections {
         Connections::Auto(max) => Pool::Auto { max: max.unwrap_or(AUTO_CONNECTIONS_MAX).max(threads) },

@@ -5,12 +5,11 @@ use super::target_file;
 use crate::args::run::RunArgs;
 use crate::aside::Aside;
 use crate::errors::refused;
-use crate::request::body::BodyFiles;
-use crate::request::fields::RequestArgs;
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
+use crate::script::Source;
 use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
@@ -20,6 +19,7 @@ use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
+use unblink_wire::http1;
 use unblink_workload::answer::{Condition, Expect, Expects};
 use unblink_workload::{Composition, Lets, Values};
 
@@ -205,7 +205,7 @@ impl Names {
 
 /// Every request of the run.
 pub(crate) fn requests(args: &RunArgs, version: Version) -> Result<Requests> {
-    let of_all = of_all(&args.target.request)?;
+    let of_all = Parts::of_all(&args.target.request)?;
     let found = gathered(of_all, version, |gathering| {
         match &args.targets {
             Some(file) => target_file::read(file, &mut |request| {
@@ -277,6 +277,19 @@ impl Requests {
         }
     }
 
+    /// A script makes the only request, and nobody knows whether that may be sent twice.
+    pub(crate) fn made_by(&mut self, script: &Source<'_>) {
+        let called = script.called();
+        self.operations = Operations::One(vec![http1::Request::filled_in()]);
+        self.idempotent = vec![false];
+        for target in &mut self.targets {
+            target.name.clone_from(&called);
+            target.method = "script".to_string();
+        }
+        self.asked = vec![called.clone()];
+        self.numbered = vec![called];
+    }
+
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
         let distinct =
@@ -327,14 +340,6 @@ impl Requests {
 /// Origins by name.
 pub(super) fn in_words(origins: &[Origin]) -> String {
     few(&origins.iter().map(ToString::to_string).collect::<Vec<_>>())
-}
-
-fn of_all(flags: &RequestArgs) -> Result<Parts> {
-    let lines = &flags.headers;
-    Parts::read(flags, &mut BodyFiles::default(), |i| {
-        let number = if lines.len() > 1 { format!(" (number {})", i + 1) } else { String::new() };
-        format!("-H {:?}{number}: ", secrets::mask_header(&lines[i]))
-    })
 }
 
 #[cfg(test)]

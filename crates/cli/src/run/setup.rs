@@ -64,7 +64,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let values = Values::new(lets.clone(), compositions, &[], &plan, args.load.seed)?;
     let names = requests.targets.iter().map(|target| target.name.clone()).collect();
     let values = Some(values.sharing(globals.clone()));
-    let whole = Whole { plan, targets, values, expects: requests.expects() };
+    let whole = Whole { plan, targets, values, script: None, expects: requests.expects() };
     let job = AnyJob::new(whole, requests.operations, &args.target);
     let every = args.setup.iter().map(|one| one.every.map(|every| Duration::from_nanos(every.0))).collect();
     let timeout = Duration::from_nanos(args.load.timeout.0).min(PATIENCE);

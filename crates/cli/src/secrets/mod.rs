@@ -42,7 +42,8 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     for arg in args {
         let masked = match flag.as_str() {
             "--header" => mask_header(&arg),
-            "--body" | "--message" => mask_body(&arg),
+            "--body" | "--message" | "--script-arg" => mask_body(&arg),
+            "--" => mask_body(&arg),
             "--expect" => mask_expectation(&arg),
             "--slo" | "--abort-on" => mask_objective(&arg),
             "--request" => mask_request(&arg),
@@ -51,7 +52,10 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
             flags if flags.strip_suffix('H').is_some_and(is_short_flags) => mask_header(&arg),
             _ => mask_argument(&arg),
         };
-        flag = arg;
+        // Whatever follows is for a script.
+        if flag != "--" {
+            flag = arg;
+        }
         out.push(harmless::replaced(&masked));
     }
     out
@@ -75,6 +79,9 @@ fn mask_argument(arg: &str) -> String {
     }
     if let Some(value) = arg.strip_prefix("--let=") {
         return format!("--let={}", mask_let(value));
+    }
+    if let Some(value) = arg.strip_prefix("--script-arg=") {
+        return format!("--script-arg={}", mask_body(value));
     }
     for flag in ["--slo=", "--abort-on="] {
         if let Some(value) = arg.strip_prefix(flag) {

@@ -26,6 +26,11 @@ pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
     let document = history::document(args)?;
     let (run, has_seed) = command(&document)?;
     let mut run = run;
+    if run.target.script.script.is_some() {
+        bail!(
+            "the requests of this run were made by a script, which can't be told to make one of them again"
+        );
+    }
     if has_seed {
         repeatable(&mut run);
     }

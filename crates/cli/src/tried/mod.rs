@@ -23,6 +23,12 @@ use which::Once;
 
 /// Sends what `args` ask for once. Gives the exit code.
 pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
+    if args.arrival.is_some() && args.run.target.script.script.is_some() {
+        refuse!(
+            ["arrival"],
+            "--arrival: a script makes the requests one after the other: leave it out to see the first of them"
+        );
+    }
     let prepared = prepare(&args.run)?;
     let (all, left_out) = match args.arrival {
         Some(number) => (vec![which::of_arrival(prepared.job.plan(), number)?], 0),

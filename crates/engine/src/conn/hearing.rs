@@ -2,6 +2,7 @@
 
 use super::collecting::{Collecting, Place};
 use super::echoes::{Echo, Echoes};
+use super::whole::WholeAnswers;
 use crate::codes::CodeRules;
 use std::num::NonZeroU16;
 use unblink_core::arrival::Arrival;
@@ -74,6 +75,8 @@ pub(crate) struct Hearing {
     pub(crate) kept: Kept,
     /// The beginnings of answers, if those that fail are to be shown.
     echoes: Option<Echoes>,
+    /// All of each answer, for whoever looks at it.
+    whole: Option<WholeAnswers>,
     decoded: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -96,6 +99,7 @@ impl Hearing {
             collecting: Collecting::default(),
             kept: Kept::new(journeys, expects.captured_count()),
             echoes: None,
+            whole: expects.hear_all().then(WholeAnswers::default),
             decoded: Vec::new(),
             scratch: Vec::new(),
         }
@@ -129,6 +133,9 @@ impl Hearing {
         let slot = flight.slot as usize;
         if self.flights.len() <= slot {
             self.flights.resize(slot + 1, Heard::default());
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.begin(slot);
         }
         let heard = &mut self.flights[slot];
         // Of an answer that broke off, a part may have been kept.
@@ -246,6 +253,11 @@ impl Hearing {
         }
     }
 
+    /// Head and body of the answer to a flight, where all of each is kept.
+    pub(crate) fn whole(&self, flight: FlightId) -> Option<(&[u8], &[u8])> {
+        self.whole.as_ref()?.of(flight.slot as usize)
+    }
+
     /// Answers of a connection that ended in the same moment can't be followed by others on it.
     pub(super) fn forbid_reuse(&mut self) {
         for news in &mut self.news {
@@ -311,13 +323,17 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), kept, echoes, .. } = &mut *self.hearing else {
+        let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, .. } = &mut *self.hearing else {
             return;
         };
+        let slot = flight_of(tag).slot as usize;
         if let Some(echoes) = echoes {
-            echoes.head(flight_of(tag).slot as usize, head);
+            echoes.head(slot, head);
         }
-        let heard = &mut flights[flight_of(tag).slot as usize];
+        if let Some(whole) = whole {
+            whole.head(slot, head);
+        }
+        let heard = &mut flights[slot];
         let expect = expects.of(heard.operation);
         heard.head_is_right = expect.allows_head(head);
         heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
@@ -337,14 +353,18 @@ impl Sink for Ear<'_> {
             return;
         }
         let flight = flight_of(tag);
-        if let Some(format) = self.hearing.flights[flight.slot as usize].events {
+        let slot = flight.slot as usize;
+        if let Some(format) = self.hearing.flights[slot].events {
             self.hearing.hear(flight, format, Some(piece));
         }
-        let Hearing { flights, expects, collecting, echoes, .. } = &mut *self.hearing;
+        let Hearing { flights, expects, collecting, echoes, whole, .. } = &mut *self.hearing;
         if let Some(echoes) = echoes {
-            echoes.body(flight.slot as usize, piece);
+            echoes.body(slot, piece);
         }
-        let heard = &mut flights[flight_of(tag).slot as usize];
+        if let Some(whole) = whole {
+            whole.body(slot, piece);
+        }
+        let heard = &mut flights[slot];
         let expect = expects.of(heard.operation);
         if !expect.reads_body() || heard.is_too_large {
             return;

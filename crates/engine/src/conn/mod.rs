@@ -6,6 +6,7 @@ mod echoes;
 mod hearing;
 mod socket;
 mod transport;
+mod whole;
 
 pub(crate) use buffers::Buffers;
 pub use echoes::Echo;

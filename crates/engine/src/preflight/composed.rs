@@ -1,6 +1,6 @@
 //! What an arrival sends, without sending it.
 
-use crate::composing::Composing;
+use crate::composing::{Composing, Ready};
 use crate::job::Job;
 use unblink_core::arrival::Arrival;
 use unblink_core::time::Instant;
@@ -21,6 +21,11 @@ pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival, kept: &Kept) -> Op
             composer.look_up(values, kept, arrival);
             let mut filler = Composing::begin(values, &mut composer, &job.plan, arrival, Instant(0))?;
             protocol.submit(&mut shared, Tag(0), 0, request, &mut filler);
+        }
+        None if job.script.is_some() => {
+            // The only one that can be told beforehand.
+            let mut first = Ready::first(job.script.as_deref());
+            protocol.submit(&mut shared, Tag(0), 0, request, &mut first);
         }
         None => protocol.submit(&mut shared, Tag(0), 0, request, &mut NothingToFill),
     }

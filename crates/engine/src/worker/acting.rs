@@ -22,6 +22,8 @@ pub(super) enum Deferred {
     Kept(FlightId),
     /// There is no row left for its arrival.
     WithoutRow(FlightId),
+    /// The script has no request for its arrival.
+    Unscripted(FlightId),
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
@@ -50,6 +52,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     #[inline]
     fn send(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        if self.script.is_some() {
+            return self.send_scripted(id, flight, operation);
+        }
         if self.common.hearing.follows_arrivals() {
             return self.send_followed(id, flight, operation);
         }
@@ -86,7 +91,13 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.composer = Some(composer);
     }
 
-    fn send_filled(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
+    pub(super) fn send_filled(
+        &mut self,
+        id: ConnId,
+        flight: FlightId,
+        operation: u32,
+        filler: &mut impl Filler,
+    ) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
             conn.submit(&self.job, &mut self.common, flight, operation, filler);
@@ -166,6 +177,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                     Event::Lost(flight, Loss { kind: FailureKind::NO_ROW, unprocessed: false })
                 }
                 Some(Deferred::Kept(flight)) => Event::Kept(flight),
+                Some(Deferred::Unscripted(flight)) => {
+                    Event::Lost(flight, Loss { kind: FailureKind::SCRIPT_FAILED, unprocessed: false })
+                }
                 Some(Deferred::Cancelled(flight)) => {
                     Event::Lost(flight, Loss { kind: FailureKind::CLOSED_EARLY, unprocessed: false })
                 }

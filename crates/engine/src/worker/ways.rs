@@ -14,17 +14,29 @@ use unblink_wire::protocol::Protocol;
 /// The addresses of an origin, and the local ones that connections to it come from.
 pub(super) struct Way {
     pub(super) addresses: Addresses,
-    directory: Arc<Directory>,
+    /// Nothing where a script has said where its connections go.
+    directory: Option<Arc<Directory>>,
     directory_seen: u64,
     slots_per_source: Option<u32>,
 }
 
 impl Way {
-    /// For one of so many workers.
-    pub(super) fn new(target: &Target, directory: Arc<Directory>, worker: usize, workers: u32) -> Way {
+    /// For one of so many workers, which goes to `own` alone if that is given.
+    pub(super) fn new(
+        target: &Target,
+        own: Option<&str>,
+        directory: Arc<Directory>,
+        worker: usize,
+        workers: u32,
+    ) -> Way {
+        let own = own.and_then(|text| text.parse().ok()).map(|address| vec![Address::Tcp(address)]);
         Way {
-            addresses: Addresses::new(&target.addresses, target.refresh.is_some(), worker),
-            directory,
+            addresses: Addresses::new(
+                own.as_ref().unwrap_or(&target.addresses),
+                own.is_none() && target.refresh.is_some(),
+                worker,
+            ),
+            directory: own.is_none().then_some(directory),
             directory_seen: 0,
             slots_per_source: target.per_source.map(|n| (n / workers).max(1)),
         }
@@ -32,7 +44,8 @@ impl Way {
 
     /// Heeds what the origin's name says now.
     pub(super) fn look_up(&mut self) {
-        if let Some(addresses) = self.directory.changed(&mut self.directory_seen) {
+        let directory = self.directory.as_ref();
+        if let Some(addresses) = directory.and_then(|directory| directory.changed(&mut self.directory_seen)) {
             self.addresses.replace(&addresses);
         }
     }

@@ -157,12 +157,14 @@ pub struct Expects {
     distinct: Vec<Expect>,
     /// By operation, its place among them; empty when there is only one.
     of: Vec<u32>,
+    /// Somebody looks at all of each answer.
+    hears_all: bool,
 }
 
 /// The same for all operations.
 impl From<Expect> for Expects {
     fn from(expect: Expect) -> Expects {
-        Expects { distinct: vec![expect], of: Vec::new() }
+        Expects { distinct: vec![expect], of: Vec::new(), hears_all: false }
     }
 }
 
@@ -170,7 +172,18 @@ impl Expects {
     /// `distinct` ones, at least one, and for each operation which of them is meant.
     pub fn new(distinct: Vec<Expect>, of: Vec<u32>) -> Expects {
         assert!(of.iter().all(|&place| (place as usize) < distinct.len()) && !distinct.is_empty());
-        Expects { of: if distinct.len() > 1 { of } else { Vec::new() }, distinct }
+        let of = if distinct.len() > 1 { of } else { Vec::new() };
+        Expects { of, distinct, hears_all: false }
+    }
+
+    /// The same where somebody looks at all of each answer, whatever it must be like.
+    pub fn hearing_all(self) -> Expects {
+        Expects { hears_all: true, ..self }
+    }
+
+    /// Somebody looks at all of each answer.
+    pub fn hear_all(&self) -> bool {
+        self.hears_all
     }
 
     /// That of one operation.
@@ -182,12 +195,12 @@ impl Expects {
 
     /// A head must be looked at.
     pub fn read_heads(&self) -> bool {
-        self.distinct.iter().any(Expect::reads_head)
+        self.hears_all || self.distinct.iter().any(Expect::reads_head)
     }
 
     /// A body must be looked at.
     pub fn read_bodies(&self) -> bool {
-        self.distinct.iter().any(Expect::reads_body)
+        self.hears_all || self.distinct.iter().any(Expect::reads_body)
     }
 
     /// For each operation whether its answers come event by event; one value where it is the same for all.

@@ -24,6 +24,14 @@ fn a_finding_says_so_when_pages_run_out() {
 }
 
 #[test]
+fn a_script_that_fails_is_no_fault_of_the_target() {
+    assert_eq!(World::healthy().severity(Code::ScriptFailed), None);
+    let world = World::with(|w| w.measured().failed[FailureKind::SCRIPT_FAILED.index()] = 7);
+    let found = world.finding(Code::ScriptFailed).expect("seven arrivals had no request");
+    assert_eq!((found.severity, found.number("script_failed")), (Severity::Invalidates, Some(7.0)));
+}
+
+#[test]
 fn the_account_of_each_operation_closes() {
     const GOOD: PartAccount<'static> = PartAccount { name: "search", scheduled: 10, due: 10, ended: 10 };
     let with = |accounts: &'static [PartAccount<'static>]| {

@@ -1,0 +1,213 @@
+//! wrk's scripts, through the binary.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use support::Place;
+use support::hostile::{Act, Hostile, answer, ok};
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+/// A run with this script, before the load of which nobody asks.
+fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&[url, "-R", "200", "-d", "1s", "--script", "s.lua", "--no-preflight"], more].concat()
+}
+
+#[test]
+fn a_script_makes_every_request() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "local threads = {}
+         function setup(thread) threads[#threads + 1] = thread thread:set('id', #threads) end
+         function init(args) n, who = 0, args[1] .. args[2] .. id end
+         function request()
+            n = n + 1
+            if n % 2 == 0 then return wrk.format('POST', '/cart', nil, who .. '-' .. n) end
+            return wrk.format(nil, '/items/' .. who .. '-' .. n)
+         end
+         function done(summary, latency, requests)
+            io.write('done ', summary.requests, ' of ', #threads, ' ', tostring(latency.max > 0), '\\n')
+         end",
+    );
+    let url = server.url();
+    let said = place.call(
+        &[&["run"], &args(&url, &["-t", "2", "-c", "2", "--json", "-o", "out"])[..], &["--", "a", "b"]]
+            .concat(),
+    );
+    assert!(said.stderr.contains("done 200 of 2 true"), "{said:?}");
+    let run = said.run();
+    run.assert_all("ok");
+    let seen = server.seen();
+    let asked: BTreeSet<String> = seen
+        .iter()
+        .map(|one| match one.method.as_str() {
+            "GET" => one.target.clone(),
+            _ => format!("{} {}", one.target, String::from_utf8_lossy(&one.body)),
+        })
+        .collect();
+    // Each of two workers has its own state, and sends its first hundred.
+    let expected = ["ab1", "ab2"].into_iter().flat_map(|who| {
+        (1..=100).map(move |n| match n % 2 {
+            0 => format!("/cart {who}-{n}"),
+            _ => format!("/items/{who}-{n}"),
+        })
+    });
+    assert_eq!(asked, expected.collect());
+    assert!(seen.iter().all(|one| one.header("user-agent").is_none() && one.header("host").is_some()));
+    assert_eq!(run.document["plan"]["values"][0]["name"], "s.lua");
+    let command = run.document["command"].to_string();
+    assert!(command.contains("(1 bytes)") && !command.contains("\"b\""), "{command}");
+}
+
+#[test]
+fn answers_change_what_is_asked() {
+    let server = Hostile::start(|seen| {
+        match (seen.target.as_str(), seen.header("x-token")) {
+        ("/login", _) => Act::Answer(
+            b"HTTP/1.1 201 Created\r\nX-Token: secret\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+                .to_vec(),
+        ),
+        (_, Some("secret")) => Act::Answer(ok()),
+        _ => Act::Answer(answer("403 Forbidden", "")),
+    }
+    });
+    let place = Place::new();
+    place.file(
+        "s.lua",
+        "local path = '/login'
+         function request() return wrk.format(nil, path) end
+         function response(status, headers, body)
+            if path == '/login' then
+               assert(status == 201 and body == 'abcde')
+               path, wrk.headers['X-Token'] = '/items', headers['X-Token']
+            end
+         end",
+    );
+    let run = place.measure(&args(&server.url(), &["-c", "1"]));
+    run.assert_all("ok");
+    assert_eq!(server.seen().iter().filter(|one| one.target == "/login").count(), 1);
+    let law = run.document["plan"]["values"][0]["law"].to_string();
+    assert!(law.contains("another run may ask something else"), "{law}");
+}
+
+#[test]
+fn what_a_script_fails_is_not_the_targets() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "local n = 0
+         function request()
+            n = n + 1
+            if n % 4 == 2 then error('every fourth') end
+            if n % 4 == 3 then return 'GET / HTTP/1.1\\r\\n\\r\\nGET / HTTP/1.1\\r\\n\\r\\n' end
+            return wrk.format()
+         end",
+    );
+    let said = place.call(&[&["run"], &args(&server.url(), &["--json", "-o", "out"])[..]].concat());
+    assert!(said.stderr.contains("s.lua:4: every fourth"), "{said:?}");
+    assert_eq!(said.code(), Some(3));
+    let run = said.run();
+    run.assert_accounts();
+    assert_eq!((run.arrivals("ok"), run.failures("script_failed")), (100, 100));
+    assert!(run.has_finding("script_failed"), "{run:?}");
+    assert_eq!(server.seen().len(), 100);
+}
+
+#[test]
+fn try_sends_its_first_request_and_no_other_can_be_told() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("s.lua", "function request() return wrk.format('PUT', '/first', nil, 'abc') end");
+    let url = server.url();
+    let tried = place.call(&["try", &url, "-R", "10", "--script", "s.lua"]);
+    assert_eq!(tried.code(), Some(0), "{tried:?}");
+    assert!(tried.stdout.contains("PUT /first"), "{tried:?}");
+    let seen = server.seen();
+    assert_eq!((seen.len(), seen[0].target.as_str(), seen[0].body.as_slice()), (1, "/first", &b"abc"[..]));
+    let numbered = place.call(&["try", &url, "-R", "10", "--script", "s.lua", "--arrival", "3"]);
+    assert!(numbered.code() == Some(2) && numbered.stderr.contains("leave it out"), "{numbered:?}");
+    place.measure(&args(&url, &[]));
+    let shown = place.call(&["show", "latest", "--arrival", "3"]);
+    assert!(shown.code() == Some(2) && shown.stderr.contains("made by a script"), "{shown:?}");
+}
+
+#[test]
+fn a_script_can_end_the_load() {
+    let (server, place) = (healthy(), Place::new());
+    place.file(
+        "s.lua",
+        "local n = 0
+         function response() n = n + 1 if n == 50 then wrk.thread:stop() end end",
+    );
+    let run =
+        place.measure(&[&server.url(), "-R", "200", "-d", "60s", "--script", "s.lua", "--no-preflight"]);
+    run.assert_accounts();
+    assert_eq!(run.at("/status"), "complete");
+    assert_eq!(run.arrivals("ok"), run.arrivals("scheduled"), "{run:?}");
+    assert!((50..400).contains(&run.arrivals("scheduled")), "{run:?}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_sent() {
+    let (server, place) = (healthy(), Place::new());
+    let url = server.url();
+    let refused = |script: &str, more: &[&str], expected: &str| {
+        place.file("s.lua", script);
+        let said = place.call(&[&["run"], &args(&url, more)[..]].concat());
+        assert_eq!(said.code(), Some(2), "{said:?}");
+        assert!(said.stderr.contains(expected), "{expected}: {said:?}");
+    };
+    refused("wrk.body = = 1", &[], "s.lua:1: unexpected symbol near '='");
+    refused("function init() x.y = 1 end", &[], "s.lua:1: attempt to index global 'x'");
+    refused("function delay() return 5 end", &[], "delay()");
+    refused("function request() return wrk.format() .. wrk.format() end", &[], "pipelining");
+    refused("wrk.method = 'CONNECT'", &[], "CONNECT");
+    refused("x = 1", &["--http", "2"], "makes requests of HTTP/1.1");
+    refused("x = 1", &["--let", "i=uniform(5)"], "no request uses it");
+    refused("x = 1", &[&url], "give one URL");
+    refused("x = 1", &["--request", "/a", "--request", "/b"], "give one URL");
+    refused("x = 1", &["--let", "i=uniform(5)", "-H", "A: {{i}}"], "templates");
+    let unread = place.call(&["run", &url, "-R", "1", "--script", "none.lua"]);
+    assert!(
+        unread.code() == Some(2) && unread.stderr.contains("can't read the script \"none.lua\""),
+        "{unread:?}"
+    );
+    let without = place.call(&["run", &url, "-R", "1", "--", "a"]);
+    assert!(without.code() == Some(2) && without.stderr.contains("add --script FILE"), "{without:?}");
+    assert_eq!(server.seen().len(), 0);
+}
+
+#[test]
+fn a_script_that_does_not_come_back_is_ended() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("s.lua", "function request() while true do end end");
+    let url = server.url();
+    let said = place.call(&[&["run"], &args(&url, &[])[..]].concat());
+    assert!(said.code() == Some(2) && said.stderr.contains("s.lua has not come back for 10 s"), "{said:?}");
+    assert_eq!(server.seen().len(), 0);
+}
+
+#[test]
+fn the_example_runs_against_a_server() {
+    let (server, place) = (healthy(), Place::new());
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/script.toml");
+    let said = place.call(&[
+        "run",
+        example.to_str().expect("UTF-8"),
+        &server.url(),
+        "-d",
+        "1s",
+        "--json",
+        "-o",
+        "out",
+    ]);
+    assert!(said.stderr.contains("500 answers, p99"), "{said:?}");
+    said.run().assert_all("ok");
+    let seen = server.seen();
+    // One was asked before the run.
+    assert_eq!(seen.iter().filter(|one| one.method == "POST").count(), 50);
+    assert!(seen.iter().all(|one| one.header("x-client") == Some("shop")));
+}

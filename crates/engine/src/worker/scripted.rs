@@ -1,0 +1,146 @@
+//! A worker's script: its requests, rendered ahead where time is left, and what it is told of answers.
+
+use super::Worker;
+use super::acting::Deferred;
+use std::collections::VecDeque;
+use unblink_core::dispatch::{ConnId, FlightId};
+use unblink_core::failure::FailureKind;
+use unblink_core::load::Load;
+use unblink_core::plan::{Plan, highest_together};
+use unblink_core::record::Answer;
+use unblink_core::time::{Instant, Nanos};
+use unblink_wire::Whole;
+use unblink_wire::blank::Filler;
+use unblink_wire::protocol::Protocol;
+use unblink_workload::script::{Acting, Script};
+
+/// Requests are rendered for so many seconds ahead: a script may look at the clock.
+const AHEAD_S: f64 = 0.01;
+/// And no more than so many, nor so many in one turn.
+const AHEAD_MAX: usize = 256;
+const AHEAD_PER_TURN: usize = 4;
+/// What is due so soon must not wait for what is rendered ahead.
+const SOON: Nanos = Nanos::from_micros(50);
+
+/// A request of the script.
+#[derive(Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    /// Nothing if it can't be sent.
+    whole: Option<Whole>,
+}
+
+impl Filler for &Text {
+    fn fill(&mut self, _: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes);
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<Whole> {
+        self.whole
+    }
+}
+
+pub(super) struct Scripted {
+    acting: Acting,
+    is_fixed: bool,
+    /// The only request that there is.
+    fixed: Option<Text>,
+    ready: VecDeque<Text>,
+    ahead_max: usize,
+    /// Buffers that are used again.
+    spare: Vec<Text>,
+}
+
+impl Scripted {
+    pub(super) fn new(script: &Script, worker: usize, plan: &Plan) -> Option<Scripted> {
+        let ahead_max = match script.is_fixed() || script.hears() {
+            // What it is told of an answer may change what it asks next.
+            true => 0,
+            false => {
+                let per_s = highest_together(&plan.spec().load.open_parts()) / f64::from(plan.threads());
+                ((per_s * AHEAD_S) as usize).clamp(1, AHEAD_MAX)
+            }
+        };
+        let acting = script.take(worker)?;
+        let (ready, spare) = (VecDeque::with_capacity(ahead_max), Vec::with_capacity(ahead_max + 1));
+        let mut scripted =
+            Scripted { acting, is_fixed: script.is_fixed(), fixed: None, ready, ahead_max, spare };
+        if scripted.is_fixed {
+            scripted.fixed = Some(scripted.render());
+        }
+        Some(scripted)
+    }
+
+    fn render(&mut self) -> Text {
+        let mut text = self.spare.pop().unwrap_or_default();
+        text.bytes.clear();
+        text.whole = match self.acting.request(&mut text.bytes) {
+            true => {
+                let why = |why| self.acting.fail(format!("request() gave what is not one request: {why}"));
+                Whole::read(&text.bytes).map_err(why).ok()
+            }
+            false => None,
+        };
+        text
+    }
+
+    fn next(&mut self) -> Text {
+        let known = self.fixed.take().or_else(|| self.ready.pop_front());
+        known.unwrap_or_else(|| self.render())
+    }
+
+    fn give_back(&mut self, text: Text) {
+        match self.is_fixed {
+            true => self.fixed = Some(text),
+            false => self.spare.push(text),
+        }
+    }
+}
+
+impl<L: Load, P: Protocol> Worker<L, P> {
+    pub(super) fn send_scripted(&mut self, id: ConnId, flight: FlightId, operation: u32) {
+        let Some(mut script) = self.script.take() else { return };
+        let text = script.next();
+        match text.whole {
+            Some(_) => self.send_filled(id, flight, operation, &mut &text),
+            None => self.deferred.push_back(Deferred::Unscripted(flight)),
+        }
+        script.give_back(text);
+        self.script = Some(script);
+        self.heed_script();
+    }
+
+    /// Renders requests while there is time until `wake`.
+    #[inline]
+    pub(super) fn render_ahead(&mut self, wake: Instant) {
+        let Some(script) = &mut self.script else { return };
+        for _ in 0..AHEAD_PER_TURN {
+            if script.ready.len() >= script.ahead_max || self.pacer.watch().now() + SOON >= wake {
+                return;
+            }
+            let text = script.render();
+            script.ready.push_back(text);
+        }
+    }
+
+    /// Tells the script of an answer, before anything follows from it.
+    #[inline]
+    pub(super) fn told_script(&mut self, flight: FlightId, answer: Answer) -> Answer {
+        let Some(script) = &mut self.script else { return answer };
+        let Some((head, body)) = self.common.hearing.whole(flight) else { return answer };
+        let failure = match script.acting.response(answer.status, head, body) {
+            true => answer.failure,
+            false => answer.failure.or(Some(FailureKind::SCRIPT_FAILED)),
+        };
+        self.heed_script();
+        Answer { failure, ..answer }
+    }
+
+    /// The script may have asked for the end of the load.
+    fn heed_script(&mut self) {
+        if !self.stopped && self.script.as_ref().is_some_and(|script| script.acting.is_stopped()) {
+            self.controls.stop();
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Scripts in Lua, with the interface that wrk gives them.
+//!
+//! Each worker has a state of its own, as each thread of wrk has, and one more belongs to none: `setup` and `done` are
+//! called there. What a worker's state says is a function of the script, its arguments, the seed and the answers that it was
+//! told of; not of time, unless the script asks for it.
+
+mod error;
+mod figures;
+mod pulse;
+mod state;
+#[cfg(test)]
+mod tests;
+mod thread;
+
+pub use error::ScriptError;
+pub use figures::{Figures, Spread};
+pub use pulse::{Looking, Pulse};
+
+use error::words;
+use mlua::{Error, Function, Lua, Value};
+use state::State;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use thread::Thread;
+
+/// What scripts may ask of the network, before the run.
+pub trait Net: Send + Sync {
+    /// The addresses of a name, each as `ADDRESS:PORT`; a service is a port or a name such as `http`.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn lookup(&self, host: &str, service: &str) -> Result<Vec<String>, String>;
+    /// Does anybody take a connection there?
+    fn connect(&self, address: &str) -> bool;
+}
+
+/// What a script is opened with.
+#[derive(Clone)]
+pub struct Opening<'a> {
+    /// Its file, for messages.
+    pub name: &'a str,
+    /// Its text.
+    pub source: &'a [u8],
+    /// The URL as it was given: the argument before the first one.
+    pub url: &'a str,
+    /// `http` or `https`.
+    pub scheme: &'a str,
+    /// Without brackets.
+    pub host: &'a str,
+    /// If the URL has one.
+    pub port: Option<&'a str>,
+    /// Host and port as they stand in the Host header.
+    pub authority: &'a str,
+    /// Path and query.
+    pub path: &'a str,
+    /// Of the request that the script may change.
+    pub method: &'a str,
+    /// The user's.
+    pub headers: &'a [(String, String)],
+    /// The user's.
+    pub body: Option<&'a [u8]>,
+    /// For `init`.
+    pub args: &'a [String],
+    /// States beside the one that belongs to no worker.
+    pub workers: u32,
+    /// Of the run.
+    pub seed: u64,
+    /// Of the target, each as `ADDRESS:PORT`.
+    pub addresses: &'a [String],
+    /// For `wrk.lookup` and `wrk.connect`.
+    pub net: Arc<dyn Net>,
+    /// Whoever sees to it that the script comes back looks here.
+    pub pulse: Arc<Pulse>,
+}
+
+/// What all states of a script have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    stopped: AtomicBool,
+    failures: AtomicU64,
+    first_failure: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn fail(&self, why: String) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.first_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+}
+
+/// A script that is ready to run.
+pub struct Script {
+    name: String,
+    main: State,
+    /// Until their workers take them.
+    workers: Vec<Mutex<Option<Acting>>>,
+    addresses: Vec<Option<String>>,
+    /// Until the end: `done` may look into them.
+    _states: Vec<Lua>,
+    first: Vec<Vec<u8>>,
+    is_fixed: bool,
+    hears: bool,
+    shared: Arc<Shared>,
+    pulse: Arc<Pulse>,
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "script {}", self.name)
+    }
+}
+
+impl Script {
+    /// Runs the script in each state, then `setup`, `init` and, once in each worker's state, `request`.
+    ///
+    /// # Errors
+    /// [`ScriptError`] for what is wrong with it.
+    pub fn open(opening: &Opening<'_>) -> Result<Script, ScriptError> {
+        let main = {
+            let _inside = opening.pulse.enter(0);
+            State::open(opening, 0)?
+        };
+        let shared = Arc::new(Shared::default());
+        let mut script = Script {
+            name: opening.name.to_string(),
+            main,
+            workers: Vec::new(),
+            addresses: Vec::new(),
+            _states: Vec::new(),
+            first: Vec::new(),
+            is_fixed: true,
+            hears: false,
+            shared,
+            pulse: opening.pulse.clone(),
+        };
+        for worker in 1..=opening.workers {
+            script.add(opening, worker)?;
+        }
+        Ok(script)
+    }
+
+    fn add(&mut self, opening: &Opening<'_>, worker: u32) -> Result<(), ScriptError> {
+        let lua_error = |error: Error| ScriptError::of(&error);
+        let inside = opening.pulse.enter(worker as usize);
+        let state = State::open(opening, worker)?;
+        let address = Arc::new(Mutex::new(None));
+        let thread = || Thread {
+            state: state.lua.weak(),
+            address: address.clone(),
+            first_address: opening.addresses.first().cloned(),
+            shared: self.shared.clone(),
+        };
+        let args = state.lua.create_table().map_err(lua_error)?;
+        let all = [opening.url].into_iter().chain(opening.args.iter().map(String::as_str));
+        for (i, arg) in all.enumerate() {
+            args.set(i, arg).map_err(lua_error)?;
+        }
+        let begun = || {
+            self.main.function("setup")?.call::<()>(thread())?;
+            state.function("init")?.call::<()>((thread(), args))?;
+            let has = [state.has("request")?, state.has("response")?, state.has("delay")?];
+            Ok((has, state.function("request")?, state.function("response")?))
+        };
+        let ([requests, responds, delays], request, response) = begun().map_err(lua_error)?;
+        if delays {
+            return Err(ScriptError::Delay { name: self.name.clone() });
+        }
+        let (shared, pulse) = (self.shared.clone(), self.pulse.clone());
+        let (lua, number) = (state.lua.clone(), worker as usize);
+        let mut acting = Acting { lua, request, response, first: None, shared, pulse, number };
+        let mut first = Vec::new();
+        // The call enters by itself.
+        drop(inside);
+        acting.call_request(&mut first).map_err(ScriptError::Lua)?;
+        acting.first = Some(first.clone());
+        self.first.push(first);
+        self.is_fixed &= !requests;
+        self.hears |= responds;
+        let own = address.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.addresses.push(own);
+        self._states.push(state.lua);
+        self.workers.push(Mutex::new(Some(acting)));
+        Ok(())
+    }
+
+    /// Its file, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first request of each worker.
+    pub fn first(&self) -> &[Vec<u8>] {
+        &self.first
+    }
+
+    /// It has no function `request`: each worker sends the same again and again.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// It is told of answers.
+    pub fn hears(&self) -> bool {
+        self.hears
+    }
+
+    /// Where the connections of a worker go, if the script has said so.
+    pub fn address(&self, worker: usize) -> Option<&str> {
+        self.addresses.get(worker)?.as_deref()
+    }
+
+    /// What a worker, counted from 0 on, calls. Each takes it once.
+    pub fn take(&self, worker: usize) -> Option<Acting> {
+        self.workers.get(worker)?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// It has asked for the end of the load.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
+    /// How often it failed while the load went on, and why it did so first.
+    pub fn failures(&self) -> Option<(u64, String)> {
+        let first = self.shared.first_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some((self.shared.failures.load(Ordering::Relaxed), first))
+    }
+
+    /// Has it a function `done`?
+    pub fn wants_figures(&self) -> bool {
+        self.main.has("done").unwrap_or_default()
+    }
+
+    /// Calls `done`.
+    ///
+    /// # Errors
+    /// What it throws.
+    pub fn done(&self, figures: &Figures) -> Result<(), ScriptError> {
+        let _inside = self.pulse.enter(0);
+        let call = || {
+            let summary = figures::summary(figures, &self.main.lua)?;
+            let (latency, requests) = (figures.latency.clone(), figures.requests_per_s.clone());
+            self.main.function("done")?.call::<()>((summary, latency, requests))
+        };
+        call().map_err(|error| ScriptError::of(&error))
+    }
+}
+
+/// What a worker calls while the load goes on.
+pub struct Acting {
+    lua: Lua,
+    request: Function,
+    response: Function,
+    /// Rendered already.
+    first: Option<Vec<u8>>,
+    shared: Arc<Shared>,
+    pulse: Arc<Pulse>,
+    /// Of its state.
+    number: usize,
+}
+
+impl Acting {
+    /// Appends the next request. False if the script has failed.
+    #[inline]
+    pub fn request(&mut self, out: &mut Vec<u8>) -> bool {
+        if let Some(first) = self.first.take() {
+            out.extend_from_slice(&first);
+            return true;
+        }
+        let called = self.call_request(out);
+        self.note(called)
+    }
+
+    #[inline]
+    fn call_request(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        let _inside = self.pulse.enter(self.number);
+        match self.request.call::<Value>(()) {
+            Ok(Value::String(text)) => {
+                out.extend_from_slice(&text.as_bytes());
+                Ok(())
+            }
+            Ok(other) => Err(format!(
+                "request() must return a whole request as a string, such as that of wrk.format(): it returned a {}",
+                other.type_name()
+            )),
+            Err(error) => Err(words(&error)),
+        }
+    }
+
+    /// Tells the script of an answer: its head, as it came, and its body. False if the script has failed.
+    pub fn response(&mut self, status: u16, head: &[u8], body: &[u8]) -> bool {
+        let _inside = self.pulse.enter(self.number);
+        let call = || {
+            let headers = self.lua.create_table()?;
+            for (name, value) in lines(head) {
+                headers.raw_set(self.lua.create_string(name)?, self.lua.create_string(value)?)?;
+            }
+            self.response.call::<()>((status, headers, self.lua.create_string(body)?))
+        };
+        let called = call().map_err(|error| words(&error));
+        self.note(called)
+    }
+
+    /// What the script has given can't be sent.
+    #[cold]
+    pub fn fail(&self, why: String) {
+        self.shared.fail(why);
+    }
+
+    /// It has asked for the end of the load.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn note(&self, called: Result<(), String>) -> bool {
+        called.map_err(|why| self.shared.fail(why)).is_ok()
+    }
+}
+
+/// The headers of a head, behind its first line.
+fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = head.split(|&byte| byte == b'\n').skip(1);
+    lines.filter_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}

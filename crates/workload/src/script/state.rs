@@ -1,0 +1,96 @@
+//! One Lua state: the libraries, `wrk`, and the script, which has run once.
+
+use super::error::ScriptError;
+use super::{Net, Opening};
+use mlua::chunk::ChunkMode;
+use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use unblink_core::random::mixed;
+
+/// A state may hold so many bytes.
+const MEMORY_MAX: usize = 1 << 30;
+
+/// What calls the script, for each function of its interface.
+pub(super) struct State {
+    pub(super) lua: Lua,
+    call: Table,
+}
+
+impl State {
+    /// Runs the script once. Worker 0 is nobody's, others are numbered from 1 on.
+    pub(super) fn open(opening: &Opening<'_>, worker: u32) -> std::result::Result<State, ScriptError> {
+        let opened = || {
+            let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::default())?;
+            // Where the allocator can't be told, there is no limit.
+            let _ = lua.set_memory_limit(MEMORY_MAX);
+            let given = given(opening, worker, &lua)?;
+            let call = lua.load(include_str!("prelude.lua")).set_name("@wrk").call(given)?;
+            lua.load(opening.source)
+                .set_name(format!("@{}", opening.name))
+                .set_mode(ChunkMode::Text)
+                .exec()?;
+            Ok(State { lua, call })
+        };
+        opened().map_err(|error: Error| ScriptError::of(&error))
+    }
+
+    /// One of the functions that call the script.
+    pub(super) fn function(&self, name: &str) -> Result<Function> {
+        self.call.get(name)
+    }
+
+    /// Has the script a function of this name?
+    pub(super) fn has(&self, name: &str) -> Result<bool> {
+        self.function("has")?.call(name)
+    }
+}
+
+/// What the prelude is given.
+fn given(opening: &Opening<'_>, worker: u32, lua: &Lua) -> Result<Table> {
+    let given = lua.create_table()?;
+    given.set("draw", draw(lua, mixed(opening.seed ^ u64::from(worker)))?)?;
+    given.set("scheme", opening.scheme)?;
+    given.set("host", opening.host)?;
+    given.set("port", opening.port)?;
+    given.set("authority", opening.authority)?;
+    given.set("method", opening.method)?;
+    given.set("path", opening.path)?;
+    if let Some(body) = opening.body {
+        given.set("body", lua.create_string(body)?)?;
+    }
+    let headers = lua.create_table()?;
+    for (name, value) in opening.headers {
+        headers.set(name.as_str(), value.as_str())?;
+    }
+    given.set("headers", headers)?;
+    given.set("addrs", opening.addresses.to_vec())?;
+    let net: Arc<dyn Net> = opening.net.clone();
+    given.set("lookup", {
+        let net = net.clone();
+        lua.create_function(move |_, (host, service): (String, Option<String>)| {
+            // The prelude throws what is wrong, which then has the line of whoever asked.
+            Ok(match net.lookup(&host, service.as_deref().unwrap_or("http")) {
+                Ok(found) => (Some(found), None),
+                Err(why) => (None, Some(why)),
+            })
+        })?
+    })?;
+    given.set("connect", lua.create_function(move |_, address: String| Ok(net.connect(&address)))?)?;
+    Ok(given)
+}
+
+/// A source of numbers from 0 up to 1, for one state; with a number, it begins anew from there.
+///
+/// Lua's own is that of the C library, which all threads share: what one of them draws would depend on the others.
+fn draw(lua: &Lua, seed: u64) -> Result<Function> {
+    let at = AtomicU64::new(seed);
+    lua.create_function(move |_, anew: Option<f64>| {
+        if let Some(anew) = anew {
+            at.store(mixed(anew.to_bits()), Ordering::Relaxed);
+        }
+        // 53 bits: a number of Lua holds no more.
+        let drawn = mixed(at.fetch_add(1, Ordering::Relaxed)) >> 11;
+        Ok(drawn as f64 / (1u64 << 53) as f64)
+    })
+}
