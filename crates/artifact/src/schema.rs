@@ -7,6 +7,7 @@ use crate::history::{HistoryDocument, KneeTrendDocument, TrendDocument};
 use crate::knee::KneeDocument;
 use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::plan_check::PlanCheckDocument;
+use crate::trace::TraceSummary;
 use crate::tried::TryDocument;
 use schemars::JsonSchema;
 
@@ -30,6 +31,8 @@ pub const TREND_KNEES_SCHEMA_FILE: &str = "unblink.trend-knees-1.schema.json";
 pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
 /// Name of the schema of what `try` finds.
 pub const TRY_SCHEMA_FILE: &str = "unblink.try-1.schema.json";
+/// Name of the schema of what is in a trace.
+pub const TRACE_SUMMARY_SCHEMA_FILE: &str = "unblink.trace-summary-1.schema.json";
 /// Name of the schema of one run of one tool in the lab.
 pub const LAB_CELL_SCHEMA_FILE: &str = "unblink.lab-cell-1.schema.json";
 /// Name of the schema of all of them.
@@ -78,6 +81,11 @@ pub fn try_schema() -> serde_json::Value {
     schema_of::<TryDocument>(TRY_SCHEMA_FILE)
 }
 
+/// That of [`TraceSummary`].
+pub fn trace_summary_schema() -> serde_json::Value {
+    schema_of::<TraceSummary>(TRACE_SUMMARY_SCHEMA_FILE)
+}
+
 /// That of [`LabCell`].
 pub fn lab_cell_schema() -> serde_json::Value {
     schema_of::<LabCell>(LAB_CELL_SCHEMA_FILE)
@@ -109,7 +117,7 @@ pub fn trend_knees_schema() -> serde_json::Value {
 }
 
 /// Every committed schema: (file name, schema).
-pub fn files() -> [(&'static str, serde_json::Value); 12] {
+pub fn files() -> [(&'static str, serde_json::Value); 13] {
     [
         (RUN_SCHEMA_FILE, json_schema()),
         (COMPARE_SCHEMA_FILE, compare_schema()),
@@ -117,6 +125,7 @@ pub fn files() -> [(&'static str, serde_json::Value); 12] {
         (COMPARE_KNEES_SCHEMA_FILE, compare_knees_schema()),
         (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
         (TRY_SCHEMA_FILE, try_schema()),
+        (TRACE_SUMMARY_SCHEMA_FILE, trace_summary_schema()),
         (LAB_CELL_SCHEMA_FILE, lab_cell_schema()),
         (LAB_SCHEMA_FILE, lab_schema()),
         (AUDIT_SCHEMA_FILE, audit_schema()),
