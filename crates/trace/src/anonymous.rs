@@ -245,7 +245,8 @@ impl Anonymous {
                 self.keep.query || self.keep.query_fields.iter().any(|kept| kept.as_bytes() == name);
             // What has no value may be one itself.
             let is_named = equals.is_some() && is_word(name);
-            leaves_out |= !is_kept && field.len() > name.len() + 1 || !is_kept && !is_named;
+            let is_whole = is_named && field.len() == name.len() + 1;
+            leaves_out |= !is_kept && !is_whole;
             if is_kept || is_named {
                 out.push(mark);
                 mark = '&';

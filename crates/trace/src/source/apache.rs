@@ -1,9 +1,10 @@
 //! Apache's `LogFormat`: the string itself, or the whole directive.
 
 use super::Edge;
+use super::error::FormatError;
 use super::field::Field;
 use super::map::Map;
-use super::pattern::{FormatError, Pattern, Token, Variable};
+use super::pattern::{Pattern, Token, Variable};
 use crate::time::{TimeForm, Unit};
 
 /// Apache's own `combined`.

@@ -1,9 +1,10 @@
 //! Formats that have a name and are always the same.
 
 use super::Edge;
+use super::error::FormatError;
 use super::field::Field;
 use super::map::Map;
-use super::pattern::{FormatError, Pattern, Token, Variable};
+use super::pattern::{Pattern, Token, Variable};
 use crate::time::{TimeForm, Unit};
 
 /// `common`, or `combined` with two headers more. Whether its time is the start (as Apache writes it) or the end (as nginx

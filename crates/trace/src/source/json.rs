@@ -1,8 +1,8 @@
 //! JSON Lines, by a map from parts of a request to fields. A field within an object is named with points: `http.method`.
 
+use super::error::FormatError;
 use super::field::Field;
 use super::map::Map;
-use super::pattern::FormatError;
 use super::{Edge, Got};
 use crate::Unreadable;
 use crate::entry::Entry;

@@ -1,8 +1,8 @@
 //! Which field of a log is what, as the user says it: `time=ts`, `duration=elapsed:ms`.
 
 use super::Edge;
+use super::error::FormatError;
 use super::field::Field;
-use super::pattern::FormatError;
 use crate::time::{TimeForm, Unit};
 
 /// What can be mapped.

@@ -1,6 +1,7 @@
 //! Formats of logs: text by a pattern, JSON Lines, HAR, GoReplay. Each turns its input into entries, one at a time.
 
 mod apache;
+mod error;
 mod field;
 mod fixed;
 mod gor;
@@ -11,11 +12,12 @@ mod nginx;
 mod pattern;
 
 pub use apache::apache;
+pub use error::FormatError;
 pub use fixed::{alb, combined_or_common, envoy};
 pub use json::JsonLines;
 pub use map::Map;
 pub use nginx::nginx;
-pub use pattern::{FormatError, Pattern};
+pub use pattern::Pattern;
 
 use crate::Unreadable;
 use crate::entry::Entry;

@@ -1,9 +1,10 @@
 //! nginx's `log_format`: the string itself, or the whole directive as it stands in the configuration.
 
 use super::Edge;
+use super::error::FormatError;
 use super::field::Field;
 use super::map::Map;
-use super::pattern::{FormatError, Pattern, Token, Variable};
+use super::pattern::{Pattern, Token, Variable};
 use crate::time::{TimeForm, Unit};
 
 /// What nginx writes where no format is named.

@@ -1,41 +1,12 @@
 //! Lines by a pattern: what stands in them as it is, and fields in between.
 
+use super::error::FormatError;
 use super::field::Field;
 use super::map::Map;
 use super::{Edge, Got};
 use crate::Unreadable;
 use crate::entry::Entry;
 use crate::time::{TimeForm, Times};
-use std::fmt;
-
-/// What is wrong with a format, and where.
-#[derive(Debug)]
-pub struct FormatError {
-    message: String,
-    place: Option<(String, usize)>,
-}
-
-impl FormatError {
-    pub(super) fn new(message: impl Into<String>) -> FormatError {
-        FormatError { message: message.into(), place: None }
-    }
-
-    /// At this byte of the format's text.
-    pub(super) fn at(message: impl Into<String>, text: &str, byte: usize) -> FormatError {
-        FormatError { message: message.into(), place: Some((text.into(), byte)) }
-    }
-}
-
-impl fmt::Display for FormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let Some((text, byte)) = &self.place else { return Ok(()) };
-        let column = text.get(..*byte).map_or(0, |before| before.chars().count());
-        write!(f, "\n  | {}\n  | {}^", text.replace(char::is_control, " "), " ".repeat(column))
-    }
-}
-
-impl std::error::Error for FormatError {}
 
 /// A piece of a format's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,7 +36,7 @@ struct Part {
 #[derive(Clone, Debug)]
 enum End {
     /// This text.
-    Text(memchr::memmem::Finder<'static>),
+    Text(Box<memchr::memmem::Finder<'static>>),
     /// The first quote that no backslash stands before, and this text behind it.
     Quote(Vec<u8>),
     /// The slash that the next field begins with.
@@ -278,7 +249,7 @@ fn parts(text: &str, tokens: &[Token], open: bool) -> Result<(Vec<u8>, Vec<Part>
                 );
                 return Err(FormatError::at(message, text, next.at));
             }
-            (between, _) => End::Text(memchr::memmem::Finder::new(between).into_owned()),
+            (between, _) => End::Text(Box::new(memchr::memmem::Finder::new(between).into_owned())),
         };
         parts.push(Part { field: variable.field.clone(), end });
     }
