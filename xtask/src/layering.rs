@@ -11,6 +11,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("workload", &["core"]),
     ("analysis", &["core"]),
+    ("trace", &[]),
     ("artifact", &["core", "analysis"]),
     ("engine", &["core", "wire", "workload"]),
     ("drivers", &["core"]),
@@ -22,7 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "cli",
         &[
             "core", "wire", "workload", "analysis", "artifact", "engine", "drivers", "report", "store",
-            "cluster", "lab",
+            "cluster", "lab", "trace",
         ],
     ),
     ("xtask", &["core", "analysis"]),

@@ -22,4 +22,5 @@ pub mod plan_check;
 pub mod schema;
 pub mod simulated;
 pub mod tally;
+pub mod trace;
 pub mod tried;

@@ -7,6 +7,7 @@ use crate::history::{HistoryDocument, KneeTrendDocument, TrendDocument};
 use crate::knee::KneeDocument;
 use crate::lab::{AuditDocument, LabCell, LabDocument};
 use crate::plan_check::PlanCheckDocument;
+use crate::trace::TraceSummary;
 use crate::tried::{FailuresDocument, TryDocument};
 use schemars::JsonSchema;
 
@@ -32,6 +33,8 @@ pub const PLAN_CHECK_SCHEMA_FILE: &str = "unblink.plan-check-1.schema.json";
 pub const TRY_SCHEMA_FILE: &str = "unblink.try-1.schema.json";
 /// Name of the schema of the failed requests that a run kept.
 pub const FAILURES_SCHEMA_FILE: &str = "unblink.failures-1.schema.json";
+/// Name of the schema of what is in a trace.
+pub const TRACE_SUMMARY_SCHEMA_FILE: &str = "unblink.trace-summary-1.schema.json";
 /// Name of the schema of one run of one tool in the lab.
 pub const LAB_CELL_SCHEMA_FILE: &str = "unblink.lab-cell-1.schema.json";
 /// Name of the schema of all of them.
@@ -85,6 +88,11 @@ pub fn failures_schema() -> serde_json::Value {
     schema_of::<FailuresDocument>(FAILURES_SCHEMA_FILE)
 }
 
+/// That of [`TraceSummary`].
+pub fn trace_summary_schema() -> serde_json::Value {
+    schema_of::<TraceSummary>(TRACE_SUMMARY_SCHEMA_FILE)
+}
+
 /// That of [`LabCell`].
 pub fn lab_cell_schema() -> serde_json::Value {
     schema_of::<LabCell>(LAB_CELL_SCHEMA_FILE)
@@ -125,6 +133,7 @@ pub fn files() -> [(&'static str, serde_json::Value); 13] {
         (PLAN_CHECK_SCHEMA_FILE, plan_check_schema()),
         (TRY_SCHEMA_FILE, try_schema()),
         (FAILURES_SCHEMA_FILE, failures_schema()),
+        (TRACE_SUMMARY_SCHEMA_FILE, trace_summary_schema()),
         (LAB_CELL_SCHEMA_FILE, lab_cell_schema()),
         (LAB_SCHEMA_FILE, lab_schema()),
         (AUDIT_SCHEMA_FILE, audit_schema()),

@@ -29,6 +29,7 @@ mod observe;
 mod output;
 mod plan;
 mod precision;
+mod recorded;
 mod report;
 mod request;
 mod retry;
@@ -85,6 +86,8 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Index(args) => history::index(args),
         Command::Plan(command) => plan::plan(command),
         Command::Init(args) => plan::init(args),
+        Command::Import(args) => recorded::import(args),
+        Command::Trace(command) => recorded::trace(command),
         Command::Schema { document } => print_schema(*document),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man(args) => manual::man(args),
@@ -166,6 +169,7 @@ fn print_schema(document: SchemaOf) -> anyhow::Result<u8> {
         SchemaOf::PlanCheck => schema::plan_check_schema(),
         SchemaOf::Try => schema::try_schema(),
         SchemaOf::Failures => schema::failures_schema(),
+        SchemaOf::TraceSummary => schema::trace_summary_schema(),
         SchemaOf::LabCell => schema::lab_cell_schema(),
         SchemaOf::Lab => schema::lab_schema(),
         SchemaOf::LabAudit => schema::audit_schema(),

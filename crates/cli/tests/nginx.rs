@@ -9,6 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::{Place, Started};
 
+/// What is logged below `/logged`.
+const LOGGED: &str = r#"$remote_addr [$msec] "$request" $status $body_bytes_sent $request_time"#;
+
 /// nginx in the foreground; it ends with this.
 struct Nginx {
     child: Child,
@@ -40,9 +43,11 @@ impl Nginx {
              events {{ worker_connections 1024; }}
              http {{
                  access_log off; {temporary} keepalive_requests 1000000;
+                 log_format timed '{LOGGED}';
                  server {{
                      listen 127.0.0.1:{port}; listen unix:{folder}/nginx.sock;
                      location / {{ return 200 \"hello\\n\"; }}
+                     location /logged {{ access_log {folder}/access.log timed; return 200 \"hello\\n\"; }}
                      location /file {{ root {folder}; }}
                      location /limited {{ keepalive_requests 10; return 200 \"hello\\n\"; }}
                  }}
@@ -199,4 +204,50 @@ fn the_worked_example() {
         assert_eq!(run.at("/plan/values/0/name"), "key");
         assert!(run.at("/verdict/slos").as_array().is_some_and(|all| all.len() == 2), "{run:?}");
     }
+}
+
+/// The log of a load has its arrivals, as exactly as nginx writes them.
+#[test]
+fn the_log_of_a_load_becomes_a_trace_of_it() {
+    let (nginx, place) = (Nginx::start(), Place::new());
+    let [a, b] = ["60% GET", "40% POST"].map(|share| format!("{share} /logged/{{{{index}}}}?q=1"));
+    let url = nginx.url();
+    let load = [&*url, "--request", &a, "--request", &b, "-R", "200", "-n", "200", "--no-preflight"];
+    place.measure(&load).assert_all("ok");
+    let log = nginx._place.path().join("access.log");
+    let log = log.to_str().expect("UTF-8");
+    let from =
+        ["import", log, "--format", "nginx", "--log-format", LOGGED, "--keep", "path", "-o", "load.trace"];
+    let said = place.call(&from);
+    assert!(said.status.code() == Some(0) && said.stdout.contains("200  requests"), "{said:?}");
+
+    // Start in ms, and what was asked, as the log's own figures have it.
+    let mut logged: Vec<(u64, String)> = std::fs::read_to_string(log)
+        .expect("a log")
+        .lines()
+        .map(|line| {
+            let ms = |text: &str| text.replace('.', "").parse::<u64>().expect("a number with three digits");
+            let end = ms(line.split(['[', ']']).nth(1).expect("a time"));
+            let took = ms(line.rsplit(' ').next().expect("a duration"));
+            let request: Vec<&str> = line.split('"').nth(1).expect("a request").split(' ').collect();
+            (end - took, format!("{} {}", request[0], request[1].trim_end_matches('1')))
+        })
+        .collect();
+    logged.sort_by_key(|(ms, _)| *ms);
+    let trace = std::fs::read(place.path().join("load.trace")).expect("a trace");
+    let text = String::from_utf8(zstd::decode_all(&trace[..]).expect("Zstandard")).expect("UTF-8");
+    let rows: Vec<serde_json::Value> =
+        text.lines().map(|row| serde_json::from_str(row).expect("JSON")).collect();
+    let mut ms = logged[0].0;
+    let traced: Vec<(u64, String)> = rows[1..rows.len() - 1]
+        .iter()
+        .map(|row| {
+            ms += row["after"].as_u64().expect("ns") / 1_000_000;
+            let text = |name: &str| row[name].as_str().expect("text").to_string();
+            (ms, format!("{} {}", text("method"), text("path")))
+        })
+        .collect();
+    assert_eq!(traced, logged);
+    let posts = traced.iter().filter(|(_, request)| request.starts_with("POST")).count();
+    assert_eq!((traced.len(), posts), (200, 80), "the mix that was asked for");
 }

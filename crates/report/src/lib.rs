@@ -31,6 +31,7 @@ pub mod knee;
 pub mod lab;
 pub mod svg;
 pub mod terminal;
+pub mod trace;
 pub mod tried;
 
 pub use facts::{load_in_words, process_in_words, rates_in_words};

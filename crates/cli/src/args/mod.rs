@@ -9,6 +9,7 @@ pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod objectives;
 pub(crate) mod plan;
+pub(crate) mod recorded;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod script;
@@ -55,6 +56,11 @@ pub(crate) enum Command {
     Plan(plan::PlanCommand),
     /// Write a starter plan file
     Init(plan::InitArgs),
+    /// Make a trace of access logs: when each request started, and what it asked
+    Import(Box<recorded::ImportArgs>),
+    /// Show, cut, sample and merge traces
+    #[command(subcommand)]
+    Trace(recorded::TraceCommand),
     /// Find the highest rate at which a target meets an objective
     Knee(Box<knee::KneeArgs>),
     /// List recorded runs
@@ -134,6 +140,8 @@ pub(crate) enum SchemaOf {
     Try,
     /// Failed requests that a run kept: `show --failures --json`
     Failures,
+    /// What is in a trace: `trace show --json`
+    TraceSummary,
     /// One run of one tool in the lab: `cell.json`
     LabCell,
     /// All of them: `lab run --json`
