@@ -6,8 +6,8 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::time::{Duration, Instant};
 use support::hostile::{Act, Hostile, ok as ok_in_one};
 use support::{Place, Run};
 
@@ -96,6 +96,71 @@ fn converse(
 fn run(server: &Server, more: &[&str]) -> Run {
     let url = format!("http://{}/", server.address);
     Place::new().measure(&[&[url.as_str()], &FORTY[..], more].concat())
+}
+
+/// Answers each request after `service`, except that nothing leaves from `stall` after the first request on, for a second.
+fn serve_with_a_stall(service: Duration, stall: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let zero = Arc::new(OnceLock::new());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let zero = zero.clone();
+            stream.set_nodelay(true).expect("an option");
+            let (due, waiting) = mpsc::channel::<(Instant, u32)>();
+            let mut out = stream.try_clone().expect("a descriptor");
+            std::thread::spawn(move || {
+                // All take equally long, so that they leave in the order in which they came.
+                for (at, id) in waiting {
+                    std::thread::sleep(at.saturating_duration_since(Instant::now()));
+                    if out.write_all(&ok(id)).is_err() {
+                        return;
+                    }
+                }
+            });
+            std::thread::spawn(move || {
+                let (cancelled, heads) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+                let script = move |_: usize, id: u32| {
+                    let now = Instant::now();
+                    let begin = *zero.get_or_init(|| now) + stall;
+                    let at = now + service;
+                    let end = begin + Duration::from_secs(1);
+                    let at = if (begin..end).contains(&at) { end } else { at };
+                    (Vec::new(), due.send((at, id)).is_ok())
+                };
+                converse(stream, &[], &script, &AtomicUsize::new(0), (&cancelled, &heads))
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_simulation_with_as_many_streams_agrees_with_a_run() {
+    // The stall fills all 40 places in 0.1 s; what comes then waits for room.
+    let load = "-R 400 -d 5s -c 2 --http 2 --streams 20 --timeout 10s --no-store --json -o";
+    let load: Vec<&str> = load.split(' ').collect();
+    let place = Place::new();
+    let url = format!("http://{}/", serve_with_a_stall(Duration::from_millis(20), Duration::from_secs(2)));
+    let live = place.call(&[&["run", url.as_str(), "--no-preflight"], &load[..], &["live"]].concat()).run();
+    let simulate = |load: &[&str]| {
+        let server = ["sim", "--server", "service=20ms pause=1s@2s"];
+        place.call(&[&server[..], load].concat()).run()
+    };
+    let simulated = simulate(&[&load[..], &["simulated"]].concat());
+    assert_eq!(simulated.at("/origins/0/connections/streams"), 20);
+    assert!(simulated.count("/lag_causes/no_room") > 100, "{}", simulated.at("/lag_causes"));
+    let p99 = |run: &Run| run.quantile("response_time", 0.99).0 as f64;
+    let (of_run, of_sim) = (p99(&live), p99(&simulated));
+    assert!((of_run / of_sim - 1.0).abs() < 0.05, "{of_run} ns in the run, {of_sim} ns simulated");
+    // One request at a time on each of two connections serves 100/s, and never catches up.
+    let load: Vec<&str> = load
+        .iter()
+        .filter(|word| !["--http", "2", "--streams", "20", "-c"].contains(word))
+        .copied()
+        .collect();
+    let serial = simulate(&[&load[..], &["serial", "-c", "2"]].concat());
+    assert!(p99(&serial) > 2.0 * of_sim);
 }
 
 #[test]

@@ -360,6 +360,11 @@ fn what_can_not_be_simulated_is_refused() {
     refused(&[&precision[..], &["--client", "k6"]].concat(), &["--precision", "--client", "-d"]);
     refused(&[&precision[..], &["-d", "60s"]].concat(), &["--precision", "--duration"]);
     refused(&["--scenario", "stall", "--max-duration", "60s"], &["--precision 5%"]);
+    refused(&["--scenario", "stall", "--streams", "5"], &["--streams is for HTTP/2"]);
+    refused(
+        &["--scenario", "stall", "--http", "2", "--client", "wrk"],
+        &["one request at a time", "--http 2"],
+    );
     place.call(&[&["explain"], &auto[..]].concat()).refused(&["explain", "--warmup 5s"]);
     refused(
         &["-R", "10", "--server", "service=1ms refuse=1/2", "--client", "k6"],

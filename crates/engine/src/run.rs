@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{Pool, Spread};
 use unblink_core::load::Load;
 use unblink_core::record::{Bank, Handed, Interval, Merger};
 use unblink_core::time::{Instant, Nanos};
@@ -49,6 +49,8 @@ pub struct Summary {
 pub struct OriginSummary {
     /// By address.
     pub by_address: BTreeMap<String, AddressCounts>,
+    /// How requests have spread over connections.
+    pub spread: Spread,
     /// How often its name could not be resolved again while the run went on.
     pub resolving_failed: u64,
 }
@@ -233,6 +235,9 @@ impl Running {
             summary.priority = summary.priority.max(end.priority);
             if let Some(switches) = end.involuntary_switches {
                 *summary.involuntary_switches.get_or_insert(0) += switches;
+            }
+            for (origin, spread) in summary.origins.iter_mut().zip(&end.spreads) {
+                origin.spread.add(spread);
             }
             for (origin, by_address) in summary.origins.iter_mut().zip(end.by_address) {
                 for (address, count) in by_address {

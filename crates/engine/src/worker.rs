@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, FlightId, Pool, Room, SENDS_PER_CALL_MAX,
+    ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, Pool, Room, SENDS_PER_CALL_MAX, Spread,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::Paths;
@@ -64,6 +64,8 @@ const SILENT_FROM: Nanos = Nanos(SECOND_NS);
 pub(crate) struct WorkerEnd {
     /// What came of the attempts to connect, by origin and address.
     pub(crate) by_address: Vec<Vec<(Address, AddressCounts)>>,
+    /// How requests have spread over connections, by origin.
+    pub(crate) spreads: Vec<Spread>,
     /// Last `ok` arrival after the schedule's zero.
     pub(crate) last_ok: Option<Nanos>,
     /// Involuntary context switches of the thread.
@@ -102,8 +104,10 @@ pub(crate) struct Worker<L, P: Protocol> {
     script: Option<Scripted>,
     /// A connection takes one request at a time.
     is_serial: bool,
-    /// Requests that have been taken on and not been written.
-    unwritten: Vec<(ConnId, FlightId)>,
+    /// Connections with requests that they have taken on and not written.
+    unwritten: Vec<ConnId>,
+    /// How many requests that are.
+    unwritten_requests: usize,
     starvation: Starvation,
     /// By origin.
     ways: Vec<Way>,
@@ -176,6 +180,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             unread: VecDeque::with_capacity(conns_max),
             is_serial: places == 1,
             unwritten: Vec::with_capacity(UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
+            unwritten_requests: 0,
             common: Common { buffers: Buffers::new(), hearing, of_protocol: P::shared(job.operations.len()) },
             script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
@@ -424,7 +429,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 News::Retired => Event::Retired(id),
             };
             self.take_note(now, event);
-            if self.unwritten.len() > UNWRITTEN_MAX {
+            if self.unwritten_requests > UNWRITTEN_MAX {
                 self.write_together();
             }
         }
@@ -453,6 +458,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let _ = self.channels.full.send(full);
         WorkerEnd {
             by_address: self.ways.into_iter().map(Way::into_counts).collect(),
+            spreads: self.dispatch.spreads(),
             last_ok,
             involuntary_switches: involuntary_switches(),
             priority: self.pacer.priority(),

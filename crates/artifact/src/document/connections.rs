@@ -61,6 +61,9 @@ pub struct Connections {
     pub pinged: u64,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
+    /// How requests spread over the connections; absent in a simulated run, and where none was usable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// Usable connections by address of the target.
     pub by_address: BTreeMap<String, u64>,
     /// Attempts to connect that failed, by address of the target; addresses without one are left out.
@@ -100,6 +103,20 @@ impl WebSocketPlan {
             (false, _) => format!("WebSocket, {at_once}, answers matched by {}", self.matching),
         }
     }
+}
+
+/// Requests by connection, warm-up and those that were sent again included. Every connection counts that was usable, though
+/// nothing may have been sent on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// Fewest requests on one connection.
+    pub requests_min: u64,
+    /// Median over the connections, to within 1 %.
+    pub requests_median: u64,
+    /// Most requests on one connection.
+    pub requests_max: u64,
+    /// Most requests under way at once on one connection.
+    pub at_once_max: u32,
 }
 
 /// Answers from one address. One that came after the timeout is in no count, as its arrival has timed out.

@@ -1,7 +1,8 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, AddressAnswers, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, WorkerPriority,
+    Aborted, AddressAnswers, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, Spread,
+    WorkerPriority,
 };
 use crate::header::RunHeader;
 use std::collections::BTreeMap;
@@ -58,6 +59,8 @@ pub struct OriginEnding {
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
     /// Answers by address.
     pub answers_by_address: BTreeMap<String, AddressAnswers>,
+    /// How requests spread over connections.
+    pub spread: Option<Spread>,
     /// So often its name could not be resolved again.
     pub resolving_failed: u64,
     /// Why the request before the run failed, if it did: then there was no run.
@@ -153,6 +156,7 @@ impl OriginEnding {
             by_address: origin.connections.by_address.clone(),
             failed_by_address: origin.connections.failed_by_address.clone(),
             answers_by_address: origin.connections.answers_by_address.clone(),
+            spread: origin.connections.spread,
             resolving_failed: origin.connections.resolving_failed,
             preflight: origin.preflight.clone(),
         }

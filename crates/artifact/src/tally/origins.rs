@@ -90,5 +90,6 @@ fn connections(
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,
         answers_by_address: ending.answers_by_address,
+        spread: ending.spread,
     }
 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use unblink_artifact::document::{
     self, AddressAnswers, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan,
-    OperationPlan, OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Target, Tool, WorkerPriority,
+    OperationPlan, OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Spread, Target, Tool,
+    WorkerPriority,
 };
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
@@ -389,6 +390,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
                 AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) },
             )]
             .into(),
+            spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),
             preflight: None,
         }],
         setup: Vec::new(),

@@ -9,6 +9,8 @@ use super::steady::PrecisionArgs;
 use crate::journey::Journey;
 use crate::request::Request;
 use crate::request::share::OrderArg;
+use crate::request::version::HttpArg;
+use crate::value;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -82,6 +84,15 @@ pub(crate) struct SimArgs {
     /// The load generator to simulate: a name, single choices, or both
     #[arg(long, value_name = "WORDS", default_value = "ideal", help_heading = "World")]
     pub client: String,
+
+    /// Version of HTTP: with 2, a simulated connection takes several requests at once; with auto, one, as in 1.1
+    #[arg(long, value_enum, value_name = "VERSION", default_value_t = HttpArg::One, help_heading = "Connections")]
+    pub http: HttpArg,
+
+    /// Requests at once on a connection of HTTP/2 [default: 100]
+    #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
+          value_parser = value::streams)]
+    pub streams: Option<u32>,
 
     /// The service time of one request of the plan, by its name, instead of the server's; may be given several times
     #[arg(long, value_name = "NAME=TIME", help_heading = "World")]

@@ -26,7 +26,9 @@ pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, p
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{AddressAnswers, FailedAttempts, RunDocument, RunStatus, WorkerPriority};
+use unblink_artifact::document::{
+    AddressAnswers, FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority,
+};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
@@ -232,7 +234,7 @@ fn ending(
 }
 
 fn origin_ending(summary: OriginSummary) -> OriginEnding {
-    let OriginSummary { by_address, resolving_failed } = summary;
+    let OriginSummary { by_address, spread, resolving_failed } = summary;
     OriginEnding {
         by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
         answers_by_address: by_address
@@ -240,6 +242,12 @@ fn origin_ending(summary: OriginSummary) -> OriginEnding {
             .filter_map(|(at, counts)| Some((at.clone(), answers(&counts.answers?))))
             .collect(),
         failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),
+        spread: spread.requests().map(|(requests_min, requests_median, requests_max)| Spread {
+            requests_min,
+            requests_median,
+            requests_max,
+            at_once_max: spread.at_once_max(),
+        }),
         resolving_failed,
         preflight: None,
     }

@@ -5,6 +5,7 @@ use super::words::{Word, split};
 use crate::errors::refuse;
 use crate::value;
 use anyhow::{Result, bail};
+use unblink_artifact::document::{LoadKind, LoadPlan, RunPlan};
 use unblink_core::sim::{ClientSpec, ClockFrom, Correct, Late, Pacing, Return, ToolSpec, UsersSpec};
 use unblink_core::time::Nanos;
 
@@ -263,6 +264,20 @@ pub(crate) fn moves_schedule(client: Option<&ClientSpec>) -> bool {
             !matches!(tool.pacing, Pacing::Static | Pacing::StaticLocal) || tool.late == Late::Shift
         }
         None | Some(ClientSpec::Users(_)) => false,
+    }
+}
+
+/// What a tool makes of the load that it was asked for.
+pub(super) fn describe_tool(tool: &ToolSpec, plan: &mut RunPlan, loads: &mut [LoadPlan]) {
+    plan.warmup_ns += tool.discard.0;
+    plan.duration_ns = plan.duration_ns.saturating_sub(tool.discard.0);
+    if tool.pacing == Pacing::Closed {
+        for load in loads {
+            load.kind = LoadKind::Closed { users: tool.workers, think_ns: 0, ramp_up_ns: None };
+        }
+        let people = if tool.workers == Some(1) { "user" } else { "users" };
+        plan.summary =
+            format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), plan.summary);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::args::steady::Warmup;
 use crate::errors::refuse;
 use crate::folder::Folder;
 use crate::observe::{Observed, Observer};
+use crate::request::version::HttpArg;
 use crate::scenario::{self, Scenario};
 use crate::value::{Connections, Shape};
 use crate::{clock, environment, exit, history, load, output, precision, retry, run, secrets};
@@ -22,20 +23,19 @@ use mix::Asked;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::Path;
-use unblink_artifact::document::{self, LoadKind, RunDocument, RunStatus};
+use unblink_artifact::document::{RunDocument, RunStatus};
 use unblink_artifact::folder::{FolderWriter, leave_out_transient};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_artifact::simulated::SimulatedWorld;
 use unblink_artifact::tally::{Ending, Tally};
-use unblink_core::dispatch::Pool;
+use unblink_core::dispatch::{Pool, Room};
 use unblink_core::load::Load;
 use unblink_core::plan::{Plan, PlanSpec};
 use unblink_core::record::Interval;
 use unblink_core::schedule::Rate;
-use unblink_core::sim::{
-    ClientSpec, Correct, Pacing, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until,
-};
+use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
+use unblink_wire::http2;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
 const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
@@ -60,7 +60,8 @@ pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
 
 /// What `args` ask for, checked.
 fn simulation(args: &SimArgs) -> Result<Simulation> {
-    let described = Described::new(&args.world)?;
+    let mut described = Described::new(&args.world)?;
+    described.world.room = room(args)?;
     let load = precision::lasting(&args.precision, &args.load)?;
     let asked = Asked::of(args)?;
     let mut simulation = described.simulation(&described.load(&load), &args.client, &asked)?;
@@ -230,6 +231,12 @@ impl Described {
                 plan.spec().origins.count()
             );
         }
+        if self.world.room != Room::SINGLE {
+            refuse!(
+                ["http", "client"],
+                "--client imitates a tool with one request at a time on each connection: leave it out, or --http 2"
+            );
+        }
         if args.closed.is_some() {
             refuse!(
                 ["closed", "client"],
@@ -266,13 +273,16 @@ impl Described {
         let (mut run_plan, mut loads) = load::describe(args, plan, asked.names());
         let mut pool = plan.spec().pool;
         if let Some(ClientSpec::Tool(tool)) = client {
-            describe_tool(tool, &mut run_plan, &mut loads);
+            client::describe_tool(tool, &mut run_plan, &mut loads);
             pool = match tool.workers {
                 None => Pool::Auto { max: AUTO_CONNECTIONS_MAX },
                 Some(n) => Pool::Fixed { n },
             };
         }
-        let origin = |name| OriginPlan { name, connections: ConnectionPlan::of(pool) };
+        let mut connections = ConnectionPlan::of(pool);
+        connections.streams =
+            Some(self.world.room).filter(|room| *room != Room::SINGLE).map(|room| room.places);
+        let origin = |name| OriginPlan { name, connections: connections.clone() };
         RunHeader {
             tool: environment::tool(),
             started_at: clock::now(),
@@ -405,6 +415,18 @@ impl Simulation {
     }
 }
 
+/// What a simulated connection takes at once.
+fn room(args: &SimArgs) -> Result<Room> {
+    let is_two = args.http == HttpArg::Two;
+    if args.streams.is_some() && !is_two {
+        refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
+    }
+    Ok(match is_two {
+        true => Room { places: args.streams.unwrap_or(http2::STREAMS), cancels: true },
+        false => Room::SINGLE,
+    })
+}
+
 /// Loads name their requests as objectives do.
 fn with_names(args: &LoadArgs, asked: &Asked) -> LoadArgs {
     let mut args = args.clone();
@@ -421,20 +443,6 @@ fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
         );
     };
     Ok(rate.time_of(u64::from(workers)))
-}
-
-/// What a tool makes of the load that it was asked for.
-fn describe_tool(tool: &ToolSpec, plan: &mut document::RunPlan, loads: &mut [document::LoadPlan]) {
-    plan.warmup_ns += tool.discard.0;
-    plan.duration_ns = plan.duration_ns.saturating_sub(tool.discard.0);
-    if tool.pacing == Pacing::Closed {
-        for load in loads {
-            load.kind = LoadKind::Closed { users: tool.workers, think_ns: 0, ramp_up_ns: None };
-        }
-        let people = if tool.workers == Some(1) { "user" } else { "users" };
-        plan.summary =
-            format!("closed, {} {people}, in the place of: {}", tool.workers.unwrap_or(0), plan.summary);
-    }
 }
 
 fn one_space(text: &str) -> String {

@@ -1,6 +1,8 @@
 //! The connections of a worker to one origin: which have room, which are being opened, and how many there may be.
 
 use super::arena::{Arena, List, NONE};
+use super::fullness::Fullness;
+use super::spread::{Carried, Spread};
 use super::{ConnId, IDLE_MAX, Policy, Pool};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
@@ -44,6 +46,7 @@ pub(super) struct Connection {
     pub(super) flights: List<OF_CONNECTION>,
     /// Of these, the ones that were given up and keep their places.
     pub(super) abandoned: u32,
+    carried: Carried,
 }
 
 impl Connection {
@@ -94,11 +97,9 @@ pub(super) struct Connections {
     pub(super) unaccepted_since: Option<Instant>,
     /// This machine had no port or descriptor: no attempt before then.
     pub(super) blocked_until: Option<Instant>,
-    /// Since when the pool has been at its limit, and open.
-    settled_since: Option<Instant>,
-    /// The latest stretch in which the pool was at its limit and nothing had room.
-    full_since: Option<Instant>,
-    full_until: Option<Instant>,
+    pub(super) fullness: Fullness,
+    /// What those have carried that have ended.
+    spread: Spread,
 }
 
 impl Connections {
@@ -130,9 +131,8 @@ impl Connections {
             opening_max: OPENING_MIN,
             unaccepted_since: None,
             blocked_until: None,
-            settled_since: None,
-            full_since: None,
-            full_until: None,
+            fullness: Fullness::default(),
+            spread: Spread::default(),
         }
     }
 
@@ -200,6 +200,7 @@ impl Connections {
             is_owed,
             flights: List::EMPTY,
             abandoned: 0,
+            carried: Carried::default(),
         });
         self.conns.push_back(&mut self.opening, slot);
         self.unaccepted_since.get_or_insert(now);
@@ -282,6 +283,7 @@ impl Connections {
         // A pool that is fixed stays as large as it is.
         self.owed += u32::from(self.conns[slot].is_aged && !self.grows);
         self.open -= 1;
+        self.spread.add_one(self.conns[slot].carried);
         self.conns.release(slot);
     }
 
@@ -306,6 +308,7 @@ impl Connections {
         let conn = &mut self.conns[slot];
         let load = conn.flights.len;
         flights.push_back(&mut conn.flights, flight);
+        conn.carried.count(load + 1);
         let still_has_room = conn.has_room();
         self.conns.unlink(&mut self.with_room[load as usize], slot);
         match still_has_room {
@@ -417,28 +420,22 @@ impl Connections {
         // more of them waiting.
         let in_use = self.total() >= self.max && self.open >= self.opening.len;
         let at_limit = in_use || self.blocked_until.is_some();
-        let is_settled = self.open >= self.max;
-        self.settled_since = is_settled.then(|| self.settled_since.unwrap_or(now));
         // Whoever has a connection of its own being opened waits for that one: a closed population whose users
         // have a connection each is never short of them.
         let all_served = !self.opening.is_empty() && waiting <= self.places_ahead();
-        let full = at_limit && self.roomy == 0 && !all_served;
-        match (full, self.full_since, self.full_until) {
-            (true, None, _) | (true, Some(_), Some(_)) => {
-                (self.full_since, self.full_until) = (Some(now), None)
+        let is_full = at_limit && self.roomy == 0 && !all_served;
+        self.fullness.note(now, self.open >= self.max, is_full);
+    }
+
+    /// What those have carried that were ever open.
+    pub(super) fn spread(&self) -> Spread {
+        let mut spread = self.spread.clone();
+        for slot in (0..self.conns.len()).filter(|&slot| self.conns.is_taken(slot)) {
+            let conn = &self.conns[slot];
+            if conn.is_open {
+                spread.add_one(conn.carried);
             }
-            (false, Some(_), None) => self.full_until = Some(now),
-            _ => {}
         }
-    }
-
-    #[inline]
-    pub(super) fn was_settled_at(&self, at: Instant) -> bool {
-        self.settled_since.is_some_and(|since| since <= at)
-    }
-
-    #[inline]
-    pub(super) fn was_full_at(&self, at: Instant) -> bool {
-        self.full_since.is_some_and(|since| since <= at) && self.full_until.is_none_or(|until| at < until)
+        spread
     }
 }

@@ -18,12 +18,14 @@ mod arena;
 mod connections;
 mod event;
 mod expiry;
+mod fullness;
 mod landing;
 mod lane;
 mod notice;
 mod opening;
 mod overslept;
 mod retry;
+mod spread;
 mod waiting;
 
 pub use event::{
@@ -31,6 +33,7 @@ pub use event::{
     Policy, Pool, Room,
 };
 pub use retry::{ATTEMPTS_MAX, Jitter, Retry, RetryOn};
+pub use spread::Spread;
 
 use crate::arrival::Arrival;
 use crate::load::Load;
@@ -143,6 +146,11 @@ impl<L: Load> Dispatch<L> {
             };
         }
         gauges
+    }
+
+    /// How requests have spread over the connections to each origin.
+    pub fn spreads(&self) -> Vec<Spread> {
+        self.lanes.iter().map(|lane| lane.connections.spread()).collect()
     }
 
     /// Requests are under way.
@@ -353,7 +361,7 @@ impl<L: Load> Dispatch<L> {
         // What the plan held back was not waiting for a connection alone.
         let ready = flight.held_until.map_or(ready, |until| ready.max(until));
         // It has waited for room, and the pool neither grew nor could.
-        flight.pool_full |= ready > flight.noticed && connections.was_settled_at(flight.noticed);
+        flight.pool_full |= ready > flight.noticed && connections.fullness.was_settled_at(flight.noticed);
         flight.ready = ready;
         let id = connections.id(conn);
         let Arrival { operation, index, .. } = flight.arrival;
@@ -428,8 +436,8 @@ impl<L: Load> Dispatch<L> {
             noticed,
             held_until,
             // Arrivals that are noticed in one turn may find the pool filled by the first of them.
-            pool_full: lane.connections.was_full_at(noticed)
-                || lane.connections.was_full_at(noticed + OVERSLEPT_FROM),
+            pool_full: lane.connections.fullness.was_full_at(noticed)
+                || lane.connections.fullness.was_full_at(noticed + OVERSLEPT_FROM),
             ..Flight::default()
         }
     }

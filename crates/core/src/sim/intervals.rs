@@ -41,6 +41,12 @@ impl<F: FnMut(&Interval)> Intervals<F> {
         }
     }
 
+    /// A connection takes so many requests at once.
+    pub(super) fn with_room(mut self, places: u32) -> Intervals<F> {
+        self.recorder = self.recorder.with_room(places);
+        self
+    }
+
     pub(super) fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }

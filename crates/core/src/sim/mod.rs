@@ -198,6 +198,7 @@ fn drive<L: Load, W: Watch, F: FnMut(&Interval)>(
 ) -> Driven {
     let stop = part.stop.map(|stop| zero + stop);
     let policy = Policy { room: world.room(), ..plan.policy(part.worker) };
+    let intervals = intervals.with_room(policy.room.places);
     let dispatch = Dispatch::new(policy);
     let mut client = Honest { dispatch, intervals, looked: zero, stop, enough, ended: None };
     if let Some(stop) = stop {

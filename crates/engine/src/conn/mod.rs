@@ -68,6 +68,8 @@ pub(crate) struct Conn<P> {
     bytes_read: u64,
     /// It is in the worker's list of connections to read on.
     pub(crate) is_unread: bool,
+    /// Requests that it has taken on, of which its worker has yet to say that they are sent.
+    pub(crate) unwritten: Vec<FlightId>,
 }
 
 impl<P: Protocol> Conn<P> {
@@ -89,6 +91,7 @@ impl<P: Protocol> Conn<P> {
             waits_with: None,
             bytes_read: 0,
             is_unread: false,
+            unwritten: Vec::new(),
         })
     }
 

@@ -101,7 +101,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
             conn.submit(&self.job, &mut self.common, flight, operation, filler);
-            return self.unwritten.push((id, flight));
+            if conn.unwritten.is_empty() {
+                self.unwritten.push(id);
+            }
+            conn.unwritten.push(flight);
+            self.unwritten_requests += 1;
+            return;
         }
         // The moment just before the first byte is written.
         let sent = self.pacer.watch().now();
@@ -117,23 +122,24 @@ impl<L: Load, P: Protocol> Worker<L, P> {
 
     /// Requests on one connection leave in one write.
     pub(super) fn write_together(&mut self) {
-        while let Some(&(id, _)) = self.unwritten.first() {
+        for i in 0..self.unwritten.len() {
+            let id = self.unwritten[i];
+            let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.generation == id.generation) else {
+                continue;
+            };
             // The moment just before the first byte is written.
             let sent = self.pacer.watch().now();
-            for i in 0..self.unwritten.len() {
-                let (conn, flight) = self.unwritten[i];
-                if conn == id
-                    && let Some(recorder) = &mut self.recorder
-                {
+            for flight in conn.unwritten.drain(..) {
+                if let Some(recorder) = &mut self.recorder {
                     self.dispatch.handle(sent, Event::Sent(flight), &mut self.actions, recorder);
                 }
             }
-            self.unwritten.retain(|(conn, _)| *conn != id);
-            let job = self.job.clone();
-            if let Some(Err(closing)) = self.conn(id).map(|conn| conn.write_on(&job)) {
+            if let Err(closing) = conn.write_on(&self.job) {
                 self.deferred.push_back(Deferred::Closed(id, closing.kind));
             }
         }
+        self.unwritten.clear();
+        self.unwritten_requests = 0;
     }
 
     fn cancel(&mut self, id: ConnId, flight: FlightId) {

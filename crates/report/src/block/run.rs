@@ -83,10 +83,11 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
         let name = (doc.origins.len() > 1).then(|| Block::Line(Paint::Plain, origin.name.to_string()));
         let counted = facts::connections(origin).into_iter();
         let counted = counted.map(|(name, n)| (name.to_string(), format::count(n)));
+        let spread = facts::spread(origin).map(|line| Block::Line(Paint::Plain, line));
         let to = facts::addresses(doc, origin).map(|to| Block::Line(Paint::Plain, to));
         let answered = facts::answers_by_address(origin);
         let answered = answered.into_iter().map(|line| Block::Line(Paint::Plain, line));
-        name.into_iter().chain([Block::Counts(counted.collect())]).chain(to).chain(answered)
+        name.into_iter().chain([Block::Counts(counted.collect())]).chain(spread).chain(to).chain(answered)
     };
     let blocks = doc.origins.iter().flat_map(of_one).collect();
     Section { class: "pairs", name: "Connections", note: note.into(), blocks }

@@ -61,6 +61,23 @@ pub(crate) fn addresses(doc: &RunDocument, origin: &Origin) -> Option<String> {
     Some(format!("to {}{more}", listed.join(", ")))
 }
 
+/// How requests spread over connections, where there was more than one, or one that carried several requests at once.
+pub(crate) fn spread(origin: &Origin) -> Option<String> {
+    let c = &origin.connections;
+    let spread = c.spread.filter(|spread| c.opened > 1 || spread.at_once_max > 1)?;
+    let at_once = match spread.at_once_max {
+        0 | 1 => String::new(),
+        n => format!("at most {} at once on one", format::count(u64::from(n))),
+    };
+    if c.opened == 1 {
+        return Some(format!("requests: {at_once} connection"));
+    }
+    let [min, median, max] =
+        [spread.requests_min, spread.requests_median, spread.requests_max].map(format::count);
+    let at_once = if at_once.is_empty() { at_once } else { format!("; {at_once}") };
+    Some(format!("requests of a connection: {min} to {max}, median {median}{at_once}"))
+}
+
 /// A line for each of several addresses of an origin: what was answered from there.
 pub(crate) fn answers_by_address(origin: &Origin) -> Vec<String> {
     let from = &origin.connections.answers_by_address;
@@ -97,6 +114,7 @@ fn host_and_port(url: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use unblink_artifact::document::Spread;
 
     #[test]
     fn an_address_is_told_where_the_url_does_not() {
@@ -135,6 +153,26 @@ mod tests {
                 "[::1]:80: 0 ok",
             ]
         );
+    }
+
+    #[test]
+    fn the_spread_is_told_where_there_is_one() {
+        let mut origin = fixture::all_failed().origin().clone();
+        let mut told = |opened, at_once_max| {
+            origin.connections.opened = opened;
+            origin.connections.spread =
+                Some(Spread { requests_min: 0, requests_median: 1_001, requests_max: 20_000, at_once_max });
+            spread(&origin).map(|line| format::plain(&line))
+        };
+        assert_eq!(told(1, 1), None);
+        assert_eq!(told(1, 40).as_deref(), Some("requests: at most 40 at once on one connection"));
+        assert_eq!(told(3, 1).as_deref(), Some("requests of a connection: 0 to 20 000, median 1 001"));
+        assert_eq!(
+            told(3, 40).as_deref(),
+            Some("requests of a connection: 0 to 20 000, median 1 001; at most 40 at once on one")
+        );
+        origin.connections.spread = None;
+        assert_eq!(spread(&origin), None);
     }
 
     #[test]
