@@ -156,10 +156,11 @@ fn what_can_not_be_used_is_refused_at_its_place() {
     refused(search, seldom, "plan.toml:15:", "longer than within");
     let nothing = "url = \"/search\"\nuntil = []\nevery = \"1s\"\nwithin = \"5s\"";
     refused(search, nothing, "plan.toml:14:", "wait for nothing");
-    refused(search, "url = \"/search\"\ncapture = {}", "plan.toml:14:", "nothing would be taken");
-    refused(search, "url = \"/search\"\ncapture = { a = \"regex x\" }", "plan.toml:14:", "parentheses");
+    refused("method = \"POST\"", "method = \"POST\"\ncapture = {}", "plan.toml:", "nothing would be taken");
+    let whole = "method = \"POST\"\ncapture = { a = \"regex x\" }";
+    refused("method = \"POST\"", whole, "plan.toml:", "parentheses");
     let many = "url = \"/s\"\n[[journeys.steps]]\n".repeat(64) + search;
-    refused(search, &many, "plan.toml:", "66 steps");
+    refused(search, &many, "plan.toml:138:", "step 65 of 67");
     let repeated =
         "url = \"/search\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"5s\"\nrepeat = \"2\"";
     refused(search, repeated, "plan.toml:17:", "leave repeat out");

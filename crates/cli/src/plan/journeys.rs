@@ -16,7 +16,7 @@ use crate::request::url::Origin;
 use crate::request::{Request, Taking};
 use anyhow::{Error, Result};
 use std::sync::Arc;
-use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, STEPS_MAX, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, StepSpec, Think, Until};
 use unblink_workload::Lets;
 use unblink_workload::answer::{Capture, Captured};
 
