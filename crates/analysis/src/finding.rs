@@ -78,6 +78,8 @@ codes! {
     AddressDead = "address_dead";
     /// Arrivals waited because the pool was full.
     PoolLimitReached = "pool_limit_reached";
+    /// Messages came unasked where answers are told by their order.
+    PushesAmongAnswers = "pushes_among_answers";
     /// Failures are many enough to shape a percentile.
     FailuresShapePercentile = "failures_shape_percentile";
     /// Journeys failed, timed out, or waited in vain for what a step asks for.

@@ -18,7 +18,9 @@ mod validity;
 mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
-pub use connections::{AddressAnswers, ConnectionMode, Connections, FailedAttempts, MachineLimit};
+pub use connections::{
+    AddressAnswers, ConnectionMode, Connections, FailedAttempts, MachineLimit, WebSocketPlan,
+};
 pub use distribution::{Distribution, Quantile};
 pub use interval::IntervalKind;
 pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan, UntilPlan};

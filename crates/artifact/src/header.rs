@@ -2,7 +2,7 @@
 
 use crate::document::{
     ConnectionMode, Environment, JourneyPlan, LoadModel, LoadPlan, MachineLimit, Objectives, OperationPlan,
-    OriginName, RunPlan, Target, TargetsBeyond, Tool, WatchPlan,
+    OriginName, RunPlan, Target, TargetsBeyond, Tool, WatchPlan, WebSocketPlan,
 };
 use crate::simulated::SimulatedWorld;
 use schemars::JsonSchema;
@@ -145,6 +145,9 @@ pub struct ConnectionPlan {
     /// Requests at once on a connection, as asked for; nothing where it takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
+    /// How messages went over WebSockets; absent of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_socket: Option<WebSocketPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -165,6 +168,7 @@ impl ConnectionPlan {
             limit: u64::from(limit),
             limited_by: None,
             streams: None,
+            web_socket: None,
             age_ns: None,
             resolve_every_ns: None,
         }

@@ -22,7 +22,9 @@ pub(crate) fn of_target(
     // What says how, and not what, is left as it is; what may hold a secret is not.
     let mut flags = args.clone();
     flags.request.headers.iter_mut().for_each(|line| *line = mask_header(line));
-    flags.request.body = flags.request.body.map(|body| length(body.len()));
+    for text in [&mut flags.request.body, &mut flags.request.message] {
+        *text = text.as_ref().map(|text| length(text.len()));
+    }
     let socket = &mut flags.unix_socket;
     let files = [&mut flags.request.body_file, socket, &mut flags.cacert, &mut flags.cert, &mut flags.key];
     // JSON has no path that is not UTF-8.

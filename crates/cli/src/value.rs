@@ -270,7 +270,7 @@ pub(crate) fn streams(text: &str) -> Result<u32, String> {
     at_most(STREAMS_MAX, "streams", text)
 }
 
-pub(super) fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
+pub(crate) fn at_most(max: u32, of_what: &str, text: &str) -> Result<u32, String> {
     let fitting = u32::try_from(count(text)?).ok().filter(|&n| n <= max);
     fitting.ok_or_else(|| format!("{text:?} are more {of_what} than there can be: give at most {max}"))
 }

@@ -348,6 +348,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         let (reading, now) = conn.ready(&self.job, &mut self.common, self.pacer.watch());
         if let Some(recorder) = &mut self.recorder {
             recorder.counters().bytes_received += conn.take_bytes_read();
+            let beside = &mut self.common.hearing.beside;
+            if beside.unsolicited + beside.pinged > 0 {
+                recorder.connections(usize::from(id.origin)).add(&std::mem::take(beside));
+            }
         }
         // How much room it has, too, before it is used for the first time.
         self.tell(id, now);

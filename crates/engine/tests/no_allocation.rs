@@ -22,6 +22,7 @@ use unblink_wire::blank::place;
 use unblink_wire::http1::{Http1, Request};
 use unblink_wire::http2::{self, Http2, Scheme};
 use unblink_wire::protocol::Protocol;
+use unblink_wire::ws::{self, Ws};
 use unblink_wire::{Limits, RequestBuilder, RequestKind};
 use unblink_workload::answer::{Capture, Captured, Condition, Expect, Expects, Needle};
 use unblink_workload::template::Holes;
@@ -114,6 +115,46 @@ fn responder_in_two() -> SocketAddr {
         }
     });
     address
+}
+
+/// Sends every message of a WebSocket back, and a ping before it.
+fn responder_in_messages() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a connection");
+        stream.set_nodelay(true).expect("an option");
+        let mut socket = tungstenite::accept(stream).expect("a handshake");
+        while let Ok(message) = socket.read() {
+            if message.is_text() {
+                let ping = tungstenite::Message::Ping(Vec::new().into());
+                let sent = socket.send(ping).and_then(|()| socket.send(message));
+                if sent.is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    address
+}
+
+/// Messages whose answers are found by name.
+fn job_in_messages(address: SocketAddr, load: LoadSpec) -> Job<Ws> {
+    let settings = ws::Settings {
+        handshake: Arc::new(ws::Handshake::new("/", "h", &[]).expect("a handshake")),
+        limits: Limits::default(),
+        depth: 8,
+        matching: ws::Matching::Name(ws::Finder::new(|message, name| {
+            name.extend_from_slice(message);
+            true
+        })),
+        is_binary: false,
+    };
+    let message = ws::Message::new((*b"hello").into(), false);
+    let job = job_of(address, load, Pool::Fixed { n: 1 }, &["regex hel+o"], vec![message; 2], settings);
+    let mut expect = job.expects.of(0).clone();
+    expect.statuses = Vec::new();
+    Job { expects: expect.into(), ..job }
 }
 
 fn job(address: SocketAddr, load: LoadSpec, pool: Pool, expect: &[&str]) -> Job<Http1> {
@@ -337,4 +378,7 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_two(responder_in_two(), closed()));
     assert!(ok > 500, "HTTP/2: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "HTTP/2");
+    let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
+    assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "WebSocket");
 }

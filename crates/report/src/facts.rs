@@ -75,7 +75,8 @@ pub(crate) fn means(doc: &RunDocument) -> String {
     let streams = pool
         .streams
         .map(|n| format!("HTTP/2, {} a connection · ", plural(u64::from(n), "stream", "streams")));
-    let streams = streams.unwrap_or_default();
+    let over_ws = pool.web_socket.as_ref().map(|plan| format!("{} · ", plan.describe()));
+    let streams = streams.or(over_ws).unwrap_or_default();
     let threads = match doc.plan.threads {
         1 => "1\u{a0}thread".to_string(),
         n => format!("{n}\u{a0}threads"),

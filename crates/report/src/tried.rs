@@ -11,6 +11,11 @@ pub fn render(document: &TryDocument) -> String {
     if document.protocol == Protocol::Http2 {
         out.push_str("HTTP/2 (requests are shown as HTTP/1.1 writes them)\n\n");
     }
+    if document.protocol == Protocol::WebSocket {
+        out.push_str(
+            "WebSocket (messages are shown as bodies of HTTP/1.1, under the headers of the upgrade)\n\n",
+        );
+    }
     for one in &document.setup {
         request(&mut out, &format!("[[setup]] {}", one.name), one);
     }

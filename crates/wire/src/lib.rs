@@ -47,6 +47,7 @@ mod scan;
 mod syntax;
 mod violations;
 pub mod words;
+pub mod ws;
 
 pub use error::ProtocolError;
 pub use head::RequestKind;

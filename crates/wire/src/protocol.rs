@@ -53,6 +53,11 @@ pub trait Sink {
     /// There will be no answer, and the connection goes on. Of one that is `unprocessed` the target says that it has not
     /// looked at it, so that it may be sent again.
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool);
+    /// Something has come whole that answers nothing. The connection goes on. `in_order`: had anything been awaited, this would
+    /// have been taken for the answer.
+    fn unsolicited(&mut self, _in_order: bool) {}
+    /// The peer has asked whether the connection lives, and is told.
+    fn pinged(&mut self) {}
 }
 
 /// Requests that a connection takes at once.

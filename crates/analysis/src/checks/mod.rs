@@ -8,6 +8,7 @@ mod journeys;
 mod operations;
 mod percentiles;
 mod pool;
+mod pushes;
 mod retries;
 mod saturation;
 mod scope;
@@ -46,7 +47,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 35] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 36] = [
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -70,6 +71,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         operations::rows_ran_out,
         account::setup_failed,
         pool::limit_reached,
+        pushes::among_answers,
         operations::spilled,
         journeys::failed,
         retries::amplified,

@@ -16,6 +16,7 @@ mod generator;
 mod journeys;
 mod operations;
 mod percentiles;
+mod pushes;
 mod users;
 
 const RATE: u64 = 1_000;

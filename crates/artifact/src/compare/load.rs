@@ -32,7 +32,10 @@ pub(super) fn difference(a: &RunDocument, b: &RunDocument) -> Option<String> {
     };
     let streams = |run: &RunDocument| {
         let said = |n| format!("in HTTP/2, {n} at once on a connection");
-        Told::exact(run.origin().connections.streams.map_or("one at a time on a connection".into(), said))
+        let connections = &run.origin().connections;
+        let over_ws = connections.web_socket.as_ref().map(|plan| format!("over {}", plan.describe()));
+        let in_http = || connections.streams.map_or("one at a time on a connection".into(), said);
+        Told::exact(over_ws.unwrap_or_else(in_http))
     };
     let real = |run: &RunDocument| Told::exact(real(run));
     let pairs = [

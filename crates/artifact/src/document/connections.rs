@@ -39,6 +39,9 @@ pub struct Connections {
     /// Requests at once on a connection, as asked for; nothing where it takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
+    /// How messages went over WebSockets; absent of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_socket: Option<WebSocketPlan>,
     /// A connection is used for so long, if a time was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<u64>,
@@ -50,6 +53,12 @@ pub struct Connections {
     pub resolving_failed: u64,
     /// Requests sent a second time because a reused connection had died.
     pub resent: u64,
+    /// Messages that came and answer nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsolicited: u64,
+    /// Pings of the target that were answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pinged: u64,
     /// Attempts that this machine could not make: no descriptor, no port.
     pub local_limit: u64,
     /// Usable connections by address of the target.
@@ -60,6 +69,37 @@ pub struct Connections {
     /// Answers to measured arrivals by address of the target, where it has several or may come to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers_by_address: BTreeMap<String, AddressAnswers>,
+}
+
+/// How messages go over WebSockets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WebSocketPlan {
+    /// Messages that may be under way at once on a socket.
+    pub depth: u32,
+    /// The first message that comes answers the first that was sent.
+    pub in_order: bool,
+    /// The same as it was asked for: `order`, or where both have the same value.
+    pub matching: String,
+    /// Messages are sent as bytes, not as text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_binary: bool,
+}
+
+impl WebSocketPlan {
+    /// In words, for a line of its own or a part of one.
+    pub fn describe(&self) -> String {
+        let at_once = match self.depth {
+            1 => "one message at a time on a socket".to_string(),
+            n => format!("up to {n} messages at once on a socket"),
+        };
+        match (self.in_order, self.depth) {
+            (true, 1) => format!("WebSocket, {at_once}"),
+            (true, _) => format!(
+                "WebSocket, {at_once}, answered in order (so that service time includes waiting behind our own messages)"
+            ),
+            (false, _) => format!("WebSocket, {at_once}, answers matched by {}", self.matching),
+        }
+    }
 }
 
 /// Answers from one address. One that came after the timeout is in no count, as its arrival has timed out.
@@ -108,4 +148,9 @@ pub enum ConnectionMode {
     Auto,
     /// The user.
     Fixed,
+}
+
+/// Most protocols have none: what is not there is not written.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }

@@ -59,6 +59,9 @@ pub enum Protocol {
     /// HTTP/2.
     #[serde(rename = "http/2")]
     Http2,
+    /// WebSocket: an arrival is a message, and the message that answers it is its answer.
+    #[serde(rename = "websocket")]
+    WebSocket,
     /// Nothing: the run is simulated.
     #[serde(rename = "simulated")]
     Simulated,

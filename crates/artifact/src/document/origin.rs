@@ -73,6 +73,8 @@ impl fmt::Display for OriginName {
         let scheme = match scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
+            Scheme::Ws => "ws",
+            Scheme::Wss => "wss",
         };
         match host.contains(':') {
             true => write!(f, "{scheme}://[{host}]:{port}"),
@@ -89,14 +91,18 @@ pub enum Scheme {
     Http,
     /// Over TLS.
     Https,
+    /// A WebSocket in plain text.
+    Ws,
+    /// A WebSocket over TLS.
+    Wss,
 }
 
 impl Scheme {
     /// The port that goes without saying.
     pub fn port(self) -> u16 {
         match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
+            Scheme::Http | Scheme::Ws => 80,
+            Scheme::Https | Scheme::Wss => 443,
         }
     }
 }

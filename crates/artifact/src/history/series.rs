@@ -44,6 +44,10 @@ pub(super) fn name(document: &RunDocument) -> String {
         None => name,
         Some(retry) => fingerprint_of(&(name, retry)),
     };
+    let name = match &document.origin().connections.web_socket {
+        None => name,
+        Some(plan) => fingerprint_of(&(name, "websocket", plan)),
+    };
     match document.origin().connections.streams {
         None => name,
         Some(streams) => fingerprint_of(&(name, "http/2", streams)),

@@ -77,6 +77,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
                 limited_by: None,
                 age_ns: None,
                 streams: None,
+                web_socket: None,
                 resolve_every_ns: None,
             },
         }],

@@ -16,6 +16,7 @@ pub(crate) mod sim;
 pub(crate) mod steady;
 pub(crate) mod target;
 pub(crate) mod tried;
+pub(crate) mod web_socket;
 
 use crate::value;
 use clap::{Parser, Subcommand};

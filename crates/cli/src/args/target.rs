@@ -1,6 +1,7 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
+use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
 use crate::request::share::OrderArg;
 use crate::request::version::HttpArg;
@@ -32,6 +33,10 @@ pub(crate) struct TargetArgs {
           value_parser = value::streams)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<u32>,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub web_socket: WebSocketArgs,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; if given several times, connections go to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
@@ -70,6 +75,11 @@ pub(crate) struct TargetArgs {
           default_value_t = false, default_missing_value = "true", hide_default_value = true,
           hide_possible_values = true, action = clap::ArgAction::Set)]
     pub no_preflight: bool,
+
+    /// What is sent is only shown: as HTTP/1.1 would write it, whatever is measured.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub as_text: bool,
 
     /// Accept any certificate
     #[arg(short = 'k', long, help_heading = "TLS", value_name = "true|false", num_args = 0..=1, require_equals = true,

@@ -26,7 +26,7 @@ impl Holds {
         match field {
             "target" | "candidate" | "url" => Holds::Url,
             "header" => Holds::Header,
-            "body" | "json" | "form" => Holds::Body,
+            "body" | "json" | "form" | "message" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
             "expect" | "until" => Holds::Expectation,
             "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" => Holds::File,

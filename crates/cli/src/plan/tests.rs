@@ -19,9 +19,10 @@ fn sample(field: &Field) -> String {
         "slo" => "p99 < 1s",
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
-        "connections" | "streams" | "closed" | "threads" | "fanout" | "requests" | "seed"
+        "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
         | "journeys-max" | "attempts" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
+        "match" => "json $.id",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
         "runs" => "5",

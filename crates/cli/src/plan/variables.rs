@@ -21,7 +21,7 @@ impl Form {
     /// In the field of this name.
     pub(super) fn of(field: &str) -> Form {
         match field {
-            "body" => Form::Body,
+            "body" | "message" => Form::Body,
             "json" => Form::Json,
             "form" => Form::Fields,
             _ => Form::Plain,

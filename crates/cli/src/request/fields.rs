@@ -24,6 +24,11 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
     pub body_file: Option<PathBuf>,
 
+    /// Send this message over a WebSocket (ws:// or wss://)
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["body", "body_file"], help_heading = "Request")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+
     /// What an answer must look like to count as ok, such as status=201, 'header X-Id' or 'json $.id exists'; may be given
     /// several times
     #[arg(long, value_name = "CONDITION", help_heading = "Request", value_parser = expect::condition)]

@@ -8,7 +8,9 @@ pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod version;
+mod web_socket;
 
+use crate::errors::refuse;
 use crate::expect;
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow, bail};
@@ -51,6 +53,8 @@ pub(crate) struct Parts {
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
     pub body_form: BodyForm,
+    /// The body is a message, which only a WebSocket takes.
+    pub is_message: bool,
     /// What an answer must be like.
     pub expect: Arc<[Condition]>,
     pub taking: Taking,
@@ -73,7 +77,8 @@ impl Parts {
         files: &mut BodyFiles,
         which: impl Fn(usize) -> String,
     ) -> Result<Parts> {
-        let body = match (&args.body, &args.body_file) {
+        let text = args.body.as_ref().or(args.message.as_ref());
+        let body = match (text, &args.body_file) {
             (Some(text), _) => Ok(Some(text.clone().into_bytes().into())),
             (None, Some(path)) => files.read(path).map(Some),
             (None, None) => Ok(None),
@@ -86,7 +91,9 @@ impl Parts {
         let expect = expect::check(&args.expect);
         let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
         let (method, expect) = (args.method.clone(), args.expect.clone().into());
-        Ok(Parts { method, headers, body, body_form: BodyForm::Plain, expect, taking: Taking::default() })
+        let is_message = args.message.is_some();
+        let (body_form, taking) = (BodyForm::Plain, Taking::default());
+        Ok(Parts { method, headers, body, body_form, is_message, expect, taking })
     }
 
     /// Gives it a body that says what it is, unless a header does.
@@ -108,7 +115,7 @@ impl Parts {
     pub(crate) fn fill(&mut self, all: &Parts) {
         self.method = self.method.take().or_else(|| all.method.clone());
         if self.body.is_none() {
-            (self.body, self.body_form) = (all.body.clone(), all.body_form);
+            (self.body, self.body_form, self.is_message) = (all.body.clone(), all.body_form, all.is_message);
         }
         let is_own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let mut headers: Vec<_> = all.headers.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
@@ -139,6 +146,9 @@ impl Request {
     }
 
     pub(crate) fn method(&self) -> &str {
+        if self.url.origin.is_ws {
+            return web_socket::METHOD;
+        }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
     }
 
@@ -166,6 +176,13 @@ impl Request {
             bail!("CONNECT opens a tunnel, which can't be measured as a request");
         }
         let rendered = match version {
+            Version::WebSocket => web_socket::render(self, &builder, &filled)?,
+            _ if self.parts.is_message && !self.url.origin.is_ws => {
+                refuse!(
+                    ["message"],
+                    "--message is for WebSockets: write ws:// or wss://, or send it as --body"
+                )
+            }
             Version::One => Rendered::One(render_one(&builder, &filled.body, filled.composition.is_some())?),
             Version::Two => {
                 let scheme = if self.url.origin.tls { Scheme::Https } else { Scheme::Http };

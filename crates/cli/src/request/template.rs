@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use unblink_wire::blank::place;
 use unblink_workload::Context;
-use unblink_workload::template::{Holes, is_template};
+use unblink_workload::template::{Holes, Piece, TemplateError, is_template, pieces};
 use unblink_workload::{Composition, Lets};
 
 /// What a body is to its templates.
@@ -74,13 +74,22 @@ pub(crate) fn read<'a>(
         Some(text) => match holes.read(text, parts.body_form.context(), place) {
             Ok(body) => body.into_bytes().into(),
             Err(error) => {
-                let fields = ["body", "body-file", "json", "form"];
+                let fields = ["body", "body-file", "json", "form", "message"];
                 return Err(errors::refused(&fields, format!("in its body: {error}")));
             }
         },
     };
     let composition = Some(Composition::new(holes.into_holes()));
     Ok(Filled { target: target.into(), headers: filled.into(), body, composition })
+}
+
+/// `text` with `value` in each of its places.
+pub(crate) fn filled_with(text: &str, value: &str) -> Result<String, TemplateError> {
+    let one = |piece: &Piece<'_>| match piece {
+        Piece::Text(text) => text.to_string(),
+        Piece::Place(..) => value.to_string(),
+    };
+    Ok(pieces(text)?.iter().map(one).collect())
 }
 
 /// Nothing can be drawn for where a request goes.

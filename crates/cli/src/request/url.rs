@@ -12,6 +12,8 @@ use std::path::Path;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Origin {
     pub tls: bool,
+    /// A connection becomes a WebSocket.
+    pub is_ws: bool,
     /// Without brackets.
     pub host: String,
     pub port: u16,
@@ -19,7 +21,12 @@ pub(crate) struct Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.tls { "https" } else { "http" };
+        let scheme = match (self.is_ws, self.tls) {
+            (false, false) => "http",
+            (false, true) => "https",
+            (true, false) => "ws",
+            (true, true) => "wss",
+        };
         let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
     }
@@ -38,7 +45,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads an absolute `http` or `https` URL, whose path and query may have templates.
+    /// Reads an absolute URL of a supported scheme, whose path and query may have templates.
     pub(crate) fn parse(text: &str) -> Result<Url> {
         template::refuse_in_address(text)?;
         let aside = Aside::of(text)?;
@@ -66,10 +73,14 @@ impl Url {
                 "{shown:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
             )
         })?;
-        let tls = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            Some(other) => bail!("{shown:?} has the scheme {other:?}: only http and https are supported"),
+        let (tls, is_ws) = match uri.scheme_str() {
+            Some("http") => (false, false),
+            Some("https") => (true, false),
+            Some("ws") => (false, true),
+            Some("wss") => (true, true),
+            Some(other) => {
+                bail!("{shown:?} has the scheme {other:?}: only http, https, ws and wss are supported")
+            }
             None => return Err(without_scheme()),
         };
         let authority = uri.authority().with_context(|| format!("{shown:?} has no host"))?;
@@ -106,7 +117,7 @@ impl Url {
         let default_port = format!(":{}", if tls { 443 } else { 80 });
         Ok(Url {
             // Names of hosts are the same in either case (RFC 3986 §3.2.2).
-            origin: Origin { tls, host: host.to_ascii_lowercase(), port },
+            origin: Origin { tls, is_ws, host: host.to_ascii_lowercase(), port },
             authority: host_and_port.strip_suffix(&default_port).unwrap_or(host_and_port).to_string(),
             target,
             userinfo,
@@ -144,7 +155,7 @@ mod tests {
     #[test]
     fn parts_of_a_url() {
         let url = Url::parse("https://u:p@example.test:443/a/b?c=d#e").unwrap();
-        assert_eq!(url.origin, Origin { tls: true, host: "example.test".into(), port: 443 });
+        assert_eq!(url.origin, Origin { tls: true, is_ws: false, host: "example.test".into(), port: 443 });
         assert_eq!((url.authority.as_str(), url.target.as_str()), ("example.test", "/a/b?c=d"));
         assert_eq!(url.userinfo.as_deref(), Some("u:p"));
         let six = Url::parse("http://[::1]:8080").unwrap();
@@ -152,6 +163,8 @@ mod tests {
         assert_eq!((six.authority.as_str(), six.target.as_str()), ("[::1]:8080", "/"));
         assert_eq!(Url::parse("http://h?x=1").unwrap().target, "/?x=1");
         assert_eq!(Url::parse("http://[::1]/").unwrap().origin.port, 80);
+        let socket = Url::parse("wss://h/chat").unwrap();
+        assert_eq!((socket.origin.to_string().as_str(), socket.authority.as_str()), ("wss://h:443", "h"));
     }
 
     #[test]
@@ -166,7 +179,7 @@ mod tests {
         for (text, part) in [
             ("", "not a URL"),
             ("localhost:8080", "scheme"),
-            ("ftp://h/", "only http and https"),
+            ("ftp://h/", "only http, https, ws and wss"),
             ("http://", "not a URL"),
             ("http://h:99999/", "port"),
             ("http://h:0/", "port"),

@@ -1,9 +1,10 @@
 //! Versions of HTTP: which one is asked for, and what is sent in it.
 
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use unblink_artifact::document::Protocol;
 use unblink_engine::tls::{HTTP_1_1, Offers};
-use unblink_wire::{http1, http2};
+use unblink_wire::{http1, http2, ws};
 
 /// `--http`.
 #[derive(ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,13 +44,15 @@ impl HttpArg {
 pub(crate) enum Version {
     One,
     Two,
+    /// Of HTTP only the upgrade.
+    WebSocket,
 }
 
 impl Version {
     /// What TLS offers. A server that does not know HTTP/2 chooses the other one, which says more than its refusal.
     pub(crate) fn offers(self) -> Offers<'static> {
         match self {
-            Version::One => &[HTTP_1_1],
+            Version::One | Version::WebSocket => &[HTTP_1_1],
             Version::Two => &[http2::ALPN, HTTP_1_1],
         }
     }
@@ -59,6 +62,7 @@ impl Version {
         match self {
             Version::One => Protocol::Http11,
             Version::Two => Protocol::Http2,
+            Version::WebSocket => Protocol::WebSocket,
         }
     }
 }
@@ -68,6 +72,7 @@ impl Version {
 pub(crate) enum Rendered {
     One(http1::Request),
     Two(http2::Request),
+    WebSocket(ws::Handshake, ws::Message),
 }
 
 /// What is sent, by operation.
@@ -75,6 +80,8 @@ pub(crate) enum Rendered {
 pub(crate) enum Operations {
     One(Vec<http1::Request>),
     Two(Vec<http2::Request>),
+    /// With how every socket begins; nothing as long as there are no messages.
+    WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
 }
 
 impl Operations {
@@ -82,6 +89,7 @@ impl Operations {
         match version {
             Version::One => Operations::One(Vec::new()),
             Version::Two => Operations::Two(Vec::new()),
+            Version::WebSocket => Operations::WebSocket(None, Vec::new()),
         }
     }
 
@@ -89,6 +97,7 @@ impl Operations {
         match self {
             Operations::One(_) => Version::One,
             Operations::Two(_) => Version::Two,
+            Operations::WebSocket(..) => Version::WebSocket,
         }
     }
 
@@ -96,15 +105,29 @@ impl Operations {
         match self {
             Operations::One(all) => all.len(),
             Operations::Two(all) => all.len(),
+            Operations::WebSocket(_, all) => all.len(),
         }
     }
 
     /// Adds a request, which was rendered in the same version.
-    pub(crate) fn push(&mut self, request: Rendered) {
+    ///
+    /// # Errors
+    /// It can't share its connections with those before it.
+    pub(crate) fn push(&mut self, request: Rendered) -> Result<()> {
         match (self, request) {
+            (Operations::WebSocket(known, all), Rendered::WebSocket(handshake, message)) => {
+                if known.get_or_insert_with(|| handshake.clone()) != &handshake {
+                    bail!(
+                        "all messages of a run go over the same sockets, and this one asks for another URL or other headers: put \
+                         it into a run of its own"
+                    );
+                }
+                all.push(message);
+            }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),
             _ => unreachable!("requests of a run are rendered in one version"),
         }
+        Ok(())
     }
 }

@@ -1,8 +1,11 @@
 //! A job in whichever version of HTTP is measured.
 
 use crate::args::target::TargetArgs;
+use crate::args::web_socket::{MatchArg, MessageType, WebSocketArgs};
 use crate::request::version::Operations;
+use std::sync::Arc;
 use std::time::Duration;
+use unblink_artifact::document::{self, WebSocketPlan};
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
 use unblink_engine::error::EngineError;
@@ -15,6 +18,7 @@ use unblink_wire::Limits;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
 use unblink_wire::protocol::Protocol;
+use unblink_wire::ws::{self, Ws};
 use unblink_workload::Values;
 use unblink_workload::answer::Expects;
 
@@ -31,6 +35,7 @@ pub(super) struct Whole {
 pub(crate) enum AnyJob {
     One(Job<Http1>),
     Two(Job<Http2>),
+    WebSocket(Job<Ws>),
 }
 
 /// The same expression of a job, whatever its version.
@@ -39,6 +44,7 @@ macro_rules! of_any {
         match $any {
             AnyJob::One($job) => $what,
             AnyJob::Two($job) => $what,
+            AnyJob::WebSocket($job) => $what,
         }
     };
 }
@@ -52,6 +58,17 @@ impl AnyJob {
                 let settings = http2::Settings { limits, streams: args.streams.unwrap_or(http2::STREAMS) };
                 AnyJob::Two(job(whole, operations, settings, args))
             }
+            Operations::WebSocket(handshake, messages) => {
+                let WebSocketArgs { matching, depth, message_type } = &args.web_socket;
+                let settings = ws::Settings {
+                    handshake: Arc::new(handshake.expect("a run has a request")),
+                    limits,
+                    depth: depth.unwrap_or(1),
+                    matching: matching.clone().unwrap_or_default().matching(),
+                    is_binary: *message_type == Some(MessageType::Binary),
+                };
+                AnyJob::WebSocket(job(whole, messages, settings, args))
+            }
         }
     }
 
@@ -63,7 +80,7 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_) => None,
+            AnyJob::Two(_) | AnyJob::WebSocket(_) => None,
         }
     }
 
@@ -73,6 +90,15 @@ impl AnyJob {
 
     pub(crate) fn values(&self) -> Option<&Values> {
         of_any!(self, job => job.values.as_ref())
+    }
+
+    /// As the document calls it.
+    pub(crate) fn protocol(&self) -> document::Protocol {
+        match self {
+            AnyJob::One(_) => document::Protocol::Http11,
+            AnyJob::Two(_) => document::Protocol::Http2,
+            AnyJob::WebSocket(_) => document::Protocol::WebSocket,
+        }
     }
 
     /// How many requests there are.
@@ -85,15 +111,28 @@ impl AnyJob {
         match self {
             AnyJob::One(_) => Http1::VIOLATIONS,
             AnyJob::Two(_) => Http2::VIOLATIONS,
+            AnyJob::WebSocket(_) => Ws::VIOLATIONS,
         }
     }
 
-    /// Requests that a connection takes at once, as asked for; nothing where that is one.
+    /// Streams of HTTP/2 on a connection, as asked for.
     pub(super) fn streams(&self) -> Option<u32> {
         match self {
-            AnyJob::One(_) => None,
+            AnyJob::One(_) | AnyJob::WebSocket(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
         }
+    }
+
+    /// How messages go over WebSockets, if they do.
+    pub(super) fn web_socket(&self, args: &WebSocketArgs) -> Option<WebSocketPlan> {
+        let AnyJob::WebSocket(job) = self else { return None };
+        let matching = args.matching.clone().unwrap_or_default();
+        Some(WebSocketPlan {
+            depth: job.settings.depth,
+            in_order: matching == MatchArg::Order,
+            matching: matching.to_string(),
+            is_binary: job.settings.is_binary,
+        })
     }
 
     /// Asks once, and gives how many requests a connection takes at once if the target allows fewer than were asked for.

@@ -103,7 +103,7 @@ pub(crate) fn execute_watched(
             output::note(format_args!("asking once before the run: {target_line}"));
         }
         preflight::all(&job, &header.targets)?;
-        if job.streams().is_none() {
+        if job.http1().is_some() {
             let origins = header.origins.iter().map(|origin| origin.name.to_string());
             version::tell_of_others(job.targets(), &origins.collect::<Vec<_>>());
         }

@@ -4,7 +4,7 @@ use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::setup;
-use super::version::{agreed, check_streams};
+use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
 use super::way::quick_ports;
 use super::{objectives, watch};
 use crate::args::run::RunArgs;
@@ -53,6 +53,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
+    check_web_socket(args)?;
     let limits = unblink_engine::limits::raise();
     let (mut requests, targets) = agreed(args, &limits)?;
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
@@ -70,6 +71,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     for OriginPlan { connections, .. } in &mut header.origins {
         connections.limited_by = limited_by;
         connections.streams = job.streams();
+        connections.web_socket = job.web_socket(&args.target.web_socket);
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
@@ -110,7 +112,12 @@ pub(crate) struct Planned {
 
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
+    check_web_socket(args)?;
     check_streams(&args.target)?;
+    if is_over_ws(args) {
+        // What WebSockets alone refuse.
+        requests(args, Version::WebSocket)?;
+    }
     if args.target.http.stated() == Some(Version::Two) {
         // What HTTP/2 alone refuses.
         requests(args, Version::Two)?;

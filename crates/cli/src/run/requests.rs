@@ -137,7 +137,8 @@ impl Gathering {
         let mut target = request.target();
         let (operation, composition) =
             request.render(self.version).with_context(|| format!("{}can't send {}", place(), target.name))?;
-        found.operations.push(operation);
+        let pushed = found.operations.push(operation);
+        pushed.with_context(|| format!("{}can't send {}", place(), target.name))?;
         if request.inserts {
             found.inserts.push(found.operations.len() as u32 - 1);
         }
@@ -288,8 +289,13 @@ impl Requests {
 
     /// Where they go, as the document says it.
     pub(crate) fn origin_names(&self) -> impl Iterator<Item = OriginName> + '_ {
-        self.origins.iter().map(|Origin { tls, host, port }| OriginName {
-            scheme: Some(if *tls { Scheme::Https } else { Scheme::Http }),
+        self.origins.iter().map(|Origin { tls, is_ws, host, port }| OriginName {
+            scheme: Some(match (is_ws, tls) {
+                (false, false) => Scheme::Http,
+                (false, true) => Scheme::Https,
+                (true, false) => Scheme::Ws,
+                (true, true) => Scheme::Wss,
+            }),
             host: Some(host.clone()),
             port: Some(*port),
         })

@@ -4,7 +4,7 @@ use super::job::{AnyJob, Whole};
 use super::preflight::{PATIENCE, told_if_slow};
 use super::version::agreed;
 use crate::args::run::RunArgs;
-use crate::errors::PreflightFailed;
+use crate::errors::{PreflightFailed, refuse};
 use crate::output;
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
@@ -34,7 +34,10 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let Some(first) = args.setup.first() else { return Ok(None) };
     let lets: Lets = (*first.request.lets).clone();
     let asked = args.setup.iter().map(|one| one.request.clone()).collect();
-    let own = RunArgs::of_experiment(asked, args.load.clone(), args.target.clone(), true);
+    // It is asked in HTTP, whatever the load speaks.
+    let mut target = args.target.clone();
+    (target.web_socket, target.request.message) = Default::default();
+    let own = RunArgs::of_experiment(asked, args.load.clone(), target, true);
     let (mut requests, targets) = agreed(&own, limits)?;
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
@@ -69,6 +72,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let setup = match job {
         AnyJob::One(job) => AnySetup::One(Setup { job, captures, every, globals, timeout }),
         AnyJob::Two(job) => AnySetup::Two(Setup { job, captures, every, globals, timeout }),
+        AnyJob::WebSocket(_) => refuse!(["url"], "[[setup]] can't ask over a WebSocket"),
     };
     Ok(Some(Asked { setup, timeout, names }))
 }

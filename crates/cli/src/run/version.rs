@@ -4,22 +4,33 @@ use super::requests::{Requests, in_words, requests};
 use super::way::targets;
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
+use crate::args::web_socket::MatchArg;
 use crate::errors::refuse;
 use crate::output;
 use crate::request::version::{HttpArg, Version};
+use crate::request::{Request, template};
 use anyhow::{Result, anyhow};
 use std::time::Duration;
 use unblink_engine::alpn::chooses_http2;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{ResolveError, Target};
+use unblink_wire::ws::Matching;
 
 /// Nobody is waited for longer to learn what it chooses; the check before the run says what is wrong with it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The requests, in the version that is measured, and the ways to their origins.
 pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<Target>)> {
+    if is_over_ws(args) {
+        let requests = requests(args, Version::WebSocket)?;
+        let targets = targets(args, Version::WebSocket, &requests.origins, limits)?;
+        return Ok((requests, targets));
+    }
     check_streams(&args.target)?;
     let way = |requests: &Requests, version| {
+        if !args.target.as_text && requests.origins.iter().any(|origin| origin.is_ws) {
+            refuse!(["targets"], "a file of targets can't ask over WebSockets: list the messages in a plan");
+        }
         targets(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
     };
     if let Some(version) = args.target.http.stated() {
@@ -46,6 +57,65 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<T
     let in_two = requests(args, Version::Two)?;
     let targets = way(&in_two, Version::Two)?;
     Ok((in_two, targets))
+}
+
+/// What is measured goes over WebSockets, and is not merely to be shown as text.
+pub(super) fn is_over_ws(args: &RunArgs) -> bool {
+    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws)
+}
+
+/// Flags that are for WebSockets or for HTTP, and what WebSockets can't do.
+pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
+    let steps = args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
+    let setup = args.setup.iter().map(|one| &one.request);
+    if steps.chain(setup).any(|request| request.url.origin.is_ws) {
+        refuse!(
+            ["url"],
+            "a step of a journey or of [[setup]] can't go over a WebSocket: only [[requests]] can"
+        );
+    }
+    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws);
+    if !is_ws && let Some(flag) = args.target.web_socket.given() {
+        refuse!([flag], "--{flag} is for WebSockets: write ws:// or wss://");
+    }
+    if !is_ws || args.target.as_text {
+        return Ok(());
+    }
+    if args.target.http != HttpArg::One || args.target.streams.is_some() {
+        refuse!(
+            ["http", "streams"],
+            "--http and --streams are for HTTP, and this run goes over WebSockets: leave them out"
+        );
+    }
+    if let Some(MatchArg::Json(text, _)) = &args.target.web_socket.matching {
+        for request in &args.requests {
+            check_named(request, &args.target, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// What `--match` looks for in an answer must stand in the message, too.
+fn check_named(request: &Request, target: &TargetArgs, path: &str) -> Result<()> {
+    let mut parts = request.parts.clone();
+    if parts.body.is_none() {
+        parts.body = target.request.message.as_ref().map(|text| text.clone().into_bytes().into());
+    }
+    let Some(body) = parts.body else { return Ok(()) };
+    let Ok(text) = std::str::from_utf8(&body) else { return Ok(()) };
+    // Whatever is filled in: a number stands well in a text, and by itself.
+    let Ok(text) = template::filled_with(text, "1") else { return Ok(()) };
+    let Some(Matching::Name(finder)) = target.web_socket.matching.as_ref().map(MatchArg::matching) else {
+        return Ok(());
+    };
+    if !finder.find(text.as_bytes(), &mut Vec::new()) {
+        refuse!(
+            ["match"],
+            "--match '{path}': a message of this run has no such value, so that no answer could be found for it: put one \
+             into it, such as {{\"id\":\"{{{{index}}}}\"}}"
+        );
+    }
+    Ok(())
 }
 
 /// HTTP/1.1 takes one request at a time on a connection.

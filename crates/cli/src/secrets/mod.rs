@@ -42,7 +42,7 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     for arg in args {
         let masked = match flag.as_str() {
             "--header" => mask_header(&arg),
-            "--body" => mask_body(&arg),
+            "--body" | "--message" => mask_body(&arg),
             "--expect" => mask_expectation(&arg),
             "--slo" | "--abort-on" => mask_objective(&arg),
             "--request" => mask_request(&arg),
@@ -63,6 +63,9 @@ fn mask_argument(arg: &str) -> String {
     }
     if let Some(value) = arg.strip_prefix("--body=") {
         return format!("--body={}", mask_body(value));
+    }
+    if let Some(value) = arg.strip_prefix("--message=") {
+        return format!("--message={}", mask_body(value));
     }
     if let Some(value) = arg.strip_prefix("--expect=") {
         return format!("--expect={}", mask_expectation(value));

@@ -18,7 +18,6 @@ use crate::{exit, output};
 use anyhow::Result;
 use std::path::Path;
 use trying::Trying;
-use unblink_artifact::document::Protocol;
 use unblink_artifact::tried::{TRY_SCHEMA, TriedJourney, TriedOutcome, TryDocument};
 use which::Once;
 
@@ -36,7 +35,7 @@ pub(crate) fn tried(args: &TryArgs) -> Result<u8> {
     let mut trying = Trying::new(&prepared, as_text.as_ref().unwrap_or(&prepared));
     let mut document = TryDocument {
         schema: TRY_SCHEMA.into(),
-        protocol: if as_text.is_some() { Protocol::Http2 } else { Protocol::Http11 },
+        protocol: prepared.job.protocol(),
         as_expected: true,
         setup: trying.setup(),
         requests: Vec::new(),
@@ -78,6 +77,7 @@ fn prepared_as_text(args: &RunArgs) -> Result<Prepared> {
 fn in_http1(mut args: RunArgs) -> RunArgs {
     args.target.http = HttpArg::One;
     args.target.streams = None;
+    args.target.as_text = true;
     args
 }
 

@@ -8,6 +8,7 @@ use crate::run::preflight::told_if_slow;
 use crate::run::setup::Asked;
 use crate::secrets::{Known, MASK};
 use std::time::Duration;
+use unblink_artifact::document::Protocol;
 use unblink_artifact::tried::{NamedValue, TriedOutcome, TriedRequest};
 use unblink_core::arrival::Arrival;
 use unblink_core::time::Instant;
@@ -210,8 +211,10 @@ impl Trying<'_> {
         let is_text = self.sent.job.http1().is_some() && !tried.sent.is_empty();
         let sent = shown::request(if is_text { &tried.sent } else { as_text }, &mut self.known);
         let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
-        let answer = (!tried.head.is_empty())
-            .then(|| shown::answer(&tried.head, &tried.body, body_bytes, &mut self.known));
+        let is_message = self.sent.job.protocol() == Protocol::WebSocket;
+        let head = if is_message && tried.reply.is_some() { &b"message"[..] } else { &tried.head };
+        let answer =
+            (!head.is_empty()).then(|| shown::answer(head, &tried.body, body_bytes, &mut self.known));
         let (outcome, why) = match &tried.result {
             Ok(()) => (TriedOutcome::AsExpected, None),
             Err(PreflightError::Answer { reason, .. }) => (TriedOutcome::Unexpected, Some(reason.clone())),

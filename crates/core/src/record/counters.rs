@@ -102,6 +102,14 @@ counted! {
         /// Requests sent a second time because a reused connection had died; no attempt of its own.
         resent,
     }
+    rarely {
+        /// What came whole and answers nothing.
+        unsolicited,
+        /// Those of `unsolicited` that came where answers are told by their order alone.
+        unsolicited_in_order,
+        /// The target asked whether a connection lives, and was told.
+        pinged,
+    }
 }
 
 counted! {

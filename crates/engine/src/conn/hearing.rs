@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use unblink_core::arrival::Key;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::Answer;
+use unblink_core::record::{Answer, ConnectionCounts};
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::Kept;
@@ -51,6 +51,8 @@ pub(crate) struct Hearing {
     /// By the flight's place.
     flights: Vec<Heard>,
     pub(crate) news: Vec<News>,
+    /// What came beside answers, and nobody has counted yet.
+    pub(crate) beside: ConnectionCounts,
     /// A copy of this worker's own.
     expects: Expects,
     /// Some answer's head must be looked at; some answer's body.
@@ -68,6 +70,7 @@ impl Hearing {
         Hearing {
             flights: Vec::with_capacity(flights),
             news: Vec::with_capacity(64),
+            beside: ConnectionCounts::default(),
             expects: expects.clone(),
             reads: (expects.read_heads(), expects.read_bodies()),
             collecting: Collecting::default(),
@@ -278,6 +281,15 @@ impl Sink for Ear<'_> {
             self.hearing.collecting.forget(body);
         }
         self.hearing.news.push(News::Answered(flight, answer));
+    }
+
+    fn unsolicited(&mut self, in_order: bool) {
+        self.hearing.beside.unsolicited += 1;
+        self.hearing.beside.unsolicited_in_order += u64::from(in_order);
+    }
+
+    fn pinged(&mut self) {
+        self.hearing.beside.pinged += 1;
     }
 
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {

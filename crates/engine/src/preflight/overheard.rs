@@ -157,6 +157,14 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.done(tag, reply);
     }
 
+    fn unsolicited(&mut self, in_order: bool) {
+        self.sink.unsolicited(in_order);
+    }
+
+    fn pinged(&mut self) {
+        self.sink.pinged();
+    }
+
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         self.heard.violation = Some(violation);
         self.sink.lost(tag, violation, unprocessed);

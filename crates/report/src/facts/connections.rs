@@ -19,6 +19,8 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         ("closed by age", c.closed_by_age),
         ("names not resolved again", c.resolving_failed),
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
+        ("messages that answer nothing", c.unsolicited),
+        ("pings answered", c.pinged),
         ("stopped by a limit of this machine", c.local_limit),
     ]
     .into_iter()
@@ -86,7 +88,7 @@ fn host_and_port(url: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     Some(match scheme {
         _ if has_port => host.to_string(),
-        "https" => format!("{host}:443"),
+        "https" | "wss" => format!("{host}:443"),
         _ => format!("{host}:80"),
     })
 }

@@ -1,0 +1,225 @@
+//! Messages under way, and what the server's frames mean for them.
+
+use super::CODE;
+use super::fault::Fault;
+use super::frame::{self, Opcode};
+use super::handshake::Handshake;
+use super::keys::Keys;
+use super::matching::Matching;
+use super::message::Message;
+use super::reader::Event;
+use super::shared::Shared;
+use crate::blank::Filler;
+use crate::protocol::{Reply, Sink, Tag, Violation};
+use std::collections::VecDeque;
+
+/// While so much waits to be written, no ping is answered: the server does not read.
+const UNREAD_MAX: usize = 1 << 20;
+
+/// A message whose answer is yet to come.
+#[derive(Debug)]
+struct Awaited {
+    tag: Tag,
+    /// Where answers are found by name.
+    name: Vec<u8>,
+}
+
+/// The server's message that is coming.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Coming {
+    Nothing,
+    /// The answer to this.
+    Answer(Tag),
+    /// Nothing is known of it before its end.
+    Unknown,
+    /// It came when nothing was awaited.
+    Unsolicited,
+}
+
+/// One socket's messages, in both directions.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    matching: Matching,
+    /// What our messages are.
+    opcode: Opcode,
+    keys: Keys,
+    awaited: VecDeque<Awaited>,
+    coming: Coming,
+    /// A message of which nothing is known before its end.
+    collected: Vec<u8>,
+    /// What is to be written.
+    out: Vec<u8>,
+    written: usize,
+    /// How the server has closed: nothing that it says counts any more.
+    closed: Option<Fault>,
+}
+
+impl Exchange {
+    pub(super) fn new(matching: Matching, opcode: Opcode, keys: Keys) -> Exchange {
+        Exchange {
+            matching,
+            opcode,
+            keys,
+            awaited: VecDeque::new(),
+            coming: Coming::Nothing,
+            collected: Vec::new(),
+            out: Vec::new(),
+            written: 0,
+            closed: None,
+        }
+    }
+
+    /// How the server has closed, if it has.
+    pub(super) fn closed(&self) -> Option<Fault> {
+        self.closed
+    }
+
+    /// An answer has come in part.
+    pub(super) fn is_answering(&self) -> bool {
+        matches!(self.coming, Coming::Answer(_))
+            || (self.coming == Coming::Unknown && !self.awaited.is_empty())
+    }
+
+    /// Asks for the upgrade, and says by what it is accepted.
+    pub(super) fn ask(&mut self, handshake: &Handshake) -> String {
+        handshake.put(self.keys.nonce(), &mut self.out)
+    }
+
+    /// What is to be written.
+    pub(super) fn output(&self) -> &[u8] {
+        &self.out[self.written..]
+    }
+
+    /// So much of it was.
+    pub(super) fn wrote(&mut self, n: usize) {
+        self.written += n;
+        if self.written == self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        }
+    }
+
+    /// Gives memory back that nothing stands in.
+    #[inline]
+    pub(super) fn take_back(&mut self, shared: &mut Shared) {
+        if self.out.is_empty() {
+            shared.take_back(&mut self.out);
+        }
+    }
+
+    #[inline]
+    pub(super) fn submit(
+        &mut self,
+        shared: &mut Shared,
+        tag: Tag,
+        message: &Message,
+        filler: &mut impl Filler,
+    ) {
+        shared.lend(&mut self.out);
+        let payload = message.payload(filler, &mut shared.payload);
+        frame::put(&mut self.out, self.opcode, payload, self.keys.mask());
+        let mut name = Vec::new();
+        if let Matching::Name(finder) = &self.matching {
+            name = shared.spare.pop().unwrap_or_default();
+            // One without a name is answered by nothing, and times out.
+            finder.find(payload, &mut name);
+        }
+        self.awaited.push_back(Awaited { tag, name });
+    }
+
+    #[inline]
+    pub(super) fn hear(
+        &mut self,
+        shared: &mut Shared,
+        event: Event<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Violation> {
+        if self.closed.is_some() {
+            return Ok(());
+        }
+        match event {
+            Event::Begins => self.begin(shared, sink),
+            Event::Piece(piece) => match self.coming {
+                Coming::Answer(tag) => sink.body(tag, piece),
+                Coming::Unknown => self.collected.extend_from_slice(piece),
+                Coming::Nothing | Coming::Unsolicited => {}
+            },
+            Event::Ends(bytes) => self.end(shared, bytes, sink),
+            Event::Ping(payload) => {
+                if self.out.len() - self.written > UNREAD_MAX {
+                    return Err(Fault::Flood.into());
+                }
+                frame::put(&mut self.out, Opcode::Pong, payload, self.keys.mask());
+                sink.pinged();
+            }
+            Event::Pong => {}
+            Event::Close(code) => self.close(code, sink),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, shared: &mut Shared, sink: &mut impl Sink) {
+        self.coming = match (&self.matching, self.awaited.front()) {
+            (_, None) => Coming::Unsolicited,
+            (Matching::Order, Some(first)) => {
+                sink.first(first.tag);
+                Coming::Answer(first.tag)
+            }
+            (Matching::Name(_), Some(_)) => {
+                shared.lend(&mut self.collected);
+                Coming::Unknown
+            }
+        };
+    }
+
+    #[inline]
+    fn end(&mut self, shared: &mut Shared, bytes: u64, sink: &mut impl Sink) {
+        let reply = Reply { code: CODE, body_bytes: bytes, reusable: true };
+        match std::mem::replace(&mut self.coming, Coming::Nothing) {
+            Coming::Answer(tag) => {
+                self.awaited.pop_front();
+                sink.done(tag, reply);
+            }
+            Coming::Unknown => {
+                let place = self.named(shared);
+                match place.and_then(|place| self.awaited.remove(place)) {
+                    Some(Awaited { tag, name }) => {
+                        shared.keep(name);
+                        sink.first(tag);
+                        if !self.collected.is_empty() {
+                            sink.body(tag, &self.collected);
+                        }
+                        sink.done(tag, reply);
+                    }
+                    None => sink.unsolicited(false),
+                }
+                shared.take_back(&mut self.collected);
+            }
+            Coming::Nothing | Coming::Unsolicited => {
+                sink.unsolicited(matches!(self.matching, Matching::Order));
+            }
+        }
+    }
+
+    /// The place of the first message that is called as the one that was collected.
+    fn named(&self, shared: &mut Shared) -> Option<usize> {
+        let Matching::Name(finder) = &self.matching else { return None };
+        let name = &mut shared.payload;
+        let is_named = finder.find(&self.collected, name);
+        self.awaited.iter().position(|awaited| is_named && awaited.name == *name)
+    }
+
+    /// The server has closed: it is told that this was heard, and no answer comes any more.
+    fn close(&mut self, code: Option<u16>, sink: &mut impl Sink) {
+        let fault = Fault::of_close(code);
+        self.closed = Some(fault);
+        let code_bytes = code.map(u16::to_be_bytes);
+        let payload = code_bytes.as_ref().map_or(&[][..], |bytes| bytes);
+        frame::put(&mut self.out, Opcode::Close, payload, self.keys.mask());
+        sink.retired();
+        for Awaited { tag, .. } in self.awaited.drain(..) {
+            sink.lost(tag, fault.into(), false);
+        }
+    }
+}
