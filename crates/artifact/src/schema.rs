@@ -124,7 +124,7 @@ pub fn trend_knees_schema() -> serde_json::Value {
 }
 
 /// Every committed schema: (file name, schema).
-pub fn files() -> [(&'static str, serde_json::Value); 13] {
+pub fn files() -> [(&'static str, serde_json::Value); 14] {
     [
         (RUN_SCHEMA_FILE, json_schema()),
         (COMPARE_SCHEMA_FILE, compare_schema()),

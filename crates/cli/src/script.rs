@@ -63,6 +63,12 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<Source<'_>>> {
             "--script makes requests of HTTP/1.1, as wrk's scripts write them: leave --http out"
         );
     }
+    if args.target.request.stream.is_some() || args.keep_failures.is_some() {
+        refuse!(
+            ["script"],
+            "--script makes requests that nobody else knows: leave --stream and --keep-failures out, and look at answers in its response()"
+        );
+    }
     let text = std::fs::read(path)
         .map_err(|error| refused(&["script"], format!("can't read the script {name:?}: {error}")))?;
     let request = request.below(&args.target.request)?;

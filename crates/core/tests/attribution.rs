@@ -18,7 +18,7 @@ fn whoever_waited_for_the_pool_until_little_time_was_left_was_shed() {
         let arrival = unblink_core::arrival::Arrival::single(0, 0, START);
         let sent = sent_after.map(|ms| START + Nanos::from_millis(ms));
         let flight = Flight { arrival, sent, pool_full, ..Flight::default() };
-        recorder.timed_out(&flight, 0, None, START + timeout + Nanos(1));
+        recorder.timed_out(&flight, 0, START + timeout + Nanos(1));
         let mut bank: Bank<u64> = Bank::new(1);
         bank.add(recorder.bank());
         bank.counters.measured.timed_out_pool_full

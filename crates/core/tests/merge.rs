@@ -117,7 +117,7 @@ fn record(fates: &[&Fate], worker: usize, schedule: &Arc<Schedule>, merger: &mut
             }
             (What::Ended, Some(answer)) => drop(recorder.answered(flight, *connection, answer, at)),
             (What::Ended, None) if at.since(flight.arrival.intended) > TIMEOUT => {
-                recorder.timed_out(flight, *connection, None, at);
+                recorder.timed_out(flight, *connection, at);
             }
             (What::Ended, None) if *is_cut_off => drop(recorder.cut_off(flight, *connection, at)),
             (What::Ended, None) => {

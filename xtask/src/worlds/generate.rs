@@ -143,7 +143,7 @@ fn several_loads(dice: &mut Dice, plan: &mut PlanSpec, duration: u64) {
 /// Some arrivals of an open load begin journeys. Each request is sent once at the most, so that what came of it is known.
 fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
     let plain = plan.idempotent.len();
-    if !matches!(plan.load, LoadSpec::Open { .. }) || plain > 100 {
+    if !matches!(plan.load, LoadSpec::Open { .. }) || plain > 100 || plan.retry.is_some() {
         return;
     }
     let mut each = Vec::new();
@@ -164,7 +164,6 @@ fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
         order: Order::Shuffled { seed: dice.bits() },
         journeys: Journeys { each, seed: dice.bits(), under_way_max: [1, 5, 10_000][dice.below(3) as usize] },
     };
-    plan.retry = None;
 }
 
 fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {

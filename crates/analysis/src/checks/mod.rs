@@ -47,7 +47,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 36] = [
+    let checks: [fn(&Case<'_>) -> Option<Finding>; 37] = [
         account::accounting,
         account::no_answers,
         account::cut_off,

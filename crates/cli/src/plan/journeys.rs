@@ -122,13 +122,6 @@ fn one(
             format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
     }
-    if let Some(beyond) = table.inner.get(STEPS_MAX) {
-        let steps = table.inner.len();
-        let message = format!(
-            "this journey has {steps} steps, and {STEPS_MAX} at the most: leave some out, or repeat one"
-        );
-        return Err(wrong(plan, beyond, message));
-    }
     let PlannedJourney { name, share, weight, think, cookies } = value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;

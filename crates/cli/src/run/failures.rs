@@ -63,6 +63,7 @@ pub(super) fn prepare(args: &RunArgs, plan: &Plan, globals: Option<Arc<Globals>>
         targets: Vec::new(),
         operations,
         values,
+        script: None,
         expects,
         settings: Limits::default(),
         connection_age: None,

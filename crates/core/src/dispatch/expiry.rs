@@ -97,7 +97,7 @@ impl<L: Load> Dispatch<L> {
     #[cold]
     pub(super) fn give_up_waiting(&mut self, flight: &Flight, now: Instant, rec: &mut Recorder) {
         let flight = self.with_cause(flight, now);
-        let outcome = rec.timed_out(&flight, 0, None, now);
+        let outcome = rec.timed_out(&flight, 0, now);
         self.ended(&flight, outcome, now, rec);
     }
 

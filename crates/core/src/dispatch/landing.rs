@@ -204,7 +204,7 @@ impl<L: Load> Dispatch<L> {
     /// still find a place.
     pub(super) fn abandon(&mut self, slot: u32, now: Instant, out: &mut Actions, rec: &mut Recorder) {
         let Bound { conn, flight, .. } = self.flights[slot];
-        let outcome = rec.timed_out(&flight, conn, None, now);
+        let outcome = rec.timed_out(&flight, conn, now);
         self.ended(&flight, outcome, now, rec);
         self.let_go(slot, now, out, rec);
     }
@@ -256,7 +256,7 @@ impl<L: Load> Dispatch<L> {
         rec: &mut Recorder,
     ) {
         let outcome = match failed {
-            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, conn, None, now),
+            _ if self.is_late(&flight.arrival, now) => rec.timed_out(flight, conn, now),
             Some(kind) => rec.failed(flight, conn, kind, None, now),
             None => rec.cut_off(flight, conn, now),
         };

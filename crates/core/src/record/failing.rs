@@ -44,14 +44,14 @@ mod tests {
         let recorder = || Recorder::new(Box::new(Bank::new(0)), Nanos::from_secs(1));
         let fail = |recorder: &mut Recorder, index, kind| {
             let flight = Flight { arrival: Arrival::single(index, 0, Instant(0)), ..Flight::default() };
-            recorder.failed(&flight, 0, kind, 0, Instant(5));
+            recorder.failed(&flight, 0, kind, None, Instant(5));
         };
         let mut keeping = recorder().with_failed(2);
         for index in 0..3 {
             fail(&mut keeping, index, FailureKind::RESET);
         }
         fail(&mut keeping, 3, FailureKind::TLS);
-        keeping.timed_out(&Flight::default(), 0, 0, Instant(7));
+        keeping.timed_out(&Flight::default(), 0, Instant(7));
         let mut taken: Vec<_> = std::iter::from_fn(|| keeping.take_failed()).collect();
         taken.reverse();
         let told: Vec<_> = taken.iter().map(|one| (one.arrival.index, one.kind)).collect();

@@ -327,18 +327,12 @@ impl Recorder {
     }
 
     /// The arrival took longer than the timeout, sent or not, and has no answer; noticed at `now`.
-    pub fn timed_out(
-        &mut self,
-        flight: &Flight,
-        connection: u32,
-        code: Option<Code>,
-        now: Instant,
-    ) -> Outcome {
+    pub fn timed_out(&mut self, flight: &Flight, connection: u32, now: Instant) -> Outcome {
         // An answer that came later would have come too late.
         let deadline = flight.arrival.intended + self.timeout;
         self.note_ended(flight, false);
         self.censor_events(flight, deadline.min(now), false);
-        self.too_late(flight, connection, code, now, deadline.min(now))
+        self.too_late(flight, connection, None, now, deadline.min(now))
     }
 
     /// The same; what passed after `until` made no difference.

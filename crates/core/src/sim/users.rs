@@ -165,7 +165,7 @@ impl<F: FnMut(&Interval)> Users<F> {
 
     fn time_out(&mut self, place: u32, now: Instant) {
         let flight = self.leave(place);
-        self.intervals.recorder().timed_out(&flight, place, None, now);
+        self.intervals.recorder().timed_out(&flight, place, now);
     }
 
     fn sent(&mut self, id: FlightId, now: Instant) {

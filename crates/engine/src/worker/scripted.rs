@@ -3,6 +3,7 @@
 use super::Worker;
 use super::acting::Deferred;
 use std::collections::VecDeque;
+use unblink_core::code::Code;
 use unblink_core::dispatch::{ConnId, FlightId};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
@@ -129,7 +130,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     pub(super) fn told_script(&mut self, flight: FlightId, answer: Answer) -> Answer {
         let Some(script) = &mut self.script else { return answer };
         let Some((head, body)) = self.common.hearing.whole(flight) else { return answer };
-        let failure = match script.acting.response(answer.status, head, body) {
+        let failure = match script.acting.response(answer.code.map_or(0, Code::status), head, body) {
             true => answer.failure,
             false => answer.failure.or(Some(FailureKind::SCRIPT_FAILED)),
         };

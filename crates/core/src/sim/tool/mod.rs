@@ -193,7 +193,7 @@ impl<F: FnMut(&Interval)> Tool<F> {
             }
             self.deadlines.pop();
             if let Some(flight) = self.release(slot, generation) {
-                let outcome = self.intervals.recorder().timed_out(&flight, slot, None, now);
+                let outcome = self.intervals.recorder().timed_out(&flight, slot, now);
                 self.source.free(slot, &flight.arrival, outcome, now, self.intervals.recorder());
             }
         }
