@@ -47,6 +47,8 @@ pub enum TriedOutcome {
     NoAnswer,
     /// It was not sent, because something lacks.
     NotSent,
+    /// It is what a run sent that is over, drawn again.
+    DrawnAgain,
 }
 
 /// One request and its answer.

@@ -15,7 +15,8 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let expected = || {
         format!(
             "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX, contains=TEXT, \
-             'header NAME', 'header NAME = VALUE', 'regex PATTERN' or 'json $.PATH exists'"
+             'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
+             != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
     };
     if pieces(text).is_ok_and(|all| all.iter().any(|piece| matches!(piece, Piece::Place(..)))) {

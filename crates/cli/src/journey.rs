@@ -122,7 +122,10 @@ fn think(text: &str) -> Result<Think, String> {
     if let Some(mean) = inside("exp") {
         return time(mean).map(Think::Exponential);
     }
-    let Some(both) = inside("lognormal") else { return time(text).map(Think::Constant) };
+    let Some(both) = inside("lognormal") else {
+        let laws = || wrong("expected a time such as 3s, exp(MEAN) or lognormal(MEDIAN, SIGMA)".into());
+        return value::duration(text.trim()).map(Think::Constant).map_err(|_| laws());
+    };
     let form = || wrong("expected lognormal(MEDIAN, SIGMA), such as lognormal(2s, 0.8)".into());
     let (median, sigma) = both.split_once(',').ok_or_else(form)?;
     let sigma: f64 = sigma.trim().parse().map_err(|_| form())?;
@@ -224,6 +227,7 @@ mod tests {
         {
             assert!(think(bad).is_err(), "{bad}");
         }
+        assert!(think("normal(1s)").is_err_and(|why| why.contains("exp(MEAN) or lognormal")));
     }
 
     #[test]

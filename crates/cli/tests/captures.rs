@@ -152,6 +152,15 @@ fn what_can_not_be_used_is_refused_at_its_place() {
     refused(search, "url = \"/search\"\nevery = \"1s\"", "plan.toml:14:", "belongs to until");
     let often = "url = \"/search\"\nuntil = \"status=200\"\nevery = \"1ms\"\nwithin = \"1m\"";
     refused(search, often, "plan.toml:15:", "more than 1000 requests");
+    let seldom = "url = \"/search\"\nuntil = \"status=200\"\nevery = \"6s\"\nwithin = \"5s\"";
+    refused(search, seldom, "plan.toml:15:", "longer than within");
+    let nothing = "url = \"/search\"\nuntil = []\nevery = \"1s\"\nwithin = \"5s\"";
+    refused(search, nothing, "plan.toml:14:", "wait for nothing");
+    refused("method = \"POST\"", "method = \"POST\"\ncapture = {}", "plan.toml:", "nothing would be taken");
+    let whole = "method = \"POST\"\ncapture = { a = \"regex x\" }";
+    refused("method = \"POST\"", whole, "plan.toml:", "parentheses");
+    let many = "url = \"/s\"\n[[journeys.steps]]\n".repeat(64) + search;
+    refused(search, &many, "plan.toml:138:", "step 65 of 67");
     let repeated =
         "url = \"/search\"\nuntil = \"status=200\"\nevery = \"1s\"\nwithin = \"5s\"\nrepeat = \"2\"";
     refused(search, repeated, "plan.toml:17:", "leave repeat out");

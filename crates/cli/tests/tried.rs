@@ -269,7 +269,7 @@ fn an_arrival_of_a_recorded_run_is_shown_again() {
         assert_eq!(said.code(), Some(0), "{said:?}");
         let document: Value = serde_json::from_str(&said.stdout).unwrap();
         let one = &document["requests"][0];
-        assert_eq!((&one["arrival"], &one["outcome"]), (&number.into(), &"not_sent".into()));
+        assert_eq!((&one["arrival"], &one["outcome"]), (&number.into(), &"drawn_again".into()));
         let line = one["sent"]["line"].as_str().unwrap();
         assert!(seen.starts_with(line.strip_suffix(" HTTP/1.1").unwrap()), "{line} is not of {seen}");
         assert!(seen.ends_with(one["sent"]["body"]["text"].as_str().unwrap_or_default()), "{one:#}");

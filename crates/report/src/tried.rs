@@ -36,6 +36,7 @@ pub fn render(document: &TryDocument) -> String {
         (TriedOutcome::Unexpected, "not as expected"),
         (TriedOutcome::NoAnswer, "without an answer"),
         (TriedOutcome::NotSent, "not sent"),
+        (TriedOutcome::DrawnAgain, "drawn again as the run sent it"),
     ];
     let parts = parts.into_iter().map(|(outcome, name)| (count(outcome), name)).filter(|(n, _)| *n > 0);
     let parts: Vec<String> = parts.map(|(n, name)| format!("{} {name}", format::count(n))).collect();
@@ -52,6 +53,7 @@ fn request(out: &mut String, name: &str, one: &TriedRequest) {
         TriedOutcome::Unexpected => "NOT AS EXPECTED",
         TriedOutcome::NoAnswer => "NO ANSWER",
         TriedOutcome::NotSent => "NOT SENT",
+        TriedOutcome::DrawnAgain => "drawn again as the run sent it",
     };
     let took = one.took_ns.map(|ns| format!(", {}", format::duration(ns))).unwrap_or_default();
     let why = one.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();

@@ -3,6 +3,8 @@
 use super::entry::GIVEN_UP_MAX;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
+use unblink_core::mix::{Mix, Order};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
 use unblink_core::schedule::{Bursts, Phase, Process, Rate};
@@ -62,6 +64,7 @@ pub(super) fn case(seed: u64) -> Case {
     let others = apart(seed, STREAM + 2, |dice| several_origins(dice, &mut plan)).unwrap_or_default();
     apart(seed, STREAM + 3, |dice| several_loads(dice, &mut plan, duration));
     plan.retry = apart(seed, STREAM + 4, |dice| retry(dice, plan.timeout));
+    apart(seed, STREAM + 5, |dice| journeys(dice, &mut plan));
     let stop = dice.one_in(6).then(|| Nanos(dice.between(1, 2 * duration)));
     let world = WorldSpec {
         server: server(&mut dice),
@@ -134,6 +137,44 @@ fn several_loads(dice: &mut Dice, plan: &mut PlanSpec, duration: u64) {
     plan.load = LoadSpec::Several(parts);
     // It would have to say of which load.
     plan.limit = None;
+}
+
+/// Some arrivals of an open load begin journeys. Each request is sent once at the most, so that what came of it is known.
+fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
+    let plain = plan.idempotent.len();
+    if !matches!(plan.load, LoadSpec::Open { .. }) || plain > 100 || plan.retry.is_some() {
+        return;
+    }
+    let mut each = Vec::new();
+    for _ in 0..1 + dice.below(3) {
+        let steps = 1 + dice.below(4);
+        let all = (0..steps).map(|place| step(dice, place == 0, place + 1 == steps));
+        each.push(JourneySpec { steps: all.collect() });
+    }
+    let steps: usize = each.iter().map(|journey| journey.steps.len()).sum();
+    let origins = plan.origins.count() as u64;
+    let mut of_operation: Vec<u8> = (0..plain as u32).map(|plain| plan.origins.of(plain) as u8).collect();
+    of_operation.extend((0..steps).map(|_| dice.below(origins) as u8));
+    plan.origins = Origins::new(&of_operation).unwrap_or_default();
+    plan.idempotent.extend((0..steps).map(|_| !dice.one_in(3)));
+    let weights = (0..plain + each.len()).map(|_| 1 + dice.below(5) as u32);
+    plan.mix = Mix {
+        weights: Some(weights.collect()),
+        order: Order::Shuffled { seed: dice.bits() },
+        journeys: Journeys { each, seed: dice.bits(), under_way_max: [1, 5, 10_000][dice.below(3) as usize] },
+    };
+}
+
+fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {
+    let until = dice.one_in(5).then(|| Until { every: Nanos::from_millis(10), within: Nanos::from_secs(1) });
+    let least = 1 + dice.below(2) as u16;
+    StepSpec {
+        think: Think::Constant(Nanos(if dice.one_in(3) { 0 } else { dice.between(1, SECOND_NS / 2) })),
+        repeat: if until.is_some() { (1, 1) } else { (least, least + dice.below(3) as u16) },
+        chance: if is_first || dice.one_in(2) { CERTAIN } else { 1 + dice.below(9_999) as u16 },
+        exit: if is_last || dice.one_in(2) { 0 } else { 1 + dice.below(5_000) as u16 },
+        until,
+    }
 }
 
 /// Up to five attempts, after some failures or when one takes too long.

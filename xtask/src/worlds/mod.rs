@@ -15,6 +15,7 @@ mod ends;
 mod entry;
 mod generate;
 mod interval;
+mod journeys;
 mod lane;
 mod parts;
 mod percentiles;
@@ -123,6 +124,9 @@ fn run_workers(case: &Case) -> Result<Sum, String> {
 /// Every checker; gives the number of arrivals that fell due.
 fn check(case: &Case, plan: &Plan, worker: u32, recording: &Recording) -> Result<u64, String> {
     server::check(case, &recording.log).map_err(|error| format!("server: {error}"))?;
+    if plan.journeys().is_some() {
+        return journeys::check(case, plan, worker, recording).map_err(|error| format!("journeys: {error}"));
+    }
     let mut books = Books::new(plan, Part { worker, stop: case.stop }, case.world.room)?;
     let mut start = Nanos::ZERO;
     for (place, entry) in recording.log.iter().enumerate() {

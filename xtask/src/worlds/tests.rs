@@ -2,6 +2,7 @@
 //! kind of wrong log and wrong record is shown to be seen.
 
 mod apart;
+mod journeys;
 mod tries;
 
 use super::recording::Snapshot;
@@ -95,7 +96,9 @@ fn exact_cases() -> impl Iterator<Item = (u64, Case)> {
         let WorldSpec { network, generator, .. } = case.world;
         let is_exact = network.jitter == Nanos::ZERO && generator == GeneratorSpec::default();
         // Users who take their time to begin are not measured until they have.
-        is_exact && generate::plan(case).is_ok_and(|plan| plan.measured_from() == Nanos::ZERO)
+        is_exact
+            && generate::plan(case)
+                .is_ok_and(|plan| plan.measured_from() == Nanos::ZERO && plan.journeys().is_none())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::fields::{self, CANDIDATE, Field, Kind, TARGET, TOP};
-use super::lists::{ALONE, JOURNEYS, LISTS, LOADS, List, ONLY, SETUP};
+use super::lists::{self, ALONE, JOURNEYS, LISTS, LOADS, List, SETUP};
 use super::source::{Source, Wrong};
 use super::tree::{self, Key, Node, Value};
 use super::unknown::unknown;
@@ -318,9 +318,9 @@ impl Reader<'_> {
             };
             let at = node.at.clone();
             let values = self.kept(values(field, node)).unwrap_or_default();
-            if field.name == ONLY && values.is_empty() && self.wrong.iter().all(|wrong| wrong.at != at) {
-                let message = "this load would ask for nothing: name its requests, or leave only out if it asks for all";
-                self.wrong.push(Wrong::new(at, message.to_string()));
+            let is_empty = values.is_empty() && self.wrong.iter().all(|wrong| wrong.at != at);
+            if let Some(why) = lists::why_not_empty(&field.name).filter(|_| is_empty) {
+                self.wrong.push(Wrong::new(at, why.to_string()));
             }
             for value in &values {
                 let checked = self.check(field, value);

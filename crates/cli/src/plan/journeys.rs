@@ -16,7 +16,7 @@ use crate::request::url::Origin;
 use crate::request::{Request, Taking};
 use anyhow::{Error, Result};
 use std::sync::Arc;
-use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, STEPS_MAX, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, StepSpec, Think, Until};
 use unblink_workload::Lets;
 use unblink_workload::answer::{Capture, Captured};
 
@@ -116,8 +116,10 @@ fn one(
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Journey> {
-    if number >= JOURNEYS_MAX || table.inner.len() > STEPS_MAX {
-        let message = format!("a run has {JOURNEYS_MAX} journeys at the most, and each {STEPS_MAX} steps");
+    if number >= JOURNEYS_MAX {
+        let all = plan.journeys.len();
+        let message =
+            format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
     }
     let PlannedJourney { name, share, weight, think, cookies } = value::read(plan, table, JOURNEYS)?;
@@ -255,6 +257,10 @@ fn step(
             return Err(at_fault("until", &format!("a step with until needs {lacks}")));
         }
     };
+    if asked.is_some_and(|asked| asked.every > asked.within) {
+        let message = "this is longer than within, so the step would not ask again before its time is over: ask more often";
+        return Err(at_fault("every", message));
+    }
     if asked.is_some_and(|asked| asked.requests_max() > POLLS_MAX) {
         let message = format!(
             "this would be more than {POLLS_MAX} requests for one answer: ask less often, or for a shorter time"

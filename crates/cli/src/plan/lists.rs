@@ -28,6 +28,19 @@ pub(crate) const ALONE: [&str; 4] = ["closed", "think", "ramp-up", "requests"];
 /// The field of a load that names its requests.
 pub(crate) const ONLY: &str = "only";
 
+/// Why the list in the field `name` must not be empty, if it must not.
+pub(super) fn why_not_empty(name: &str) -> Option<&'static str> {
+    match name {
+        ONLY => {
+            Some("this load would ask for nothing: name its requests, or leave only out if it asks for all")
+        }
+        "until" => {
+            Some("this step would wait for nothing: name what its answer must be like, or leave until out")
+        }
+        _ => None,
+    }
+}
+
 /// A list of tables with the same fields.
 #[derive(Debug)]
 pub(crate) struct List {

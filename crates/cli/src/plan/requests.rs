@@ -270,12 +270,16 @@ pub(super) fn share_in(share: Option<String>, weight: Option<String>) -> Result<
 /// What is taken from an answer, as it is written, by name.
 pub(super) fn captures(plan: &PlanFile, table: &Table) -> Result<BTreeMap<String, String>> {
     let Some(text) = values_of(&table.given, "capture").first() else { return Ok(BTreeMap::new()) };
-    serde_json::from_str(&text.raw).map_err(|_| {
-        plan.error(
-            text,
-            "capture is a table of names and places, such as { token = \"json $.access_token\" }",
-        )
-    })
+    let such = "such as { token = \"json $.access_token\" }";
+    let all: BTreeMap<String, String> = serde_json::from_str(&text.raw)
+        .map_err(|_| plan.error(text, format!("capture is a table of names and places, {such}")))?;
+    match all.is_empty() {
+        true => {
+            Err(plan
+                .error(text, format!("nothing would be taken: name something, {such}, or leave capture out")))
+        }
+        false => Ok(all),
+    }
 }
 
 /// A request as its table describes it.

@@ -162,7 +162,11 @@ impl Trying<'_> {
         let Some(sent) = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival) else {
             return not_sent(&name, ask, NO_ROW.into());
         };
-        let mut told = not_sent(&name, ask, "it is only drawn again".into());
+        let mut told = TriedRequest {
+            outcome: TriedOutcome::DrawnAgain,
+            why: None,
+            ..not_sent(&name, ask, String::new())
+        };
         let takes = |values: &Values| {
             let composition = values.composition(ask.arrival.operation);
             composition.is_some_and(|one| one.captured().next().is_some() || !one.kept().is_empty())

@@ -7,11 +7,11 @@ use super::json::{Path, PathError, value_into};
 /// Where in an answer the value stands.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Capture {
-    /// `json $.access_token`: a value of the body; of several the first.
+    /// `json $.access_token`: a value of the body; of several the first. `null` is none.
     Json(Path),
     /// `header Location`: the value of a header; of several lines the first.
     Header(String),
-    /// `regex id=([0-9]+)`: what the first group matches in the body, or all that is matched where there is no group.
+    /// `regex id=([0-9]+)`: what the first group matches in the body.
     Regex(Pattern),
     /// `cookie sid`: the value of a cookie that the answer sets.
     Cookie(String),
@@ -49,6 +49,11 @@ pub enum CaptureError {
     /// It is none of these.
     #[error("expected json PATH, header NAME, regex PATTERN or cookie NAME, such as 'json $.access_token'")]
     Source,
+    /// It does not say which part of a match is meant.
+    #[error(
+        "a regex takes what its first group matches: put that into parentheses, such as 'regex id=([0-9]+)'"
+    )]
+    Group,
     /// What is wrong with the path.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -71,7 +76,10 @@ impl Capture {
                 _ => Err(CaptureError::Source),
             },
             "header" if head::is_name(rest) => Ok(Capture::Header(rest.into())),
-            "regex" => Ok(Capture::Regex(Pattern::new(rest)?)),
+            "regex" => {
+                let pattern = Pattern::new(rest)?;
+                if pattern.has_group() { Ok(Capture::Regex(pattern)) } else { Err(CaptureError::Group) }
+            }
             "cookie" if head::is_name(rest) => Ok(Capture::Cookie(rest.into())),
             _ => Err(CaptureError::Source),
         }
@@ -92,7 +100,7 @@ impl Capture {
     pub fn take(&self, head: &[u8], body: &[u8], out: &mut Vec<u8>) -> bool {
         let found = match self {
             Capture::Json(path) => match path.first(body) {
-                Ok(Some(raw)) => {
+                Ok(Some(raw)) if raw != b"null" => {
                     value_into(raw, out);
                     return true;
                 }
@@ -145,14 +153,14 @@ mod tests {
             ("json $.access_token", Some("t/1")),
             ("json $.n[0]", Some("7")),
             ("json $.n", Some(r#"[7,{"x":null}]"#)),
-            ("json $.n[*].x", Some("null")),
+            ("json $.n[*].x", None),
             ("json $.missing", None),
             ("header location", Some("/items/7")),
             ("header X-Id", None),
             ("cookie sid", Some("abc")),
             ("cookie other", None),
             (r#"regex "n":\[([0-9]+)"#, Some("7")),
-            ("regex access_[a-z]+", Some("access_token")),
+            ("regex (access_[a-z]+)", Some("access_token")),
             ("regex (x)y", None),
         ] {
             let mut out = b"before ".to_vec();
@@ -168,9 +176,18 @@ mod tests {
 
     #[test]
     fn what_is_no_source_is_refused() {
-        for bad in
-            ["", "json", "json a", "json $.a b", "header", "header a b", "cookie a=b", "regex (", "body x"]
-        {
+        for bad in [
+            "",
+            "json",
+            "json a",
+            "json $.a b",
+            "header",
+            "header a b",
+            "cookie a=b",
+            "regex (",
+            "regex x",
+            "body x",
+        ] {
             assert!(Capture::parse(bad).is_err(), "{bad}");
         }
     }

@@ -87,10 +87,14 @@ impl Pattern {
         self.0.is_match(bytes)
     }
 
-    /// What its first group matched first, or all of it where it has no group.
+    /// A part of it is in parentheses that take what they match.
+    pub(super) fn has_group(&self) -> bool {
+        self.0.captures_len() > 1
+    }
+
+    /// What its first group matched first.
     pub(super) fn capture<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        let found = self.0.captures(bytes)?;
-        found.get(if self.0.captures_len() > 1 { 1 } else { 0 }).map(|group| group.as_bytes())
+        self.0.captures(bytes)?.get(1).map(|group| group.as_bytes())
     }
 }
 

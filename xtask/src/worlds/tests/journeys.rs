@@ -1,0 +1,70 @@
+//! What is wrong with a journey is seen.
+
+use super::*;
+
+/// Makes `change`, which says whether it found its place, in worlds with journeys; every changed one must fail.
+#[track_caller]
+fn must_be_seen(change: impl Fn(&mut Recording) -> bool) {
+    let mut changed = 0;
+    for seed in 0..400 {
+        let case = generate::case(seed);
+        let plan = generate::plan(&case).unwrap();
+        if plan.journeys().is_none() || plan.measured_from() > Nanos::ZERO {
+            continue;
+        }
+        let mut recording = record(&plan, &case, 0);
+        if change(&mut recording) {
+            changed += 1;
+            assert!(check(&case, &plan, 0, &recording).is_err(), "seed {seed}: nobody has seen it");
+        }
+        if changed == 5 {
+            return;
+        }
+    }
+    assert!(changed >= 3, "only {changed} worlds had the place for it");
+}
+
+/// Requests that follow an answer.
+fn is_follower(entry: &Entry) -> bool {
+    matches!(entry, Entry::Seen(_, Sight::Action(Action::Send { arrival, .. })) if arrival >> 48 > 0)
+}
+
+#[test]
+fn a_request_before_its_time_is_seen() {
+    must_be_seen(|recording| {
+        let place = middle(recording, is_follower);
+        let Some(Entry::Seen(at, _)) = place.map(|place| &mut recording.log[place]) else { return false };
+        at.0 = ZERO.0;
+        true
+    });
+}
+
+#[test]
+fn a_request_that_jumps_a_step_or_belongs_to_another_is_seen() {
+    for by in [1 << 48, 1] {
+        must_be_seen(|recording| {
+            let place = middle(recording, is_follower).map(|place| &mut recording.log[place]);
+            let Some(Entry::Seen(_, Sight::Action(Action::Send { arrival, .. }))) = place else {
+                return false;
+            };
+            *arrival += by;
+            true
+        });
+    }
+}
+
+#[test]
+fn a_count_that_does_not_add_up_is_seen() {
+    must_be_seen(|recording| {
+        let step = recording.total.steps.iter_mut().find(|step| step.passed > 0);
+        step.map(|step| step.passed -= 1).is_some()
+    });
+    must_be_seen(|recording| {
+        let step = recording.total.steps.iter_mut().find(|step| step.entered > 0);
+        step.map(|step| step.requests += 1).is_some()
+    });
+    must_be_seen(|recording| {
+        let journey = recording.total.journeys.get_mut(0).filter(|of| of.outcomes.ok > 0);
+        journey.map(|of| (of.outcomes.ok, of.outcomes.unfinished) = (of.outcomes.ok - 1, 1)).is_some()
+    });
+}
