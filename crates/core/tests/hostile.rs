@@ -232,8 +232,9 @@ fn so_it_is_with_connections_that_grow_old() {
 
 #[test]
 fn so_it_is_with_connections_that_take_several_requests() {
-    let most = (0..WORLDS).map(|seed| check(seed, roomy_world(seed)).books.carried_max).max();
-    assert_eq!(most, Some(100), "the worlds fill their connections");
+    let seen = (0..WORLDS).map(|seed| check(seed, roomy_world(seed)).books);
+    let (most, kept) = seen.fold((0, 0), |(most, kept), one| (one.carried_max.max(most), kept + one.kept));
+    assert!(most == 100 && kept > 0, "{most} at once, {kept} not cancelled");
 }
 
 /// The same with retries; half of them with connections that take several requests at once.

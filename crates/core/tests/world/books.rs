@@ -14,6 +14,8 @@ struct Conn {
     places: u32,
     is_retired: bool,
     carries: HashSet<FlightId>,
+    /// Of these, and of those that it carried before.
+    given_up: HashSet<FlightId>,
     opened_at: Instant,
 }
 
@@ -36,6 +38,10 @@ pub(crate) struct Books {
     pub(crate) chains: Chains,
     /// Most requests that a connection carried at once.
     pub(crate) carried_max: usize,
+    /// Requests that were given up and could not be cancelled.
+    pub(crate) kept: usize,
+    /// To be closed now.
+    stuck: Option<ConnId>,
 }
 
 impl Books {
@@ -52,6 +58,8 @@ impl Books {
             chains,
             digest: 0,
             carried_max: 0,
+            kept: 0,
+            stuck: None,
         }
     }
 
@@ -68,6 +76,7 @@ impl Books {
                     places: self.room_ahead.remove(&id).unwrap_or(self.room.places),
                     is_retired: false,
                     carries: HashSet::new(),
+                    given_up: HashSet::new(),
                     opened_at: now.max(START),
                 };
                 // It may have been given up meanwhile.
@@ -93,7 +102,13 @@ impl Books {
                 }
                 self.open.get_mut(&id).into_iter().for_each(|conn| conn.places = places);
             }
-            Event::Kept(_) | Event::Heard(..) => {}
+            Event::Kept(id) => {
+                self.kept += usize::from(self.open.values().any(|conn| conn.carries.contains(&id)));
+                let is_stuck = |conn: &Conn| !conn.has_room() && conn.carries.is_subset(&conn.given_up);
+                let on = self.open.iter().find(|(_, conn)| conn.carries.contains(&id) && is_stuck(conn));
+                self.stuck = on.map(|(conn, _)| *conn);
+            }
+            Event::Heard(..) => {}
             Event::Retired(id) => self.open.get_mut(&id).into_iter().for_each(|conn| conn.is_retired = true),
             Event::ConnectFailed(id, _) => drop(self.opening.remove(&id)),
             Event::Tick | Event::Sent(_) => {}
@@ -118,11 +133,13 @@ impl Books {
             }
             Action::Cancel { conn, flight } => {
                 assert!(self.room.cancels && self.open[&conn].carries.contains(&flight));
+                self.open.get_mut(&conn).expect("it is open").given_up.insert(flight);
                 (u64::MAX, self.opened[&conn], 0)
             }
             Action::Close(id, kind) => {
                 self.opening.remove(&id);
                 self.open.remove(&id);
+                self.stuck.take_if(|stuck| *stuck == id);
                 (0, self.opened[&id], kind as u64)
             }
         };
@@ -149,6 +166,10 @@ impl Books {
     /// What was given up is not in flight, and may keep its place. Arrivals that wait before another attempt are on no
     /// connection.
     pub(super) fn agree_with(&self, gauges: &Gauges) {
+        assert_eq!(
+            self.stuck, None,
+            "everything on it was given up and keeps its place, and it is still open"
+        );
         assert_eq!(gauges.connections(), self.open.len() as u64);
         let carried: usize = self.open.values().map(|conn| conn.carries.len()).sum();
         let in_flight: u64 = gauges.lanes.iter().map(|lane| lane.in_flight).sum();

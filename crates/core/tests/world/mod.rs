@@ -62,6 +62,8 @@ enum Happening {
     Lose(FlightId, bool),
     /// The place of a request that was cancelled is free.
     Free(FlightId),
+    /// It can't be cancelled.
+    Keep(FlightId),
     Room(ConnId, u32),
     Retire(ConnId),
 }
@@ -212,6 +214,7 @@ impl World {
                 Event::Lost(id, Loss { kind: FailureKind::RESET, unprocessed })
             }
             Happening::Free(id) => Event::Lost(id, Loss { kind: FailureKind::RESET, unprocessed: false }),
+            Happening::Keep(id) => Event::Kept(id),
             Happening::Room(id, places) => Event::Room(id, places),
             Happening::Retire(id) => Event::Retired(id),
         }
@@ -241,11 +244,9 @@ impl World {
                     assert!(actions.is_empty());
                     self.take_or_queue(conn, flight, now);
                 }
-                // As a rule at once; a client must not cancel too many in a short time.
-                Action::Cancel { flight, .. } => {
-                    let wait = Nanos(u64::from(self.misfortune()) * 30_000_000);
-                    self.at(now + wait, Happening::Free(flight));
-                }
+                // A client must not cancel too many in a short time: the others keep their places until they are answered.
+                Action::Cancel { flight, .. } if self.misfortune() => self.at(now, Happening::Keep(flight)),
+                Action::Cancel { flight, .. } => self.at(now, Happening::Free(flight)),
                 Action::Close(..) => {}
             }
         }
