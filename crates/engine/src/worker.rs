@@ -4,6 +4,7 @@ mod acting;
 mod failing;
 mod handover;
 mod opening;
+mod reading;
 mod scripted;
 mod slots;
 mod ways;
@@ -43,18 +44,9 @@ use ways::Way;
 
 /// How often recorders are handed over.
 pub(crate) const INTERVAL: Nanos = Nanos(SECOND_NS);
-/// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
-const HANDSHAKES_PER_TURN: u32 = 4;
-
 /// So late an arrival may be because a turn has many sockets to work on. Sockets first up to then: each answer frees a
 /// connection, and an arrival that finds none opens another.
 const LATE_IN_TURN: Nanos = Nanos::from_micros(200);
-
-/// Connections that are read on in one turn: each may bring half a megabyte, and arrivals are due meanwhile.
-const UNREAD_PER_TURN: usize = 4;
-
-/// While so many requests wait for the rest of what a read has brought, no more join them.
-const UNWRITTEN_MAX: usize = 4 * SENDS_PER_CALL_MAX;
 
 /// An attempt to connect that was under way for so long when the run ended had no answer.
 const SILENT_FROM: Nanos = Nanos(SECOND_NS);
@@ -179,7 +171,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             deferred: VecDeque::with_capacity(conns_max),
             unread: VecDeque::with_capacity(conns_max),
             is_serial: places == 1,
-            unwritten: Vec::with_capacity(UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
+            unwritten: Vec::with_capacity(reading::UNWRITTEN_MAX + SENDS_PER_CALL_MAX),
             unwritten_requests: 0,
             common: Common { buffers: Buffers::new(), hearing, of_protocol: P::shared(job.operations.len()) },
             script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
@@ -348,101 +340,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.heed_stop();
         self.with_recorder(|dispatch, actions, recorder| dispatch.handle(now, event, actions, recorder));
         self.carry_out();
-    }
-
-    /// Goes on with connections that had more to read than their turn allowed; a few in each turn.
-    fn read_on(&mut self) {
-        let mut handshakes = 0;
-        for _ in 0..self.unread.len().min(UNREAD_PER_TURN) {
-            let Some(id) = self.unread.pop_front() else { return };
-            if let Some(conn) = self.conn(id) {
-                conn.is_unread = false;
-                self.on_socket(id, EventFlags::empty(), &mut handshakes);
-            }
-        }
-    }
-
-    fn on_socket(&mut self, id: ConnId, flags: EventFlags, handshakes: &mut u32) {
-        let Some(conn) = self.conns.get_mut(id).filter(|c| c.generation == id.generation) else { return };
-        if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
-            conn.note_peer_closed();
-        }
-        if conn.is_handshaking() {
-            *handshakes += 1;
-            if *handshakes > HANDSHAKES_PER_TURN {
-                return self.read_later(id);
-            }
-        }
-        let (reading, now) = conn.ready(&self.job, &mut self.common, self.pacer.watch());
-        if let Some(recorder) = &mut self.recorder {
-            recorder.counters().bytes_received += conn.take_bytes_read();
-            let beside = &mut self.common.hearing.beside;
-            if beside.unsolicited + beside.pinged > 0 {
-                recorder.connections(usize::from(id.origin)).add(&std::mem::take(beside));
-            }
-        }
-        // How much room it has, too, before it is used for the first time.
-        self.tell(id, now);
-        match reading {
-            Reading::Quiet => {}
-            Reading::More => self.read_later(id),
-            Reading::Usable(times) => {
-                if let Some(address) = self.conn(id).map(|conn| conn.attempt().address) {
-                    self.ways[usize::from(id.origin)].addresses.count(address);
-                }
-                self.handle(now, Event::Connected(id, times));
-            }
-            Reading::Unusable(kind) => {
-                let Some(conn) = self.conn(id) else { return };
-                let (connecting, attempt) = (conn.is_connecting(), conn.attempt());
-                self.close(id, CloseKind::Graceful);
-                let elsewhere = match connecting {
-                    true => self.connect_elsewhere(id, attempt, kind),
-                    false => Err(kind),
-                };
-                if let Err(kind) = elsewhere {
-                    self.handle(now, Event::ConnectFailed(id, kind));
-                }
-            }
-            Reading::Ended(closing) => {
-                self.close(id, CloseKind::Graceful);
-                self.handle(now, Event::Closed(id, closing));
-            }
-        }
-    }
-
-    /// The dispatcher learns what a connection has heard. What it then asks for is written, and nothing is read. Many answers
-    /// may have come in one read: what follows them leaves in one write.
-    #[inline]
-    fn tell(&mut self, id: ConnId, now: Instant) {
-        if self.ways[usize::from(id.origin)].addresses.count_answers() {
-            self.count_by_address(id, now);
-        }
-        let mut i = 0;
-        while let Some(news) = self.common.hearing.news.get(i) {
-            i += 1;
-            let event = match *news {
-                News::Answered(flight, answer) => Event::Answered(flight, self.told_script(flight, answer)),
-                News::Heard(flight, events) => Event::Heard(flight, events),
-                News::Lost(flight, loss) => Event::Lost(flight, loss),
-                News::Room(places) => Event::Room(id, places),
-                News::Retired => Event::Retired(id),
-            };
-            self.take_note(now, event);
-            if self.unwritten_requests > UNWRITTEN_MAX {
-                self.write_together();
-            }
-        }
-        self.write_together();
-        self.common.hearing.news.clear();
-    }
-
-    fn read_later(&mut self, id: ConnId) {
-        if let Some(conn) = self.conn(id)
-            && !std::mem::replace(&mut conn.is_unread, true)
-        {
-            self.unread.push_back(id);
-        }
     }
 
     fn finish(mut self, now: Instant) -> WorkerEnd {

@@ -30,6 +30,7 @@ mod retry_counts;
 mod sample;
 mod sampling;
 mod series;
+mod slow;
 mod slowest;
 mod steps;
 mod timeline;

@@ -5,7 +5,6 @@ use super::failed::FirstFailed;
 use super::places::Places;
 use super::{
     Answer, Apart, Bank, ConnectionCounts, Counters, Flight, Outcomes, PAUSE_FROM, SampleBlocks, Series,
-    SlowArrival,
 };
 use crate::arrival::Arrival;
 use crate::code::Code;
@@ -33,7 +32,7 @@ pub struct Recorder {
     last_ok: Option<Instant>,
     /// There are several operations, loads or origins.
     keeps_apart: bool,
-    origins: Origins,
+    pub(super) origins: Origins,
     /// Connections take several requests at once.
     shares_connections: bool,
     /// By load.
@@ -427,31 +426,5 @@ impl Recorder {
             self.record(flight, Series::ServiceCensored, age);
         }
         self.bank.heat.record(flight.arrival.intended.since(self.start), CENSORED_ROW);
-    }
-
-    fn note_slow(
-        &mut self,
-        flight: &Flight,
-        connection: u32,
-        code: Option<Code>,
-        outcome: Outcome,
-        now: Instant,
-    ) {
-        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended), flight.arrival.intended) {
-            return;
-        }
-        let Arrival { index, operation, intended, .. } = flight.arrival;
-        let since_start = |at: Instant| Instant(at.since(self.start).0);
-        self.bank.slowest.offer(SlowArrival {
-            index,
-            operation,
-            origin: self.origins.of(operation) as u8,
-            intended: since_start(intended),
-            sent: flight.sent.map(since_start),
-            ended: since_start(now),
-            connection,
-            code,
-            outcome,
-        });
     }
 }

@@ -323,7 +323,8 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, .. } = &mut *self.hearing else {
+        let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, .. } = &mut *self.hearing
+        else {
             return;
         };
         let slot = flight_of(tag).slot as usize;

@@ -1,0 +1,35 @@
+//! Keeping the slowest arrivals.
+
+use super::{Flight, Recorder, SlowArrival};
+use crate::arrival::Arrival;
+use crate::code::Code;
+use crate::outcome::Outcome;
+use crate::time::Instant;
+
+impl Recorder {
+    pub(super) fn note_slow(
+        &mut self,
+        flight: &Flight,
+        connection: u32,
+        code: Option<Code>,
+        outcome: Outcome,
+        now: Instant,
+    ) {
+        if !self.bank.slowest.would_keep(now.since(flight.arrival.intended), flight.arrival.intended) {
+            return;
+        }
+        let Arrival { index, operation, intended, .. } = flight.arrival;
+        let since_start = |at: Instant| Instant(at.since(self.start).0);
+        self.bank.slowest.offer(SlowArrival {
+            index,
+            operation,
+            origin: self.origins.of(operation) as u8,
+            intended: since_start(intended),
+            sent: flight.sent.map(since_start),
+            ended: since_start(now),
+            connection,
+            code,
+            outcome,
+        });
+    }
+}
