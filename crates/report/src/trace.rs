@@ -101,9 +101,8 @@ fn statuses(doc: &TraceSummary) -> Option<Section> {
     if doc.statuses.is_empty() {
         return None;
     }
-    let of = |(status, count): (&u16, &u64)| (format!("{status}"), format::count(*count));
-    let counts = doc.statuses.iter().map(|(status, count)| of((status, count)));
-    let pairs = counts.map(|(status, count)| (count, format!("with {status}"))).collect();
+    let pair = |(status, count): (&u16, &u64)| (format!("with {status}"), format::count(*count));
+    let pairs = doc.statuses.iter().map(pair).collect();
     section("Status", "", vec![Block::Counts(pairs)])
 }
 
