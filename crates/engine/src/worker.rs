@@ -12,7 +12,7 @@ mod ways;
 use crate::addresses::AddressCounts;
 use crate::clock::Clock;
 use crate::codes::CodeRules;
-use crate::conn::{Buffers, Common, Conn, Hearing, News, Reading};
+use crate::conn::{Buffers, Common, Conn, Hearing};
 use crate::controls::Controls;
 use crate::directory::Directory;
 use crate::failed::Failed;
@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use unblink_core::dispatch::{
-    ACTIONS_MAX, Actions, CloseKind, ConnId, Dispatch, Event, Pool, Room, SENDS_PER_CALL_MAX, Spread,
+    ACTIONS_MAX, Actions, ConnId, Dispatch, Event, Pool, Room, SENDS_PER_CALL_MAX, Spread,
 };
 use unblink_core::failure::FailureKind;
 use unblink_core::journey::Paths;
