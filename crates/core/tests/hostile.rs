@@ -419,12 +419,11 @@ fn workers_share_a_schedule_without_gap_or_overlap() {
     let alone = plan(1);
     let mut sent = play(&alone, Server::constant_10ms(), None).1.sent;
     let shared = plan(3);
-    let mut together: Vec<SentRecord> = (0..3)
-        .flat_map(|shard| {
-            let load = |at| shared.open_load(at, shard).expect("open");
-            world::run(&shared, load, shard, Server::constant_10ms(), None).1.sent
-        })
-        .collect();
+    let of_shard = |shard| {
+        let load = |at| shared.open_load(at, shard).expect("open");
+        world::run(&shared, load, shard, Server::constant_10ms(), None).1.sent
+    };
+    let mut together: Vec<SentRecord> = (0..3).flat_map(of_shard).collect();
     together.sort_by_key(|r| r.arrival);
     sent.sort_by_key(|r| r.arrival);
     assert_eq!(together, sent);

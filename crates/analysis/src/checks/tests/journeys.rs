@@ -31,5 +31,8 @@ fn it_names_the_step() {
     let evidence = Evidence { totals: &world.bank, rows: &world.rows, journeys: &journeys, ..world.evidence };
     let found = assess(&evidence).findings.into_iter().find(|f| f.code == Code::JourneysFailed);
     let message = found.expect("found").message;
-    assert!(message.contains("800 of 1,000") && message.contains("700 at step \"buy: paid\""), "{message}");
+    assert!(
+        message.contains("800 of 1\u{202f}000") && message.contains("700 at step \"buy: paid\""),
+        "{message}"
+    );
 }
