@@ -5,6 +5,7 @@ use crate::args::script::ScriptArgs;
 use crate::errors::{refuse, refused};
 use crate::request::Request;
 use crate::request::version::HttpArg;
+use crate::secrets::MASK;
 use crate::{exit, output};
 use anyhow::Result;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -23,6 +24,8 @@ const STUCK_S: u32 = 10;
 /// Whoever looks for a connection before the run waits for so long.
 const PATIENCE: Duration = Duration::from_secs(2);
 const US: f64 = 1e3;
+/// A shorter argument is no secret, and stands in many a word.
+const ARG_LENGTH_MIN: usize = 4;
 
 /// A script's text and the request that it may change.
 pub(crate) struct Source<'a> {
@@ -87,7 +90,8 @@ impl Source<'_> {
 
     /// Runs the script up to its first requests.
     pub(crate) fn open(&self, target: &Target, workers: u32, seed: u64) -> Result<Arc<Script>> {
-        let wrong = |why: String| refused(&["script"], format!("--script: {why}"));
+        let args: Vec<String> = self.args.script_arg.iter().chain(&self.args.script_args).cloned().collect();
+        let wrong = |why: String| refused(&["script"], format!("--script: {}", without(&args, why)));
         let pulse = Arc::new(Pulse::new(workers));
         watch(&pulse, &self.name);
         let headers = self.request.all_headers();
@@ -95,7 +99,6 @@ impl Source<'_> {
         let addresses: Vec<String> = target.addresses.iter().map(Address::to_string).collect();
         let has_port = has_port(&self.request.url_text);
         let port = url.origin.port.to_string();
-        let args: Vec<String> = self.args.script_arg.iter().chain(&self.args.script_args).cloned().collect();
         let script = Script::open(&Opening {
             name: &self.name,
             source: &self.text,
@@ -122,6 +125,12 @@ impl Source<'_> {
         }
         Ok(Arc::new(script))
     }
+}
+
+/// What a script says, without its arguments: they may be secrets.
+fn without(args: &[String], said: String) -> String {
+    let told = args.iter().filter(|arg| arg.len() >= ARG_LENGTH_MIN);
+    told.fold(said, |said, arg| said.replace(arg.as_str(), MASK))
 }
 
 /// Does a URL name its port?
@@ -151,7 +160,8 @@ pub(crate) fn describe(script: &Script) -> ValuePlan {
 pub(crate) fn end(script: &Script, document: &RunDocument, tally: &Tally) {
     if let Some((count, first)) = script.failures() {
         output::note(format_args!(
-            "warning: the script failed {count} times, which count as script_failed; the first: {first}"
+            "warning: the script failed {count} times, which count as script_failed; the first: {}",
+            without(script.args(), first)
         ));
     }
     if script.is_stopped() {
@@ -160,6 +170,7 @@ pub(crate) fn end(script: &Script, document: &RunDocument, tally: &Tally) {
     if script.wants_figures()
         && let Err(error) = script.done(&figures(document, tally))
     {
+        let error = without(script.args(), error.to_string());
         output::note(format_args!("warning: the script's done() failed: {error}"));
     }
 }

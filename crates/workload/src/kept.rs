@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_value_has_a_limit() {
         let mut kept = Kept::new(1, 1);
-        let all = captured(0, "regex (?s).*");
+        let all = captured(0, "regex (?s)(.*)");
         kept.begin(ONE, 1, of(1));
         assert_eq!(kept.take((ONE, 1), &all, b"", &vec![b'x'; KEPT_BYTES_MAX]), Ok(()));
         assert_eq!(kept.value(ONE, 0).len(), KEPT_BYTES_MAX);

@@ -130,12 +130,14 @@ fn heat(total: &Bank<u64>, measured: &[&Entry]) -> Result<(), String> {
 fn blame(case: &Case, books: &Books<'_>, total: &Bank<u64>, measured: &[&Entry]) -> Result<(), String> {
     let lag = total.counters.lag;
     let late = total.track(Series::GeneratorLate);
-    let parts =
-        u128::from(lag.no_connection_ns) + u128::from(lag.connecting_ns) + u128::from(lag.generator_ns);
+    let parts = [lag.no_connection_ns, lag.connecting_ns, lag.no_room_ns, lag.generator_ns];
+    let parts: u128 = parts.into_iter().map(u128::from).sum();
     hold!(parts == total.track(Series::SendLag).sum_ns, "{lag:?} does not add up to the send lag");
     hold!(late.sum_ns == u128::from(lag.generator_ns), "generator late for {} ns, {lag:?}", late.sum_ns);
     hold!(late.count() == total.counters.measured.sent, "generator late counts {}", late.count());
-    hold!(lag.no_connection + lag.connecting <= late.count(), "{lag:?} of {} sent", late.count());
+    let waited = lag.no_connection + lag.connecting + lag.no_room;
+    hold!(waited <= late.count(), "{lag:?} of {} sent", late.count());
+    hold!(case.world.room.places > 1 || lag.no_room == 0, "connections with one place have no room: {lag:?}");
     let (mut least, mut most) = (0, 0);
     for entry in measured {
         let Some(sent) = entry.sent else { continue };

@@ -35,6 +35,12 @@ fn of_trace(path: &Path, error: &TraceError) -> Error {
 
 /// A trace to be written; `sources` are read at the same time.
 fn create<'a>(path: &Path, sources: impl IntoIterator<Item = &'a Path>) -> Result<Writer<BufWriter<File>>> {
+    if path == Path::new("-") {
+        bail!("-o - is no file: a trace is written to a file, which is complete once it has its name");
+    }
+    if path.is_dir() {
+        bail!("-o {} is a directory: name a file in it", path.display());
+    }
     let own = path.canonicalize().ok();
     if own.is_some() && sources.into_iter().any(|source| source.canonicalize().ok() == own) {
         bail!("-o {} is a file that is read: name another one", path.display());

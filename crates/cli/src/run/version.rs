@@ -15,6 +15,7 @@ use unblink_engine::alpn::chooses_http2;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{ResolveError, Target};
 use unblink_wire::ws::Matching;
+use unblink_workload::answer::Condition;
 
 /// Nobody is waited for longer to learn what it chooses; the check before the run says what is wrong with it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -87,12 +88,28 @@ pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
             "--http and --streams are for HTTP, and this run goes over WebSockets: leave them out"
         );
     }
+    if args.target.script.script.is_some() {
+        refuse!(
+            ["script", "url"],
+            "--script makes HTTP requests, and this run goes over WebSockets: leave one of both out"
+        );
+    }
+    if args.target.request.stream.is_some() || args.requests.iter().any(has_events) {
+        refuse!(
+            ["stream"],
+            "--stream is for answers of HTTP, and this run goes over WebSockets, where each message is an answer: leave it out"
+        );
+    }
     if let Some(MatchArg::Json(text, _)) = &args.target.web_socket.matching {
         for request in &args.requests {
             check_named(request, &args.target, text)?;
         }
     }
     Ok(())
+}
+
+fn has_events(request: &Request) -> bool {
+    request.parts.expect.iter().any(|condition| matches!(condition, Condition::Events(_)))
 }
 
 /// What `--match` looks for in an answer must stand in the message, too.

@@ -47,7 +47,7 @@ impl Recorder {
         let since_intended = now.since(flight.arrival.intended);
         self.record(flight, Series::FirstEvent, since_intended);
         if let Some(sent) = flight.attempt {
-            self.record(flight, Series::FirstEventService, now.since(sent));
+            self.bank.track_mut(Series::FirstEventService).record(now.since(sent));
         }
         if self.own_part(flight, now) >= PAUSE_FROM {
             self.bank.track_mut(Series::FirstEventHindered).record(since_intended);
@@ -73,7 +73,7 @@ impl Recorder {
                 let age = until.since(flight.arrival.intended);
                 self.record(flight, Series::FirstEventCensored, age);
                 if let Some(sent) = flight.attempt {
-                    self.record(flight, Series::FirstEventServiceCensored, until.since(sent));
+                    self.bank.track_mut(Series::FirstEventServiceCensored).record(until.since(sent));
                 }
             }
             Some(_) if is_over => {}

@@ -44,11 +44,8 @@ pub(super) struct Heard {
     place: Option<NonZeroU16>,
     /// What it says of itself; 0 until that is known.
     code: u16,
-    /// How its events end, if they count.
-    events: Option<EventFormat>,
-    reader: EventReader,
-    /// An event has come.
-    has_events: bool,
+    /// Its events, if they count.
+    events: Option<EventsHeard>,
     /// Why a value in its head can't be taken.
     missed: Option<Missed>,
     coding: Coding,
@@ -56,6 +53,15 @@ pub(super) struct Heard {
     body: Option<Place>,
     /// There is more of it than may be looked at.
     is_too_large: bool,
+}
+
+/// The events of an answer.
+#[derive(Clone, Copy, Debug)]
+struct EventsHeard {
+    format: EventFormat,
+    reader: EventReader,
+    /// One has come.
+    is_any: bool,
 }
 
 /// What has been heard of a worker's flights, and the news that nobody has been told yet.
@@ -202,7 +208,7 @@ impl Hearing {
         let expect = expects.of(heard.operation);
         let expected = |is_right: bool| if is_right { Ok(()) } else { Err(FailureKind::UNEXPECTED_BODY) };
         if expect.events.is_some() {
-            expected(heard.has_events)?;
+            expected(heard.events.is_some_and(|events| events.is_any))?;
         }
         let until = expect.until.as_deref();
         let is_awaited = until.is_none_or(|until| {
@@ -232,16 +238,23 @@ impl Hearing {
     }
 
     /// A part of the answer's body came, or (`None`) its end: what that means for its events.
-    fn hear(&mut self, flight: FlightId, format: EventFormat, piece: Option<&[u8]>) {
-        let heard = &mut self.flights[flight.slot as usize];
+    #[inline]
+    fn hear(&mut self, flight: FlightId, piece: Option<&[u8]>) {
+        if self.flights[flight.slot as usize].events.is_some() {
+            self.hear_events(flight, piece);
+        }
+    }
+
+    fn hear_events(&mut self, flight: FlightId, piece: Option<&[u8]>) {
+        let Some(heard) = &mut self.flights[flight.slot as usize].events else { return };
         let found = match piece {
-            Some(piece) => heard.reader.read(format, piece),
-            None => heard.reader.end(format),
+            Some(piece) => heard.reader.read(heard.format, piece),
+            None => heard.reader.end(heard.format),
         };
         if found.is_nothing() {
             return;
         }
-        heard.has_events |= found.events > 0;
+        heard.is_any |= found.events > 0;
         let Found { events, keep_alives } = found;
         // All that one read brings has one time.
         match self.news.last_mut() {
@@ -340,7 +353,9 @@ impl Sink for Ear<'_> {
         heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
         if expect.reads_body() {
             heard.coding = Coding::of(head);
-            heard.events = expect.begins_events(heard.code, head);
+            let format = expect.begins_events(heard.code, head);
+            heard.events =
+                format.map(|format| EventsHeard { format, reader: EventReader::default(), is_any: false });
         }
         for captured in expect.captures.iter().filter(|captured| !captured.capture.reads_body()) {
             let missed = kept.take((heard.place, tag.0), captured, head, &[]).err();
@@ -355,9 +370,7 @@ impl Sink for Ear<'_> {
         }
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
-        if let Some(format) = self.hearing.flights[slot].events {
-            self.hearing.hear(flight, format, Some(piece));
-        }
+        self.hearing.hear(flight, Some(piece));
         let Hearing { flights, expects, collecting, echoes, whole, .. } = &mut *self.hearing;
         if let Some(echoes) = echoes {
             echoes.body(slot, piece);
@@ -381,9 +394,7 @@ impl Sink for Ear<'_> {
     fn done(&mut self, tag: Tag, reply: Reply) {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
-        if let Some(format) = self.hearing.flights[slot].events {
-            self.hearing.hear(flight, format, None);
-        }
+        self.hearing.hear(flight, None);
         let (failure, not_yet) = self.hearing.judge(flight, &reply);
         if let Some(echoes) = &mut self.hearing.echoes {
             echoes.done(slot, reply.code);

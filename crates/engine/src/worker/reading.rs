@@ -90,7 +90,10 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
             let event = match *news {
-                News::Answered(flight, answer) => Event::Answered(flight, self.told_script(flight, answer)),
+                News::Answered(flight, answer) if self.script.is_some() => {
+                    Event::Answered(flight, self.told_script(flight, answer))
+                }
+                News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Heard(flight, events) => Event::Heard(flight, events),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
                 News::Room(places) => Event::Room(id, places),

@@ -97,6 +97,7 @@ impl Shared {
 /// A script that is ready to run.
 pub struct Script {
     name: String,
+    args: Vec<String>,
     main: State,
     /// Until their workers take them.
     workers: Vec<Mutex<Option<Acting>>>,
@@ -129,6 +130,7 @@ impl Script {
         let shared = Arc::new(Shared::default());
         let mut script = Script {
             name: opening.name.to_string(),
+            args: opening.args.to_vec(),
             main,
             workers: Vec::new(),
             addresses: Vec::new(),
@@ -143,6 +145,11 @@ impl Script {
             script.add(opening, worker)?;
         }
         Ok(script)
+    }
+
+    /// What it was given. A message of the script's may hold it.
+    pub fn args(&self) -> &[String] {
+        &self.args
     }
 
     fn add(&mut self, opening: &Opening<'_>, worker: u32) -> Result<(), ScriptError> {
@@ -284,8 +291,12 @@ impl Acting {
                 Ok(())
             }
             Ok(other) => Err(format!(
-                "request() must return a whole request as a string, such as that of wrk.format(): it returned a {}",
-                other.type_name()
+                "request() must return a whole request as a string, such as that of wrk.format(): it returned {}",
+                match other {
+                    Value::Nil => "nothing",
+                    Value::Integer(_) | Value::Number(_) => "a number",
+                    _ => other.type_name(),
+                }
             )),
             Err(error) => Err(words(&error)),
         }
