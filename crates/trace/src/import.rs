@@ -162,6 +162,8 @@ struct Seeing {
     coarse: bool,
     longest: u64,
     has_whole_seconds: bool,
+    /// A time was not.
+    has_fractions: bool,
     has_users: bool,
 }
 
@@ -179,6 +181,7 @@ impl Seeing {
             coarse: true,
             longest: 0,
             has_whole_seconds: false,
+            has_fractions: false,
             has_users: false,
         }
     }
@@ -211,9 +214,12 @@ impl Seeing {
         let request = self
             .anonymous
             .request(seen.entry, &mut |lacking| *counts.lacking.entry(lacking).or_default() += 1);
-        self.has_whole_seconds |= seen.entry.whole_second;
+        // Some programs leave out a fraction of 0: a log that has fractions elsewhere means that very moment.
+        self.has_fractions |= stamp.rem_euclid(SECOND) != 0;
+        let whole_second = seen.entry.whole_second && !self.has_fractions;
+        self.has_whole_seconds |= whole_second;
         self.has_users |= request.user.is_some();
-        Some((request, stamp, earlier, seen.entry.whole_second))
+        Some((request, stamp, earlier, whole_second))
     }
 
     fn unreadable(&mut self, why: Unreadable, text: &[u8]) {

@@ -149,6 +149,7 @@ impl Exchange {
                 if self.out.len() - self.written > UNREAD_MAX {
                     return Err(Fault::Flood.into());
                 }
+                shared.lend(&mut self.out);
                 frame::put(&mut self.out, Opcode::Pong, payload, self.keys.mask());
                 sink.pinged();
             }
