@@ -407,4 +407,15 @@ mod tests {
         );
         assert_eq!((sizes.request_bytes, sizes.users), (None, None));
     }
+
+    #[test]
+    fn durations_and_sizes_of_any_length_are_told() {
+        let mut all = Values::default();
+        [5, 3_000, 31_000_000, 3_000_000_000, u64::MAX / 2]
+            .into_iter()
+            .for_each(|value| all.add(Some(value)));
+        let spread = all.spread().expect("values");
+        assert!(spread.p50.abs_diff(31_000_000) <= 31_000, "{}", spread.p50);
+        assert!(spread.count == 5 && spread.max > u64::MAX / 3, "{}", spread.max);
+    }
 }
