@@ -51,22 +51,11 @@ impl ProtocolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::violations::assert_plain;
 
     #[test]
     fn codes_are_distinct_snake_case_and_sentences_are_plain() {
-        let mut codes: Vec<_> = ProtocolError::ALL.iter().map(|error| error.code()).collect();
-        for code in &codes {
-            assert!(
-                code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
-                "{code}"
-            );
-        }
-        codes.sort_unstable();
-        codes.dedup();
-        assert_eq!(codes.len(), ProtocolError::ALL.len());
-        for error in ProtocolError::ALL {
-            let sentence = error.to_string();
-            assert!(!sentence.is_empty() && !sentence.ends_with('.'), "{sentence}");
-        }
+        let codes: Vec<_> = ProtocolError::ALL.iter().map(|error| error.code()).collect();
+        assert_plain(&codes, ProtocolError::ALL);
     }
 }

@@ -39,3 +39,20 @@ macro_rules! violations {
 }
 
 pub(crate) use violations;
+
+/// Holds that codes are distinct and snake_case, and that each variant has a plain sentence.
+#[cfg(test)]
+pub(crate) fn assert_plain(codes: &[&str], all: &[impl std::fmt::Display]) {
+    for code in codes {
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        assert!(code.bytes().all(is_plain), "{code}");
+    }
+    let mut distinct = codes.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), all.len());
+    for violation in all {
+        let sentence = violation.to_string();
+        assert!(!sentence.is_empty() && !sentence.ends_with('.'), "{sentence}");
+    }
+}

@@ -149,12 +149,11 @@ impl Exchange {
                 if self.out.len() - self.written > UNREAD_MAX {
                     return Err(Fault::Flood.into());
                 }
-                shared.lend(&mut self.out);
-                frame::put(&mut self.out, Opcode::Pong, payload, self.keys.mask());
+                self.control(shared, Opcode::Pong, payload);
                 sink.pinged();
             }
             Event::Pong => {}
-            Event::Close(code) => self.close(code, sink),
+            Event::Close(code) => self.close(shared, code, sink),
         }
         Ok(())
     }
@@ -211,13 +210,19 @@ impl Exchange {
         self.awaited.iter().position(|awaited| is_named && awaited.name == *name)
     }
 
+    /// Answers a control frame, in a borrowed buffer as messages are.
+    fn control(&mut self, shared: &mut Shared, opcode: Opcode, payload: &[u8]) {
+        shared.lend(&mut self.out);
+        frame::put(&mut self.out, opcode, payload, self.keys.mask());
+    }
+
     /// The server has closed: it is told that this was heard, and no answer comes any more.
-    fn close(&mut self, code: Option<u16>, sink: &mut impl Sink) {
+    fn close(&mut self, shared: &mut Shared, code: Option<u16>, sink: &mut impl Sink) {
         let fault = Fault::of_close(code);
         self.closed = Some(fault);
         let code_bytes = code.map(u16::to_be_bytes);
         let payload = code_bytes.as_ref().map_or(&[][..], |bytes| bytes);
-        frame::put(&mut self.out, Opcode::Close, payload, self.keys.mask());
+        self.control(shared, Opcode::Close, payload);
         sink.retired();
         for Awaited { tag, .. } in self.awaited.drain(..) {
             sink.lost(tag, fault.into(), false);

@@ -81,19 +81,10 @@ impl From<Fault> for Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::violations::assert_plain;
 
     #[test]
     fn codes_are_distinct_snake_case_and_sentences_are_plain() {
-        let mut codes = Fault::CODES.to_vec();
-        for code in &codes {
-            let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
-            assert!(code.bytes().all(is_plain), "{code}");
-        }
-        codes.sort_unstable();
-        codes.dedup();
-        assert_eq!(codes.len(), Fault::ALL.len());
-        for fault in Fault::ALL {
-            assert!(!fault.to_string().ends_with('.'), "{fault}");
-        }
+        assert_plain(Fault::CODES, Fault::ALL);
     }
 }
