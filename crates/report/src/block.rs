@@ -1,6 +1,7 @@
 //! What a section says, whatever shows it: a terminal, a page, Markdown. Sections of a run stand in [`run`]
 //! and [`apart`].
 
+pub(crate) mod addresses;
 pub(crate) mod apart;
 pub(crate) mod events;
 pub(crate) mod journeys;
