@@ -6,6 +6,7 @@
 mod absence;
 mod ages;
 mod answer;
+mod at_address;
 mod bank;
 mod bins;
 mod by_address;

@@ -1,8 +1,7 @@
 //! A table of the addresses of a target that has several: one slow machine of a fleet shows in it.
 
-use super::apart::time_at;
 use super::run::more;
-use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain};
+use super::{Align, Block, Paint, Room, Section, Span, Table, dim, plain, time_at};
 use crate::{facts, format};
 use std::cmp::Reverse;
 use unblink_artifact::document::{AddressArrivals, Origin, RunDocument};

@@ -1,7 +1,7 @@
 //! Tables of what a run keeps apart: its loads, its origins, and its operations.
 
 use super::run::more;
-use super::{Align, Block, Paint, Room, Section, Span, Table, addresses, dim, journeys, plain};
+use super::{Align, Block, Paint, Room, Section, Span, Table, addresses, dim, journeys, plain, time_at};
 use crate::{facts, format};
 use unblink_artifact::document::{Distribution, Load, Operation, OperationArrivals, Origin, RunDocument};
 
@@ -251,15 +251,6 @@ impl Part<'_> {
             Time::Interval(q) => dim(facts::quantile(of, q).map(facts::interval).unwrap_or_default()),
             Time::Response(q) | Time::Service(q) => time_at(of, q, paint),
         }
-    }
-}
-
-/// A quantile in a cell, dim where few samples decide it.
-pub(super) fn time_at(of: &Distribution, q: f64, paint: Paint) -> Span {
-    match facts::quantile(of, q) {
-        None => dim("–"),
-        Some(quantile) if quantile.few_samples && !quantile.censored => dim(facts::marked(quantile, false)),
-        Some(quantile) => (paint, facts::marked(quantile, false)),
     }
 }
 
