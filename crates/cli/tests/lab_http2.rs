@@ -40,14 +40,13 @@ fn what_is_reported_of_a_stall_is_what_the_server_did() {
 
 #[test]
 fn http_2_over_tls_and_without() {
-    let place = Place::new();
     let slow = ["--http", "2", "--scenario", "healthy", "--baseline", "100ms", "--truth", "truth.csv"];
     let with_tls = [&slow[..], &["--tls", "--write-cert", "lab.pem"]].concat();
     for (flags, client) in [(&slow[..], &[][..]), (&with_tls, &["--cacert", "lab.pem"])] {
+        let place = Place::new();
         let lab = Lab::serve(&place, flags);
         let args = [&lab.url, "-R", "100", "-n", "50", "-c", "1", "--http", "2", "--body", "x"];
-        let run = place
-            .measure(&[&args[..], client, &["-o", if client.is_empty() { "plain" } else { "tls" }]].concat());
+        let run = place.measure(&[&args[..], client].concat());
         run.assert_all("ok");
         assert_eq!(run.connections("opened"), 1);
         // One connection, and nobody waited behind another request.
@@ -55,6 +54,7 @@ fn http_2_over_tls_and_without() {
         assert!(run.quantile("response_time", 0.5).0 >= 100_000_000);
     }
     // A client of HTTP/1.1 is told so by TLS, and gets nothing without.
+    let place = Place::new();
     let lab = Lab::serve(&place, &slow);
     let said = place.call(&["run", &lab.url, "-R", "10", "-n", "1", "-o", "one"]);
     assert_eq!(said.code(), Some(1), "{said:?}");
