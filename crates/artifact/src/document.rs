@@ -20,7 +20,7 @@ mod verdict;
 
 pub use arrivals::{ArrivalProcess, ArrivalTimes, ExponentialTest};
 pub use connections::{
-    AddressAnswers, ConnectionMode, Connections, FailedAttempts, MachineLimit, Spread, WebSocketPlan,
+    AddressArrivals, ConnectionMode, Connections, FailedAttempts, MachineLimit, Spread, WebSocketPlan,
 };
 pub use distribution::{Distribution, Quantile};
 pub use events::{Events, OperationEvents};

@@ -230,8 +230,13 @@ fn connect_to_several_places_for_a_while() {
     assert!(opened.iter().all(|&n| n >= 3), "{opened:?}");
     assert_eq!(run.connections("closed_by_age"), run.connections("opened") - 4);
     // What each has answered; one of them was asked before the run, too.
-    let answers = run.at("/origins/0/connections/answers_by_address");
+    let answers = run.at("/origins/0/connections/arrivals_by_address");
     let answered = servers.each_ref().map(|server| answers[server.address.to_string()]["ok"].as_u64());
+    for server in &servers {
+        let of = &answers[server.address.to_string()];
+        assert_eq!(of["response_time"]["count"], of["ok"], "{of}");
+        assert!(of["response_time"]["quantiles"][0]["value"].as_u64() > Some(0), "{of}");
+    }
     let seen = servers.each_ref().map(|server| server.seen().len() as u64);
     let [one, other] = answered.map(|n| n.expect("it has answered"));
     assert_eq!(one + other, 250, "{answers}");

@@ -2,6 +2,7 @@
 
 use crate::target::Address;
 use unblink_core::failure::FailureKind;
+use unblink_core::record::AddressRecord;
 use unblink_core::time::{Instant, Nanos};
 
 /// An address that has just refused is passed over for so long, if there is another.
@@ -10,7 +11,7 @@ const AVOIDED_FOR: Nanos = Nanos::from_secs(1);
 const DOUBLINGS_MAX: u32 = 6;
 
 /// What came of the attempts to connect to one address, and of the requests to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct AddressCounts {
     /// Connections that became usable.
     pub usable: u64,
@@ -20,31 +21,8 @@ pub struct AddressCounts {
     pub unanswered: u64,
     /// Attempts that failed otherwise: no route to it, say.
     pub unreachable: u64,
-    /// Answers from it, where the target may have several addresses.
-    pub answers: Option<AnswerCounts>,
-}
-
-/// Answers to measured arrivals. One that came after the timeout is in no count, as its arrival has timed out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AnswerCounts {
-    /// As expected.
-    pub ok: u64,
-    /// Not as expected, those included after which the arrival was tried again.
-    pub failed: u64,
-    /// Sum of the response times of those that are ok, in ns.
-    pub response_sum_ns: u128,
-    /// The longest of these.
-    pub response_max: Nanos,
-}
-
-impl AnswerCounts {
-    /// Adds another worker's.
-    fn add(&mut self, o: &AnswerCounts) {
-        self.ok += o.ok;
-        self.failed += o.failed;
-        self.response_sum_ns += o.response_sum_ns;
-        self.response_max = self.response_max.max(o.response_max);
-    }
+    /// The arrivals whose last attempt went there, where the target may have several addresses.
+    pub arrivals: Option<AddressRecord>,
 }
 
 impl AddressCounts {
@@ -54,8 +32,8 @@ impl AddressCounts {
         self.refused += o.refused;
         self.unanswered += o.unanswered;
         self.unreachable += o.unreachable;
-        if let Some(answers) = &o.answers {
-            self.answers.get_or_insert_default().add(answers);
+        if let Some(arrivals) = &o.arrivals {
+            self.arrivals.get_or_insert_default().add(arrivals);
         }
     }
 }
@@ -68,8 +46,6 @@ pub(crate) struct Addresses {
     current: Vec<u32>,
     /// Whose turn it is, of these.
     turn: usize,
-    /// There are several, or there may be.
-    counts_answers: bool,
 }
 
 struct Known {
@@ -82,9 +58,8 @@ struct Known {
 
 impl Addresses {
     /// At least one address, which others may follow; workers begin at different ones.
-    pub(crate) fn new(addresses: &[Address], may_change: bool, worker: usize) -> Addresses {
-        let counts_answers = may_change || addresses.len() > 1;
-        let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0, counts_answers };
+    pub(crate) fn new(addresses: &[Address], worker: usize) -> Addresses {
+        let mut all = Addresses { known: Vec::new(), current: Vec::new(), turn: 0 };
         all.replace(addresses);
         all.turn = worker % all.current.len();
         all
@@ -107,8 +82,7 @@ impl Addresses {
 
     fn number(&mut self, address: &Address) -> u32 {
         let place = self.known.iter().position(|known| known.address == *address).unwrap_or_else(|| {
-            let answers = self.counts_answers.then(AnswerCounts::default);
-            let counts = AddressCounts { answers, ..AddressCounts::default() };
+            let counts = AddressCounts::default();
             self.known.push(Known { address: address.clone(), avoided_until: Instant(0), silent: 0, counts });
             self.known.len() - 1
         });
@@ -172,27 +146,12 @@ impl Addresses {
         }
     }
 
-    /// Whether answers are counted by address: not where all come from one.
-    #[inline]
-    pub(crate) fn count_answers(&self) -> bool {
-        self.counts_answers
-    }
-
-    /// An answer came from `address` in time, `response` after its arrival should have started.
-    pub(crate) fn answered(&mut self, address: u32, is_ok: bool, response: Nanos) {
-        let Some(answers) = &mut self.known[address as usize].counts.answers else { return };
-        if is_ok {
-            answers.ok += 1;
-            answers.response_sum_ns += u128::from(response.0);
-            answers.response_max = answers.response_max.max(response);
-        } else {
-            answers.failed += 1;
-        }
-    }
-
-    /// By address.
-    pub(crate) fn into_counts(self) -> Vec<(Address, AddressCounts)> {
-        self.known.into_iter().map(|known| (known.address, known.counts)).collect()
+    /// By address, with `arrivals` by the number of the address: empty where they were not recorded.
+    pub(crate) fn into_counts(self, arrivals: Vec<AddressRecord>) -> Vec<(Address, AddressCounts)> {
+        // The last ones may never have taken a connection.
+        let none = (!arrivals.is_empty()).then(AddressRecord::default);
+        let each = self.known.into_iter().zip(arrivals.into_iter().map(Some).chain(std::iter::repeat(none)));
+        each.map(|(known, arrivals)| (known.address, AddressCounts { arrivals, ..known.counts })).collect()
     }
 }
 
@@ -210,7 +169,7 @@ mod tests {
 
     #[test]
     fn in_turn_but_for_those_that_refused() {
-        let mut addresses = Addresses::new(&addresses(&[1, 2, 3]), false, 1);
+        let mut addresses = Addresses::new(&addresses(&[1, 2, 3]), 1);
         assert_eq!(take(&mut addresses, 0), [1, 2, 0, 1]);
         addresses.avoid(0, Instant(0));
         assert_eq!(take(&mut addresses, 1), [2, 1, 2, 1]);
@@ -221,7 +180,7 @@ mod tests {
 
     #[test]
     fn one_that_does_not_answer_is_tried_ever_less_often() {
-        let mut addresses = Addresses::new(&addresses(&[1, 2]), false, 0);
+        let mut addresses = Addresses::new(&addresses(&[1, 2]), 0);
         for (times, seconds) in [(1, 1), (1, 2), (1, 4), (10, 64)] {
             (0..times).for_each(|_| addresses.avoid_silent(0, Instant(0)));
             let until = seconds * AVOIDED_FOR.0;
@@ -235,7 +194,7 @@ mod tests {
 
     #[test]
     fn others_may_take_their_place() {
-        let mut all = Addresses::new(&addresses(&[1, 2, 3]), false, 0);
+        let mut all = Addresses::new(&addresses(&[1, 2, 3]), 0);
         assert_eq!(take(&mut all, 0), [0, 1, 2, 0]);
         all.count(1);
         // The second stays, under the number that it had and in its place; two are new.
@@ -250,7 +209,7 @@ mod tests {
         assert_eq!(take(&mut all, 0), [3, 4, 1, 3]);
         all.replace(&addresses(&[1]));
         assert_eq!(take(&mut all, 0), [0; 4]);
-        let usable: Vec<u64> = all.into_counts().iter().map(|(_, counts)| counts.usable).collect();
+        let usable: Vec<u64> = all.into_counts(Vec::new()).iter().map(|(_, counts)| counts.usable).collect();
         assert_eq!(usable, [0, 1, 0, 0, 0]);
     }
 }

@@ -144,6 +144,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             let own = job.script.as_ref().and_then(|script| script.address(number));
             Way::new(target, own, directory.clone(), number, job.plan.threads())
         });
+        let ways: Vec<Way> = ways.collect();
         let failed_each = channels.failed.as_ref().map_or(0, |(each, _)| *each);
         let mut hearing = Hearing::with_capacity(
             flights,
@@ -165,7 +166,8 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 Recorder::new(bank, job.plan.spec().timeout)
                     .with_origins(origins)
                     .with_room(places)
-                    .with_failed(failed_each),
+                    .with_failed(failed_each)
+                    .with_addresses(ways.iter().map(|way| way.has_several)),
             ),
             actions: Actions::with_capacity(ACTIONS_MAX),
             deferred: VecDeque::with_capacity(conns_max),
@@ -177,7 +179,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             script: job.script.as_ref().and_then(|script| Scripted::new(script, number, &job.plan)),
             composer: job.values.as_ref().map(|values| Composer::new(values, &job.plan)),
             starvation: Starvation::of_this_thread(),
-            ways: ways.collect(),
+            ways,
             start: Instant(0),
             bank_from: Instant(0),
             handed_until: Instant(0),
@@ -349,12 +351,16 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             addresses.count_failed(conn.attempt().address, FailureKind::CONNECT_TIMEOUT);
         }
         let last_ok = self.recorder.as_ref().and_then(Recorder::last_ok).map(|at| at.since(self.start));
+        let by_address = self.recorder.as_mut().map(Recorder::take_addresses).unwrap_or_default();
+        let mut by_address = by_address.into_iter();
         let empty = Box::new(Bank::new(0));
         let full = self.prepare(now, now, empty, true);
         // The control thread is waiting for this one.
         let _ = self.channels.full.send(full);
         WorkerEnd {
-            by_address: self.ways.into_iter().map(Way::into_counts).collect(),
+            by_address: (self.ways.into_iter())
+                .map(|way| way.into_counts(by_address.next().unwrap_or_default()))
+                .collect(),
             spreads: self.dispatch.spreads(),
             last_ok,
             involuntary_switches: involuntary_switches(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use unblink_core::dispatch::Pool;
 use unblink_core::failure::FailureKind;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, Counters, Series};
+use unblink_core::record::{AddressRecord, Bank, Counters, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
@@ -36,6 +36,17 @@ fn listening() -> SocketAddr {
     address
 }
 
+/// Takes connections and requests, and answers none of them.
+fn hanging() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let taken: Vec<TcpStream> = listener.incoming().flatten().collect();
+        drop(taken);
+    });
+    address
+}
+
 /// A port that is taken while nobody listens.
 fn refusing() -> (OwnedFd, SocketAddr) {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
@@ -53,6 +64,10 @@ fn silent() -> ((OwnedFd, TcpStream), SocketAddr) {
 }
 
 fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
+    job_within(Nanos::from_secs(10), addresses, pool, threads)
+}
+
+fn job_within(timeout: Nanos, addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
     let builder = RequestBuilder { method: "GET", target: "/", host: "h", headers: &[], body: b"" };
     let request = builder.render().expect("a request");
     let phases = vec![Phase::hold(Rate::per_second(500), Nanos::from_millis(400))];
@@ -60,7 +75,7 @@ fn job(addresses: &[SocketAddr], pool: Pool, threads: u32) -> Job<Http1> {
         load: LoadSpec::Open { phases, process: Process::Even },
         warmup: Nanos::ZERO,
         limit: None,
-        timeout: Nanos::from_secs(10),
+        timeout,
         drain: None,
         pool,
         threads,
@@ -117,17 +132,31 @@ fn each_address_in_turn() {
         assert_eq!(bank.counters.measured.ok, 200);
         let by_address = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].usable);
         assert_eq!(by_address.iter().sum::<u64>(), 9);
-        let answers = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].answers);
-        let answers = answers.map(|answers| answers.expect("there are several"));
-        assert_eq!(answers.iter().map(|answers| answers.ok).sum::<u64>(), 200);
-        assert_eq!(answers.iter().map(|answers| answers.failed).sum::<u64>(), 0);
-        let sum_ns: u128 = answers.iter().map(|answers| answers.response_sum_ns).sum();
-        assert_eq!(sum_ns, bank.track(Series::Response).sum_ns, "{answers:?}");
-        let longest = answers.iter().map(|answers| answers.response_max.0).max();
-        assert_eq!(longest, Some(bank.track(Series::Response).max_ns));
+        let ended = addresses.map(|a| summary.origins[0].by_address[&a.to_string()].arrivals.clone());
+        let ended = ended.map(|arrivals| arrivals.expect("there are several"));
+        let mut all = AddressRecord::default();
+        ended.iter().for_each(|one| all.add(one));
+        assert_eq!((all.ok, all.failed, all.timed_out, all.unfinished), (200, 0, 0, 0));
+        assert_eq!(&all.response, bank.track(Series::Response));
+        assert!(ended.iter().all(|one| one.ok == one.response.count()));
         // Each worker goes round on its own.
         assert!(by_address.iter().all(|&n| n >= 2), "{threads}: {by_address:?}");
     }
+}
+
+#[test]
+fn one_that_hangs_shows_in_its_own_times() {
+    let (answering, hanging) = (listening(), hanging());
+    let timeout = Nanos::from_millis(200);
+    let (bank, summary) = recorded(job_within(timeout, &[answering, hanging], Pool::Auto { max: 1_000 }, 2));
+    let ended =
+        [answering, hanging].map(|address| summary.origins[0].by_address[&address.to_string()].clone());
+    let [answering, hanging] = ended.map(|counts| counts.arrivals.expect("there are several"));
+    assert_eq!((answering.ok, hanging.ok), (bank.counters.measured.ok, 0));
+    assert_eq!(answering.timed_out + hanging.timed_out, bank.counters.measured.timed_out);
+    assert!(hanging.timed_out > 0);
+    assert_eq!(hanging.censored.count(), hanging.timed_out);
+    assert_eq!((hanging.censored.max_ns, hanging.response.count()), (timeout.0, 0));
 }
 
 #[test]
@@ -144,7 +173,7 @@ fn addresses_that_refuse_are_passed_over() {
                 counters.connections().opened,
                 summary.origins[0].by_address[&somebody.to_string()].usable
             );
-            let dead = summary.origins[0].by_address[&nobody.to_string()];
+            let dead = &summary.origins[0].by_address[&nobody.to_string()];
             assert_eq!((dead.usable, dead.unanswered, dead.unreachable), (0, 0, 0));
             // One connection may do, and the first address that is tried may have it.
             let is_tried = addresses[0] == nobody || matches!(pool, Pool::Fixed { .. });

@@ -1,57 +1,125 @@
-//! The bytes of the answers, made once.
+//! What is answered. The bytes of HTTP/1.x are made once, where the same is sent again and again.
 
 use std::fmt::Write;
 use std::sync::Arc;
+
+use bytes::Bytes;
 
 use crate::framer::{Reject, Request};
 
 /// Answers that are sent again and again.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    scenario: Prepared,
-    failing: Prepared,
-    healthy: Prepared,
+    pub(crate) scenario: Answer,
+    pub(crate) failing: Answer,
+    pub(crate) healthy: Answer,
 }
-
-/// One answer in each form: with a body or for HEAD, by what it says of the connection.
-#[derive(Debug)]
-struct Prepared([[Arc<[u8]>; 3]; 2]);
 
 impl Answers {
     /// `body_bytes` is the size of the body that a scenario's answers have.
     pub(crate) fn new(body_bytes: usize) -> Self {
-        let body: Vec<u8> = b"unblink lab\n".iter().copied().cycle().take(body_bytes).collect();
+        let body: Bytes = b"unblink lab\n".iter().copied().cycle().take(body_bytes).collect();
         Self {
-            scenario: Prepared::new("200 OK", &body),
-            failing: Prepared::new("500 Internal Server Error", &body),
-            healthy: Prepared::new("200 OK", b"healthy\n"),
+            scenario: Answer::new("200 OK", "text/plain", body.clone()).prepared(),
+            failing: Answer::new("500 Internal Server Error", "text/plain", body).prepared(),
+            healthy: Answer::text("200 OK", "healthy\n").prepared(),
         }
-    }
-
-    pub(crate) fn scenario(&self, request: Request) -> Arc<[u8]> {
-        self.scenario.get(request)
-    }
-
-    pub(crate) fn failing(&self, request: Request) -> Arc<[u8]> {
-        self.failing.get(request)
-    }
-
-    pub(crate) fn healthy(&self, request: Request) -> Arc<[u8]> {
-        self.healthy.get(request)
     }
 }
 
-impl Prepared {
-    fn new(status: &str, body: &[u8]) -> Self {
-        let form = |head_only| {
-            [Persistence::Default, Persistence::KeepAlive, Persistence::Close]
-                .map(|persistence| message(status, "text/plain", body, head_only, persistence))
-        };
-        Self([form(false), form(true)])
+/// An answer, whatever the protocol.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// Its code and phrase.
+    status: &'static str,
+    content_type: &'static str,
+    body: Bytes,
+    /// Its bytes in HTTP/1.x, if they were made beforehand.
+    forms: Option<Forms>,
+}
+
+/// In each form: with a body or for HEAD, by what it says of the connection.
+type Forms = [[Arc<[u8]>; 3]; 2];
+
+impl Answer {
+    /// `status` is its code and phrase.
+    pub(crate) fn new(status: &'static str, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { status, content_type, body: body.into(), forms: None }
     }
 
-    fn get(&self, request: Request) -> Arc<[u8]> {
-        self.0[usize::from(request.head_only)][Persistence::of(request) as usize].clone()
+    pub(crate) fn text(status: &'static str, body: &'static str) -> Self {
+        Self::new(status, "text/plain", body)
+    }
+
+    /// In JSON to the request with this number: every third one says that something is paid.
+    pub(crate) fn numbered(number: u64) -> Self {
+        let state = if number.is_multiple_of(3) { "paid" } else { "open" };
+        let body = format!("{{\"id\":{number},\"token\":\"t-{number:08x}\",\"state\":\"{state}\"}}\n");
+        Self::new("200 OK", "application/json", body)
+    }
+
+    /// To nonsense; the connection is closed after it.
+    pub(crate) fn rejection(reject: Reject) -> Self {
+        let (status, body) = match reject {
+            Reject::BadRequest => ("400 Bad Request", "400 Bad Request\n"),
+            Reject::ExpectationFailed => ("417 Expectation Failed", "417 Expectation Failed\n"),
+            Reject::HeadTooLarge => {
+                ("431 Request Header Fields Too Large", "431 Request Header Fields Too Large\n")
+            }
+            Reject::UnknownTransferCoding => ("501 Not Implemented", "501 Not Implemented\n"),
+            Reject::UnknownVersion => ("505 HTTP Version Not Supported", "505 HTTP Version Not Supported\n"),
+        };
+        Self::text(status, body)
+    }
+
+    fn prepared(mut self) -> Self {
+        let form = |head_only| {
+            [Persistence::Default, Persistence::KeepAlive, Persistence::Close]
+                .map(|persistence| self.message(head_only, persistence))
+        };
+        self.forms = Some([form(false), form(true)]);
+        self
+    }
+
+    /// All of it, as HTTP/1.x has it.
+    pub(crate) fn bytes(&self, request: Request) -> Arc<[u8]> {
+        let persistence = Persistence::of(request);
+        match &self.forms {
+            Some(forms) => forms[usize::from(request.head_only)][persistence as usize].clone(),
+            None => self.message(request.head_only, persistence),
+        }
+    }
+
+    /// Its head, as HTTP/2 has it.
+    pub(crate) fn head(&self) -> http::Response<()> {
+        let code = self.status.split(' ').next().and_then(|code| code.parse().ok());
+        let mut head = http::Response::new(());
+        *head.status_mut() = code.unwrap_or_default();
+        let headers = head.headers_mut();
+        headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(self.content_type));
+        headers.insert(http::header::CONTENT_LENGTH, self.body.len().into());
+        head
+    }
+
+    pub(crate) fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
+    fn message(&self, head_only: bool, persistence: Persistence) -> Arc<[u8]> {
+        let mut head = format!("HTTP/1.1 {}\r\nContent-Type: {}\r\n", self.status, self.content_type);
+        // Writing to a String cannot fail.
+        let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
+        head += match persistence {
+            Persistence::Default => "",
+            Persistence::KeepAlive => "Connection: keep-alive\r\n",
+            Persistence::Close => "Connection: close\r\n",
+        };
+        head += "\r\n";
+        let mut bytes = head.into_bytes();
+        if !head_only {
+            bytes.extend_from_slice(&self.body);
+        }
+        bytes.into()
     }
 }
 
@@ -72,51 +140,4 @@ impl Persistence {
             (true, false) => Self::Default,
         }
     }
-}
-
-/// An answer made for one request. `status` is its code and phrase.
-pub(crate) fn answer(request: Request, status: &str, content_type: &str, body: &str) -> Arc<[u8]> {
-    message(status, content_type, body.as_bytes(), request.head_only, Persistence::of(request))
-}
-
-/// An answer in JSON to the request with this number: every third one says that something is paid.
-pub(crate) fn numbered(request: Request, number: u64) -> Arc<[u8]> {
-    let state = if number.is_multiple_of(3) { "paid" } else { "open" };
-    let body = format!("{{\"id\":{number},\"token\":\"t-{number:08x}\",\"state\":\"{state}\"}}\n");
-    answer(request, "200 OK", "application/json", &body)
-}
-
-/// The answer to nonsense; the connection is closed after it.
-pub(crate) fn rejection(reject: Reject) -> Arc<[u8]> {
-    let status = match reject {
-        Reject::BadRequest => "400 Bad Request",
-        Reject::ExpectationFailed => "417 Expectation Failed",
-        Reject::HeadTooLarge => "431 Request Header Fields Too Large",
-        Reject::UnknownTransferCoding => "501 Not Implemented",
-        Reject::UnknownVersion => "505 HTTP Version Not Supported",
-    };
-    message(status, "text/plain", format!("{status}\n").as_bytes(), false, Persistence::Close)
-}
-
-fn message(
-    status: &str,
-    content_type: &str,
-    body: &[u8],
-    head_only: bool,
-    persistence: Persistence,
-) -> Arc<[u8]> {
-    let mut head = format!("HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n");
-    // Writing to a String cannot fail.
-    let _ = write!(head, "Content-Length: {}\r\n", body.len());
-    head += match persistence {
-        Persistence::Default => "",
-        Persistence::KeepAlive => "Connection: keep-alive\r\n",
-        Persistence::Close => "Connection: close\r\n",
-    };
-    head += "\r\n";
-    let mut bytes = head.into_bytes();
-    if !head_only {
-        bytes.extend_from_slice(body);
-    }
-    bytes.into()
 }

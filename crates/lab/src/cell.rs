@@ -12,7 +12,7 @@ use unblink_artifact::lab::{CELL_SCHEMA, LabCell, LabLog, LabPercentile, LabRepo
 use crate::case::{Case, Truth};
 use crate::process::{Processors, Side, end, kill, run_to_end, wait};
 use crate::read::{COMPARED, value_at};
-use crate::tool::{Definition, Found, Values};
+use crate::tool::{Definition, Found, Http, Values};
 use crate::{offered, read_truth};
 
 /// The file of a cell's result.
@@ -272,6 +272,9 @@ impl Server {
         // Or a slow load would be taken for probes.
         let probe_gap = format!("{}ms", (PROBE_GAP_INTERVALS * 1_000 / job.case.rate_per_s).max(20));
         command.args([&job.case.scenario.name, "--made-for", &length, "--probe-gap", &probe_gap]);
+        if job.definition.http == Http::Two {
+            command.args(["--http", "2"]);
+        }
         command.arg("--truth").arg(truth);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let start = |source| CellError::Start { program: job.own.display().to_string(), source };

@@ -28,6 +28,8 @@ pub struct ServerConfig {
     pub rearm_after: Duration,
     /// Whether to speak TLS.
     pub tls: Option<Tls>,
+    /// Speaks HTTP/2 and nothing else: chosen by ALPN over TLS, by prior knowledge without.
+    pub http2: bool,
     /// Where to write what happened to each request.
     pub truth_log: Option<PathBuf>,
     /// How long before a due answer the server stops sleeping and spins. 50 µs by default.
@@ -62,6 +64,7 @@ impl ServerConfig {
             probe_gap: Duration::from_millis(20),
             rearm_after: Duration::from_secs(5),
             tls: None,
+            http2: false,
             truth_log: None,
             spin: Duration::from_micros(50),
             body_bytes: 16,
@@ -72,6 +75,11 @@ impl ServerConfig {
     /// Rejects what cannot work, with the reason.
     pub fn validate(&self) -> Result<(), LabError> {
         self.scenario.validate()?;
+        if self.http2 && self.scenario.ends_connections() {
+            let why =
+                "ends a connection with each answer, which HTTP/2 has no way to do: serve it over HTTP/1.1";
+            return Err(LabError::Config(format!("the scenario {} {why}", self.scenario.name)));
+        }
         if self.body_bytes > LARGEST_BODY_BYTES {
             return Err(LabError::Config(format!("a body has at most {LARGEST_BODY_BYTES} bytes")));
         }

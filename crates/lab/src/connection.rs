@@ -1,4 +1,4 @@
-//! One client's connection: its bytes in and out, plain or TLS, and one request at a time.
+//! One client's connection: its bytes in and out, plain or TLS, and one request at a time; of HTTP/2 many.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use rustls::ServerConnection;
 
+use crate::answer::Answer;
 use crate::framer::{Framer, Reject, Request, Step};
 use crate::model::RequestId;
+use crate::streams::Streams;
 
 /// Read at most so much from a socket at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -34,7 +36,8 @@ impl Scratch {
 /// What a connection came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
-    /// A complete request. Answer it, now or later; until then nothing more is read.
+    /// A complete request: [`keep`](Connection::keep) or [`answer`](Connection::answer) it. Of HTTP/1.x, nothing more is read
+    /// before its answer.
     Arrived(Request),
     /// Nonsense. Answer it and close.
     Rejected(Reject),
@@ -56,12 +59,14 @@ pub(crate) struct Connection {
     stream: TcpStream,
     tls: Option<Box<ServerConnection>>,
     framer: Framer,
+    /// Of HTTP/2, in place of the framer.
+    streams: Option<Box<Streams>>,
     /// Bytes read beyond the current request, from `backlog_at` on: at most one read's worth.
     backlog: Vec<u8>,
     backlog_at: usize,
     out: Option<Out>,
-    /// The request in the model.
-    pub(crate) in_flight: Option<(RequestId, Request)>,
+    /// The request in the model; none of HTTP/2, which has many.
+    in_flight: Option<(RequestId, Request)>,
     pub(crate) readable: bool,
     /// The client has shut its sending side, or closed.
     pub(crate) peer_closed: bool,
@@ -98,11 +103,12 @@ enum Received {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>) -> Self {
+    pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>, is_http2: bool) -> Self {
         Self {
             stream,
             tls: tls.map(Box::new),
             framer: Framer::default(),
+            streams: is_http2.then(|| Box::new(Streams::new())),
             backlog: Vec::new(),
             backlog_at: 0,
             out: None,
@@ -120,23 +126,61 @@ impl Connection {
         &self.stream
     }
 
-    /// Queues an answer; [`advance`](Self::advance) sends it.
-    pub(crate) fn answer(&mut self, bytes: Arc<[u8]>, keep_alive: bool) {
+    /// The request that has arrived is in the model, by this number.
+    pub(crate) fn keep(&mut self, number: u64, id: RequestId, request: Request) {
+        match &mut self.streams {
+            Some(streams) => streams.keep(number, id, request),
+            None => self.in_flight = Some((id, request)),
+        }
+    }
+
+    /// Takes a request out of the model, to be answered now.
+    pub(crate) fn take(&mut self, number: u64) -> Option<Request> {
+        match &mut self.streams {
+            Some(streams) => streams.take(number),
+            None => self.in_flight.take().map(|(_, request)| request),
+        }
+    }
+
+    /// The client no longer waits for a request in the model, though its connection is there.
+    pub(crate) fn is_given_up(&mut self, number: u64) -> bool {
+        self.streams.as_mut().is_some_and(|streams| streams.is_given_up(number))
+    }
+
+    /// Its requests in the model.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = RequestId> + '_ {
+        let only = self.in_flight.iter().map(|(id, _)| *id);
+        only.chain(self.streams.iter().flat_map(|streams| streams.in_flight()))
+    }
+
+    /// Queues the answer to a request that has arrived or was taken; [`advance`](Self::advance) sends it.
+    pub(crate) fn answer(&mut self, answer: &Answer, request: Request) {
+        if let Some(streams) = &mut self.streams {
+            return streams.answer(answer, request);
+        }
         debug_assert!(self.out.is_none(), "one answer at a time");
-        self.out = Some(Out { bytes, written: 0 });
-        if !keep_alive {
+        self.out = Some(Out { bytes: answer.bytes(request), written: 0 });
+        if !request.keep_alive {
             self.ending = Ending::AfterAnswer;
         }
     }
 
-    /// Makes the close that follows a reset.
-    pub(crate) fn reset(&self) {
+    /// Resets a request that was taken. True: the close of the connection, which must follow, does it.
+    pub(crate) fn reset(&mut self) -> bool {
+        if let Some(streams) = &mut self.streams {
+            streams.reset();
+            return false;
+        }
         // Fails only on a socket that is dead already.
         let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
+        true
     }
 
     /// Sends what can be sent, reads what may be read, up to the next request.
     pub(crate) fn advance(&mut self, scratch: &mut Scratch) -> Advance {
+        if self.streams.is_some() {
+            return self.advance_streams(scratch);
+        }
         for _ in 0..MOST_STEPS {
             match self.flush() {
                 Ok(true) => {}
@@ -179,6 +223,37 @@ impl Connection {
                 Step::Continue => self.out = Some(Out { bytes: CONTINUE.into(), written: 0 }),
                 Step::Complete(request) => return Advance::Arrived(request),
                 Step::Reject(reject) => return Advance::Rejected(reject),
+            }
+        }
+        Advance::Again
+    }
+
+    /// The same of HTTP/2, which reads on while requests are in the model.
+    fn advance_streams(&mut self, scratch: &mut Scratch) -> Advance {
+        for _ in 0..MOST_STEPS {
+            let Some(streams) = &mut self.streams else { return Advance::Wait };
+            if self.out.is_none() {
+                let bytes = streams.output();
+                self.out = (!bytes.is_empty()).then(|| Out { bytes: bytes.into(), written: 0 });
+            }
+            let (next, is_over) = (streams.next(), streams.is_over());
+            match (self.flush(), next) {
+                (Err(()), _) => return Advance::Closed,
+                (_, Some(request)) => return Advance::Arrived(request),
+                (Ok(false), None) => return Advance::Wait,
+                (Ok(true), None) if is_over => return Advance::Closed,
+                (Ok(true), None) if !self.readable => return Advance::Wait,
+                (Ok(true), None) => {}
+            }
+            match self.receive(scratch) {
+                Received::Blocked => {}
+                Received::End | Received::Failed => return Advance::Closed,
+                Received::TlsFailed => return Advance::TlsFailed,
+                Received::Bytes => {
+                    if let Some(streams) = &mut self.streams {
+                        streams.feed(&scratch.plain);
+                    }
+                }
             }
         }
         Advance::Again

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use rustls::ServerConnection;
 
-use crate::answer::{Answers, answer, numbered, rejection};
+use crate::answer::{Answer, Answers};
 use crate::connection::{Advance, Connection, Scratch};
 use crate::fault::Ending;
 use crate::framer::{Request, Route};
@@ -49,6 +49,7 @@ pub(crate) struct EventLoop {
     /// Kept open for the epoll instance.
     _stop: Arc<OwnedFd>,
     tls: Option<Arc<rustls::ServerConfig>>,
+    is_http2: bool,
     answers: Answers,
     answers_json: bool,
     truth: Option<TruthLog>,
@@ -100,6 +101,7 @@ impl EventLoop {
             listener,
             _stop: stop,
             tls,
+            is_http2: config.http2,
             answers: Answers::new(config.body_bytes),
             answers_json: config.json,
             truth,
@@ -182,7 +184,7 @@ impl EventLoop {
                 }
                 if flags.contains(EventFlags::RDHUP) {
                     connection.peer_closed = true;
-                    if connection.in_flight.is_some() {
+                    if connection.in_flight().next().is_some() {
                         self.close(token);
                         return Ok(());
                     }
@@ -239,7 +241,7 @@ impl EventLoop {
         });
         let number = self.summary.connections as u32;
         let token = u64::from(number) << 32 | u64::from(index);
-        let mut connection = Connection::new(TcpStream::from(socket), tls);
+        let mut connection = Connection::new(TcpStream::from(socket), tls, self.is_http2);
         connection.readable = true;
         self.slots[index as usize] = Slot { number, connection: Some(connection) };
         self.open += 1;
@@ -264,21 +266,21 @@ impl EventLoop {
             match connection.advance(&mut self.scratch) {
                 Advance::Arrived(mut request) if request.route == Route::Scenario => {
                     request.keep_alive &= !self.ends_connections;
+                    let number = self.model.arrivals();
                     let id = self.model.arrive(self.clock.now_ns(), token);
-                    connection.in_flight = Some((id, request));
+                    connection.keep(number, id, request);
                     if connection.peer_closed {
-                        self.close(token);
+                        return self.close(token);
                     }
-                    return;
                 }
                 Advance::Arrived(request) => {
-                    let bytes = self.answer_at_once(request);
+                    let answer = self.answer_at_once(request);
                     if let Some(connection) = self.connection(token) {
-                        connection.answer(bytes, request.keep_alive);
+                        connection.answer(&answer, request);
                     }
                 }
                 Advance::Rejected(reject) => {
-                    connection.answer(rejection(reject), false);
+                    connection.answer(&Answer::rejection(reject), Request::REJECTED);
                     self.summary.bad_requests += 1;
                 }
                 Advance::Wait => return,
@@ -293,16 +295,13 @@ impl EventLoop {
         }
     }
 
-    fn answer_at_once(&mut self, request: Request) -> Arc<[u8]> {
-        let text = "text/plain";
+    fn answer_at_once(&mut self, request: Request) -> Answer {
         match request.route {
-            Route::Healthy | Route::Scenario => self.answers.healthy(request),
-            Route::Arm if self.model.arm(self.clock.now_ns()) => answer(request, "200 OK", text, "armed\n"),
-            Route::Arm => {
-                answer(request, "409 Conflict", text, "this server's clock is not started by arming\n")
-            }
-            Route::Truth => answer(request, "200 OK", "application/json", &self.counts()),
-            Route::Unknown => answer(request, "404 Not Found", text, "POST /_lab/arm or GET /_lab/truth\n"),
+            Route::Healthy | Route::Scenario => self.answers.healthy.clone(),
+            Route::Arm if self.model.arm(self.clock.now_ns()) => Answer::text("200 OK", "armed\n"),
+            Route::Arm => Answer::text("409 Conflict", "this server's clock is not started by arming\n"),
+            Route::Truth => Answer::new("200 OK", "application/json", self.counts()),
+            Route::Unknown => Answer::text("404 Not Found", "POST /_lab/arm or GET /_lab/truth\n"),
         }
     }
 
@@ -315,6 +314,9 @@ impl EventLoop {
     }
 
     fn finish_request(&mut self, served: &Served, now_ns: u64) {
+        let connection = self.connection(served.ticket);
+        let is_given_up = connection.is_some_and(|connection| connection.is_given_up(served.number));
+        let served = &Served { abandoned: served.abandoned || is_given_up, ..*served };
         self.summary.served += 1;
         self.summary.abandoned += u64::from(served.abandoned);
         self.lateness.record(now_ns - served.due_ns);
@@ -325,17 +327,13 @@ impl EventLoop {
             return;
         }
         let Some(connection) = &mut slot.connection else { return };
-        let Some((_, request)) = connection.in_flight.take() else { return };
+        let Some(request) = connection.take(served.number) else { return };
         match served.ending {
-            Ending::Ok if self.answers_json => {
-                connection.answer(numbered(request, served.number), request.keep_alive);
-            }
-            Ending::Ok => connection.answer(self.answers.scenario(request), request.keep_alive),
-            Ending::Error => connection.answer(self.answers.failing(request), request.keep_alive),
-            Ending::Reset => {
-                connection.reset();
-                return self.close(served.ticket);
-            }
+            Ending::Ok if self.answers_json => connection.answer(&Answer::numbered(served.number), request),
+            Ending::Ok => connection.answer(&self.answers.scenario, request),
+            Ending::Error => connection.answer(&self.answers.failing, request),
+            Ending::Reset if connection.reset() => return self.close(served.ticket),
+            Ending::Reset => {}
         }
         self.advance(served.ticket);
     }

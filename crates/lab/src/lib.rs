@@ -1,8 +1,8 @@
-//! The misbehaving lab server: an HTTP/1.x server whose latency is known in advance.
+//! The misbehaving lab server: an HTTP server whose latency is known in advance.
 //!
 //! A [`Scenario`] says what every answer takes and when the server misbehaves; [`oracle`] computes from it what a
 //! perfect load tester must report; [`Server`] plays it on a real socket and writes what it did to a truth log.
-//! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`) are pure state machines with
+//! A request's life (`model`), the event clock (`clock`) and HTTP's framing (`framer`; `streams` for HTTP/2) are pure state machines with
 //! time and bytes passed in; `event_loop` joins them to the sockets, and only `timing` reads the system's clock.
 //!
 //! The other half runs load tools against it: a [`Definition`] says how a tool is called and read, a [`Job`] runs one
@@ -33,6 +33,7 @@ mod read;
 mod rows;
 mod scenario;
 mod server;
+mod streams;
 mod summary;
 mod timing;
 mod tls;
@@ -54,7 +55,7 @@ pub use scenario::{Baseline, Scenario, Treatment};
 pub use server::{Running, Server, Stopper, spawn};
 pub use summary::{Lateness, Summary};
 pub use tool::{
-    Definition, DefinitionError, Found, Install, Places, Registry, Step, TemplateError, Values, Version,
-    steps,
+    Definition, DefinitionError, Found, Http, Install, Places, Registry, Step, TemplateError, Values,
+    Version, steps,
 };
 pub use truth::{TRUTH_HEADER, TruthRow, read_truth};

@@ -1,14 +1,16 @@
 //! What a section says, whatever shows it: a terminal, a page, Markdown. Sections of a run stand in [`run`]
 //! and [`apart`].
 
+pub(crate) mod addresses;
 pub(crate) mod apart;
 pub(crate) mod events;
 pub(crate) mod journeys;
 pub(crate) mod markdown;
 pub(crate) mod run;
 
+use crate::facts;
 use crate::svg::Picture;
-use unblink_artifact::document::{Finding, ValidityStatus, VerdictStatus};
+use unblink_artifact::document::{Distribution, Finding, ValidityStatus, VerdictStatus};
 
 /// What a stretch of text means; its colour follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,6 +152,15 @@ impl Room {
     /// Rows of a table of which there may be any number; what is left out is counted in a line.
     pub(crate) fn rows_max(self) -> usize {
         if self == Room::Page { 60 } else { 20 }
+    }
+}
+
+/// A quantile in a cell, dim where few samples decide it.
+pub(crate) fn time_at(of: &Distribution, q: f64, paint: Paint) -> Span {
+    match facts::quantile(of, q) {
+        None => dim("–"),
+        Some(quantile) if quantile.few_samples && !quantile.censored => dim(facts::marked(quantile, false)),
+        Some(quantile) => (paint, facts::marked(quantile, false)),
     }
 }
 

@@ -27,7 +27,7 @@ mod waits;
 
 pub(crate) use account::{account, adds_up, errors, outcome_meaning, scheduled_meaning};
 pub(crate) use arrivals::arrivals;
-pub(crate) use connections::{addresses, answers_by_address, connections, spread};
+pub(crate) use connections::{addresses, connections, spread};
 pub(crate) use harm::whose;
 pub(crate) use intervals::{extremes, interval, without_interval};
 pub(crate) use load_titles::{flight, lateness, phases, rates};

@@ -6,6 +6,7 @@
 mod build;
 pub mod compare;
 mod failures;
+mod fleet;
 mod harm;
 mod journeys;
 mod knee;
@@ -18,6 +19,7 @@ mod simulated;
 use crate::demo::Demo;
 use build::{End, Run, Sample};
 pub use failures::failures;
+pub use fleet::fleet;
 pub use harm::{failing, hanging, overloaded, pausing, rising};
 pub use journeys::journeys;
 pub use knee::knee;
@@ -390,6 +392,7 @@ pub fn all() -> Vec<(&'static str, RunDocument)> {
         ("failures", failures()),
         ("loads", loads()),
         ("origins", origins()),
+        ("fleet", fleet()),
         ("empty", empty()),
         ("one-row", one_row()),
         ("all-failed", all_failed()),

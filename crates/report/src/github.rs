@@ -1,5 +1,6 @@
 //! A run for GitHub Actions: a summary in Markdown, and annotations.
 
+use crate::block::addresses::addresses;
 use crate::block::markdown::{self, escape};
 use crate::block::{Align, Room, Table, journeys, plain};
 use crate::{facts, format};
@@ -46,7 +47,7 @@ pub fn summary(doc: &RunDocument) -> String {
         rows,
     }));
     out.push('\n');
-    for section in journeys::all(doc, Room::Page) {
+    for section in addresses(doc, Room::Page).into_iter().chain(journeys::all(doc, Room::Page)) {
         let _ = writeln!(out, "**{}**, {}\n", section.name, escape(&section.note));
         section.blocks.iter().for_each(|block| markdown::block(&mut out, block));
     }
@@ -107,6 +108,8 @@ mod tests {
             journeys.contains("**Steps**") && journeys.contains("| buy: cart | 595 | 587 |"),
             "{journeys}"
         );
+        let fleet = summary(&fixture::fleet());
+        assert!(fleet.contains("**Addresses**") && fleet.contains("| 10.0.0.3:80 | "), "{fleet}");
     }
 
     #[test]

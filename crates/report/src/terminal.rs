@@ -142,6 +142,7 @@ mod tests {
 
     #[test]
     fn a_report_at_40_columns() {
+        insta::assert_snapshot!("fleet-40", render(&fixture::fleet(), &Style { width: 40, color: false }));
         insta::assert_snapshot!("pool-40", render(&fixture::pool(), &Style { width: 40, color: false }));
         insta::assert_snapshot!(
             "intervals-40",

@@ -1,5 +1,6 @@
 //! What happened to connections, and what bounds them.
 
+use super::Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,9 +70,9 @@ pub struct Connections {
     /// Attempts to connect that failed, by address of the target; addresses without one are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
-    /// Answers to measured arrivals by address of the target, where it has several or may come to have.
+    /// Measured arrivals by address of the target, where it has several or may come to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub answers_by_address: BTreeMap<String, AddressAnswers>,
+    pub arrivals_by_address: BTreeMap<String, AddressArrivals>,
 }
 
 /// How messages go over WebSockets.
@@ -119,20 +120,23 @@ pub struct Spread {
     pub at_once_max: u32,
 }
 
-/// Answers from one address. One that came after the timeout is in no count, as its arrival has timed out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AddressAnswers {
-    /// As expected.
+/// What came of the measured arrivals whose last attempt was sent to one address. An arrival that was never sent is at none, so
+/// that these add up to all arrivals but those.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddressArrivals {
+    /// Whole answers, as expected.
     pub ok: u64,
-    /// Not as expected, those included after which the arrival was tried again.
+    /// See `failures`.
     pub failed: u64,
-    /// Mean response time of those that are `ok`; absent where there are none. Arrivals without an answer are at no address, so
-    /// that one that hangs shows by how few answers it gives.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_mean_ns: Option<u64>,
-    /// The longest response time of those that are `ok`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_max_ns: Option<u64>,
+    /// Longer than the timeout.
+    pub timed_out: u64,
+    /// In flight when the run ended.
+    pub unfinished: u64,
+    /// Attempts that came to nothing here and after which the arrival was tried again. They are the end of none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tried_again: u64,
+    /// Intended start to last byte, over all attempts. It has no 95 % intervals.
+    pub response_time: Distribution,
 }
 
 /// Attempts to connect to one address that failed.

@@ -1,7 +1,7 @@
 //! What only the end of a run knows.
 
 use crate::document::{
-    Aborted, AddressAnswers, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, Spread,
+    Aborted, AddressArrivals, FailedAttempts, Origin, RunDocument, RunStatus, SetupRequest, Spread,
     WorkerPriority,
 };
 use crate::header::RunHeader;
@@ -57,8 +57,8 @@ pub struct OriginEnding {
     pub by_address: BTreeMap<String, u64>,
     /// Failed attempts to connect, by address.
     pub failed_by_address: BTreeMap<String, FailedAttempts>,
-    /// Answers by address.
-    pub answers_by_address: BTreeMap<String, AddressAnswers>,
+    /// Measured arrivals by address.
+    pub arrivals_by_address: BTreeMap<String, AddressArrivals>,
     /// How requests spread over connections.
     pub spread: Option<Spread>,
     /// So often its name could not be resolved again.
@@ -155,7 +155,7 @@ impl OriginEnding {
         OriginEnding {
             by_address: origin.connections.by_address.clone(),
             failed_by_address: origin.connections.failed_by_address.clone(),
-            answers_by_address: origin.connections.answers_by_address.clone(),
+            arrivals_by_address: origin.connections.arrivals_by_address.clone(),
             spread: origin.connections.spread,
             resolving_failed: origin.connections.resolving_failed,
             preflight: origin.preflight.clone(),

@@ -1,10 +1,10 @@
 //! What came of each origin: its connections, and its arrivals where there are several.
 
 use super::intervals::Measured;
-use super::{Ending, OriginEnding, Tally};
-use crate::document::{Connections, Origin};
+use super::{Ending, OriginEnding, Tally, distribution};
+use crate::document::{AddressArrivals, Connections, Origin};
 use crate::header::{ConnectionPlan, OriginPlan};
-use unblink_core::record::{Apart, ConnectionCounts, OperationRecord, Series};
+use unblink_core::record::{AddressRecord, Apart, ConnectionCounts, OperationRecord, Series};
 
 impl Tally {
     /// Every origin.
@@ -58,6 +58,19 @@ impl Tally {
     }
 }
 
+impl From<&AddressRecord> for AddressArrivals {
+    fn from(record: &AddressRecord) -> AddressArrivals {
+        AddressArrivals {
+            ok: record.ok,
+            failed: record.failed,
+            timed_out: record.timed_out,
+            unfinished: record.unfinished,
+            tried_again: record.tried_again,
+            response_time: distribution(&record.response, &record.censored),
+        }
+    }
+}
+
 fn connections(
     plan: &ConnectionPlan,
     counts: &ConnectionCounts,
@@ -89,7 +102,7 @@ fn connections(
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,
-        answers_by_address: ending.answers_by_address,
+        arrivals_by_address: ending.arrivals_by_address,
         spread: ending.spread,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use unblink_artifact::document::{
-    self, AddressAnswers, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan,
+    self, AddressArrivals, ConnectionMode, Environment, FailedAttempts, LoadKind, LoadPhase, LoadPlan,
     OperationPlan, OriginName, Pacing, Protocol, RunPlan, RunStatus, Scheme, Spread, Target, Tool,
     WorkerPriority,
 };
@@ -16,8 +16,8 @@ use unblink_core::heat::{CENSORED_ROW, FAILED_ROW, ROWS};
 use unblink_core::outcome::Outcome;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{
-    Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes, SampleBlocks,
-    SampledArrival, Series, SlowArrival,
+    AddressRecord, Bank, CELL_WIDTH, Cell, ConnectionLevels, Gauges, Interval, Operations, Outcomes,
+    SampleBlocks, SampledArrival, Series, SlowArrival,
 };
 use unblink_core::schedule::{Phase, Process, Rate, Schedule};
 use unblink_core::sim::{ServerSpec, Service, WorldSpec, simulate};
@@ -385,9 +385,9 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
                 FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
             )]
             .into(),
-            answers_by_address: [(
+            arrivals_by_address: [(
                 "192.0.2.1:80".to_string(),
-                AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) },
+                AddressArrivals::from(&AddressRecord { ok: 9, failed: 4, ..Default::default() }),
             )]
             .into(),
             spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),

@@ -141,9 +141,14 @@ impl Lab<'_> {
         let truths: Vec<Truth> = cases.iter().map(Case::truth).collect();
         let mut wanted = Vec::new();
         for (case, truth) in cases.iter().zip(&truths) {
-            for (definition, found) in present {
+            for (definition, found) in present.iter().filter(|(of, _)| of.can_meet(&case.scenario)) {
                 wanted.extend((1..=self.args.runs).map(|run| Wanted { case, truth, definition, found, run }));
             }
+        }
+        if wanted.is_empty() {
+            bail!(
+                "none of these tools can be served with these scenarios: `accept` exists over HTTP/1.1 alone"
+            );
         }
         let lanes = Processors::divide((self.args.jobs as usize).min(wanted.len()));
         let (next, done) = (&AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -1,6 +1,6 @@
 //! `unblink lab serve`.
 
-use crate::args::lab::serve::{Clock, ServeArgs};
+use crate::args::lab::serve::{Clock, Http, ServeArgs};
 use crate::{exit, output};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -27,6 +27,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     config.body_bytes = usize::try_from(args.body_size).context("--body-size is too large")?;
     config.json = args.answer_json;
     config.tls = tls(args)?;
+    config.http2 = args.http == Http::Two;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let server = Server::bind(config)?;
     // Before the address is told: whoever knows it may already end this.
@@ -44,7 +45,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
         output::print(&format!("{}\n", serde_json::json!({ "url": url, "scenario": line })))?;
     } else {
         let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
-        output::print(&format!("{line}\nlistening on {url} until Ctrl-C{hint}\n"))?;
+        let version = if args.http == Http::Two { " (HTTP/2)" } else { "" };
+        output::print(&format!("{line}\nlistening on {url}{version} until Ctrl-C{hint}\n"))?;
     }
     let summary = server.run()?;
     print_summary(&summary, args)?;

@@ -26,13 +26,11 @@ pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, p
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{
-    AddressAnswers, FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority,
-};
+use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
-use unblink_engine::addresses::{AddressCounts, AnswerCounts};
+use unblink_engine::addresses::AddressCounts;
 use unblink_engine::priority::Priority;
 use unblink_engine::run::{OriginSummary, Summary};
 
@@ -237,9 +235,9 @@ fn origin_ending(summary: OriginSummary) -> OriginEnding {
     let OriginSummary { by_address, spread, resolving_failed } = summary;
     OriginEnding {
         by_address: by_address.iter().map(|(at, counts)| (at.clone(), counts.usable)).collect(),
-        answers_by_address: by_address
+        arrivals_by_address: by_address
             .iter()
-            .filter_map(|(at, counts)| Some((at.clone(), answers(&counts.answers?))))
+            .filter_map(|(at, counts)| Some((at.clone(), counts.arrivals.as_ref()?.into())))
             .collect(),
         failed_by_address: by_address.into_iter().filter_map(failed_attempts).collect(),
         spread: spread.requests().map(|(requests_min, requests_median, requests_max)| Spread {
@@ -251,12 +249,6 @@ fn origin_ending(summary: OriginSummary) -> OriginEnding {
         resolving_failed,
         preflight: None,
     }
-}
-
-fn answers(counts: &AnswerCounts) -> AddressAnswers {
-    let AnswerCounts { ok, failed, response_sum_ns, response_max } = *counts;
-    let mean = response_sum_ns.checked_div(u128::from(ok)).map(|mean| mean as u64);
-    AddressAnswers { ok, failed, response_mean_ns: mean, response_max_ns: mean.map(|_| response_max.0) }
 }
 
 /// Of one address, if there were any.

@@ -77,7 +77,8 @@ impl<L: Load> Dispatch<L> {
 
     pub(super) fn sent(&mut self, id: FlightId, now: Instant, rec: &mut Recorder) {
         let Some(slot) = self.resolve(id).filter(|&slot| !self.flights[slot].is_abandoned) else { return };
-        let Bound { origin, flight, .. } = &mut self.flights[slot];
+        let Bound { origin, conn, flight, .. } = &mut self.flights[slot];
+        flight.address = rec.address_of(usize::from(*origin), *conn);
         if flight.sent.is_none() {
             (flight.sent, flight.attempt) = (Some(now), Some(now));
             rec.sent(flight);

@@ -23,6 +23,8 @@ pub struct Flight {
     pub late_again: Nanos,
     /// Attempts that were granted after the first.
     pub repeats: u32,
+    /// The number of the address that the last attempt to be sent went to: see [`Recorder::address_of`](super::Recorder::address_of).
+    pub address: u32,
     /// Its attempt is the last that it may have.
     pub is_last: bool,
     /// This attempt was sent a second time, after a reused connection had died.

@@ -6,8 +6,10 @@
 mod absence;
 mod ages;
 mod answer;
+mod at_address;
 mod bank;
 mod bins;
+mod by_address;
 mod counted;
 mod counters;
 mod counts;
@@ -39,6 +41,7 @@ mod track;
 pub use ages::Ages;
 pub use answer::Answer;
 pub use bank::Bank;
+pub use by_address::AddressRecord;
 pub use counted::Counted;
 pub use counters::{
     ConnectionCounts, ConnectionLevels, Counters, Gauges, LagCauses, LaneLevels, LoopCounts, Outcomes,

@@ -1,6 +1,7 @@
 //! What happens to each arrival, written into a bank.
 
 use super::absence::Absences;
+use super::by_address::ByAddress;
 use super::failed::FirstFailed;
 use super::places::Places;
 use super::{
@@ -41,6 +42,8 @@ pub struct Recorder {
     pub(super) unsent_blocks: Vec<SampleBlocks>,
     pub(super) absences: Absences,
     pub(super) first_failed: Option<Box<FirstFailed>>,
+    /// Where an origin has several addresses.
+    pub(super) by_address: Option<Box<ByAddress>>,
     /// See [`Recorder::set_streams`].
     pub(super) streams: Vec<bool>,
 }
@@ -63,6 +66,7 @@ impl Recorder {
             unsent_blocks: Vec::new(),
             absences: Absences::default(),
             first_failed: None,
+            by_address: None,
             streams: Vec::new(),
         }
     }
@@ -397,6 +401,9 @@ impl Recorder {
         }
         if flight.sent.is_none() {
             self.sample_unsent(flight);
+        }
+        if self.by_address.is_some() {
+            self.note_at_address(flight, outcome, now);
         }
         self.bank.timeline.ended(now.since(self.start), flight.sent.is_some(), outcome);
     }

@@ -17,6 +17,7 @@ impl Recorder {
             return;
         }
         self.bank.counters.retry_causes.count(cause);
+        self.note_tried_again(flight);
         if cause == RetryCause::TryTimeout
             && let Some(sent) = flight.attempt
         {

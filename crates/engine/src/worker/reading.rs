@@ -56,7 +56,11 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             Reading::More => self.read_later(id),
             Reading::Usable(times) => {
                 if let Some(address) = self.conn(id).map(|conn| conn.attempt().address) {
-                    self.ways[usize::from(id.origin)].addresses.count(address);
+                    let origin = usize::from(id.origin);
+                    self.ways[origin].addresses.count(address);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.goes_to(origin, id.slot, address);
+                    }
                 }
                 self.handle(now, Event::Connected(id, times));
             }
@@ -83,9 +87,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// may have come in one read: what follows them leaves in one write.
     #[inline]
     pub(super) fn tell(&mut self, id: ConnId, now: Instant) {
-        if self.ways[usize::from(id.origin)].addresses.count_answers() {
-            self.count_by_address(id, now);
-        }
         let mut i = 0;
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;

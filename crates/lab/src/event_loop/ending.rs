@@ -48,9 +48,7 @@ impl EventLoop {
         }
         // Dropping the socket closes it, which also takes it out of the epoll instance.
         let Some(connection) = slot.connection.take() else { return };
-        if let Some((id, _)) = connection.in_flight {
-            self.model.abandon(id);
-        }
+        connection.in_flight().for_each(|id| self.model.abandon(id));
         self.free_slots.push(index);
         self.open -= 1;
     }

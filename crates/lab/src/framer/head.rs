@@ -15,6 +15,17 @@ pub(crate) struct Request {
     pub(crate) http10: bool,
 }
 
+impl Request {
+    /// One of HTTP/2.
+    pub(crate) fn of_stream(method: &str, target: &str) -> Request {
+        Request { route: route(method, target), head_only: method == "HEAD", keep_alive: true, http10: false }
+    }
+
+    /// What could not be read as one: its answer is the last on the connection.
+    pub(crate) const REJECTED: Request =
+        Request { route: Route::Unknown, head_only: false, keep_alive: false, http10: false };
+}
+
 /// Where a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use unblink_artifact::document::LoadModel;
 use unblink_artifact::fingerprint::fingerprint;
 
+use crate::Scenario;
 use crate::read::Output;
 
 /// A tool in one mode, as its file says.
@@ -33,6 +34,9 @@ pub struct Definition {
     pub about: String,
     /// The model of load that it claims.
     pub model: LoadModel,
+    /// What it speaks, and so what its server does.
+    #[serde(default)]
+    pub http: Http,
     /// The words of the command, with `{placeholders}`.
     pub command: Vec<String>,
     /// A second command, run after the first, that makes its output readable.
@@ -57,6 +61,25 @@ pub struct Definition {
     /// Of its text: two definitions with one fingerprint are one.
     #[serde(skip)]
     pub fingerprint: Option<String>,
+}
+
+impl Definition {
+    /// Whether the scenario can be served in what the tool speaks.
+    pub fn can_meet(&self, scenario: &Scenario) -> bool {
+        self.http == Http::One || !scenario.ends_connections()
+    }
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Http {
+    /// HTTP/1.x.
+    #[default]
+    #[serde(rename = "1.1")]
+    One,
+    /// HTTP/2 with prior knowledge.
+    #[serde(rename = "2")]
+    Two,
 }
 
 /// How to ask for the version.
@@ -200,6 +223,7 @@ impl Definition {
         output: Output,
     ) -> Result<Definition, DefinitionError> {
         let definition = Definition {
+            http: Http::One,
             name: "audited".to_owned(),
             program: program.to_owned(),
             about: "a command".to_owned(),

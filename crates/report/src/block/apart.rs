@@ -1,15 +1,16 @@
 //! Tables of what a run keeps apart: its loads, its origins, and its operations.
 
 use super::run::more;
-use super::{Align, Block, Paint, Room, Section, Span, Table, dim, journeys, plain};
+use super::{Align, Block, Paint, Room, Section, Span, Table, addresses, dim, journeys, plain, time_at};
 use crate::{facts, format};
 use unblink_artifact::document::{Distribution, Load, Operation, OperationArrivals, Origin, RunDocument};
 
-/// Every table of loads, of origins, of journeys and of operations that has something to say.
+/// Every table of loads, of origins, of addresses, of journeys and of operations that has something to say.
 pub(crate) fn all(doc: &RunDocument, room: Room) -> Vec<Section> {
     let mut sections: Vec<Section> = planned(doc).into_iter().collect();
     let of_rows = |rows: Rows<'_>| [rows.accounts(), rows.times(room)];
     sections.extend([loads(doc), origins(doc)].into_iter().flatten().flat_map(of_rows));
+    sections.extend(addresses::addresses(doc, room));
     sections.extend(journeys::all(doc, room));
     sections.extend(operations(doc, room).into_iter().flat_map(of_rows));
     sections
@@ -248,13 +249,7 @@ impl Part<'_> {
         match time {
             Time::ResponseMax => (paint, facts::max(of)),
             Time::Interval(q) => dim(facts::quantile(of, q).map(facts::interval).unwrap_or_default()),
-            Time::Response(q) | Time::Service(q) => match facts::quantile(of, q) {
-                None => dim("–"),
-                Some(quantile) if quantile.few_samples && !quantile.censored => {
-                    dim(facts::marked(quantile, false))
-                }
-                Some(quantile) => (paint, facts::marked(quantile, false)),
-            },
+            Time::Response(q) | Time::Service(q) => time_at(of, q, paint),
         }
     }
 }

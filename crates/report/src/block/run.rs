@@ -85,9 +85,7 @@ pub(crate) fn connections(doc: &RunDocument) -> Section {
         let counted = counted.map(|(name, n)| (name.to_string(), format::count(n)));
         let spread = facts::spread(origin).map(|line| Block::Line(Paint::Plain, line));
         let to = facts::addresses(doc, origin).map(|to| Block::Line(Paint::Plain, to));
-        let answered = facts::answers_by_address(origin);
-        let answered = answered.into_iter().map(|line| Block::Line(Paint::Plain, line));
-        name.into_iter().chain([Block::Counts(counted.collect())]).chain(spread).chain(to).chain(answered)
+        name.into_iter().chain([Block::Counts(counted.collect())]).chain(spread).chain(to)
     };
     let blocks = doc.origins.iter().flat_map(of_one).collect();
     Section { class: "pairs", name: "Connections", note: note.into(), blocks }

@@ -1,7 +1,7 @@
 //! What the report says about connections.
 
 use crate::format;
-use unblink_artifact::document::{AddressAnswers, Origin, RunDocument};
+use unblink_artifact::document::{Origin, RunDocument};
 
 /// Counters of connections to an origin that are worth a line: (name, count).
 pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
@@ -78,25 +78,6 @@ pub(crate) fn spread(origin: &Origin) -> Option<String> {
     Some(format!("requests of a connection: {min} to {max}, median {median}{at_once}"))
 }
 
-/// A line for each of several addresses of an origin: what was answered from there.
-pub(crate) fn answers_by_address(origin: &Origin) -> Vec<String> {
-    let from = &origin.connections.answers_by_address;
-    if from.len() < 2 {
-        return Vec::new();
-    }
-    let line = |(address, answers): (&String, &AddressAnswers)| {
-        let failed = match answers.failed {
-            0 => String::new(),
-            n => format!(", {} not as expected", format::count(n)),
-        };
-        let times = answers.response_mean_ns.zip(answers.response_max_ns).map(|(mean, max)| {
-            format!("; mean response time {}, longest {}", format::duration(mean), format::duration(max))
-        });
-        format!("{address}: {} ok{failed}{}", format::count(answers.ok), times.unwrap_or_default())
-    };
-    from.iter().take(ADDRESSES_MAX).map(line).collect()
-}
-
 /// `127.0.0.1:80` of `http://127.0.0.1/path`.
 fn host_and_port(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
@@ -130,29 +111,6 @@ mod tests {
             .map(|text| format::plain(&text));
         assert_eq!(several.as_deref(), Some("to 127.0.0.1:8080 (1 002), [::1]:8080 (0)"));
         assert_eq!(addresses(&fixture::empty(), fixture::empty().origin()), None);
-    }
-
-    #[test]
-    fn several_addresses_tell_what_each_answered() {
-        let mut origin = fixture::all_failed().origin().clone();
-        let answers = |ok, failed, mean| AddressAnswers {
-            ok,
-            failed,
-            response_mean_ns: mean,
-            response_max_ns: mean.map(|mean| 4 * mean),
-        };
-        let from = &mut origin.connections.answers_by_address;
-        from.insert("127.0.0.1:80".into(), answers(1_002, 3, Some(2_500_000)));
-        assert!(answers_by_address(&origin).is_empty(), "all came from there");
-        origin.connections.answers_by_address.insert("[::1]:80".into(), answers(0, 0, None));
-        let lines: Vec<String> = answers_by_address(&origin).iter().map(|line| format::plain(line)).collect();
-        assert_eq!(
-            lines,
-            [
-                "127.0.0.1:80: 1 002 ok, 3 not as expected; mean response time 2.50 ms, longest 10 ms",
-                "[::1]:80: 0 ok",
-            ]
-        );
     }
 
     #[test]

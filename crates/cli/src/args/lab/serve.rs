@@ -119,6 +119,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with = "body_size", help_heading = "Server")]
     pub answer_json: bool,
 
+    /// Version of HTTP; 2 needs prior knowledge, or ALPN with TLS
+    #[arg(long, value_enum, default_value_t, value_name = "VERSION", help_heading = "Server")]
+    pub http: Http,
+
     /// Serve https with a certificate made at startup
     #[arg(long, help_heading = "Server")]
     pub tls: bool,
@@ -149,6 +153,18 @@ pub(crate) enum Clock {
     Process,
     /// POST /_lab/arm
     Arm,
+}
+
+/// What the server speaks.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Http {
+    /// HTTP/1.1 and HTTP/1.0
+    #[default]
+    #[value(name = "1.1")]
+    One,
+    /// HTTP/2 alone
+    #[value(name = "2")]
+    Two,
 }
 
 fn listen(text: &str) -> Result<SocketAddr, String> {

@@ -1,0 +1,68 @@
+//! The lab over HTTP/2, whose server is the `h2` crate's and shares nothing with the client: what is reported agrees with what
+//! the server did.
+
+mod support;
+
+use support::Place;
+use support::lab::Lab;
+
+/// Beside the lab's own, which speak HTTP/1.1.
+const OVER_HTTP_2: &str = include_str!("../../lab/tools/http2/unblink-open-http2.toml");
+
+fn nanoseconds(row: &serde_json::Value, q: f64, of: &str) -> u64 {
+    let all = row["percentiles"].as_array().expect("a list");
+    let line = all.iter().find(|line| line["q"].as_f64() == Some(q)).expect("a percentile");
+    line[of].as_u64().unwrap_or_else(|| panic!("{of} of {line:#}"))
+}
+
+#[test]
+fn what_is_reported_of_a_stall_is_what_the_server_did() {
+    let place = Place::new();
+    place.file("over-http2.toml", OVER_HTTP_2);
+    let args = ["lab", "run", "stall", "--tool", "over-http2.toml", "--tools", "unblink-open-http2"];
+    let run = place.call(&[&args[..], &["--length", "3s", "-o", "lab", "--json"]].concat()).run();
+    let cell = run.at("/cells/0");
+    assert!(cell["problem"].is_null(), "{cell:#}");
+    assert_eq!(
+        (run.count("/cells/0/offered/requests"), run.count("/cells/0/offered/planned")),
+        (3_000, 3_000)
+    );
+    // Many requests at once on few connections, and the stall did not keep them from being sent.
+    assert!(run.count("/cells/0/offered/connections") <= 100, "{cell:#}");
+    assert!(run.count("/cells/0/offered/seen_in_events") >= 30, "{cell:#}");
+    let row = run.at("/rows/0");
+    for q in [0.5, 0.99] {
+        let [reported, log] = ["reported_ns", "log_ns"].map(|of| nanoseconds(row, q, of));
+        assert!(reported >= log, "{reported} {log}: {row:#}");
+    }
+    assert_eq!(nanoseconds(row, 0.99, "truth_low_ns") / 1_000_000, 28);
+}
+
+#[test]
+fn http_2_over_tls_and_without() {
+    let slow = ["--http", "2", "--scenario", "healthy", "--baseline", "100ms", "--truth", "truth.csv"];
+    let with_tls = [&slow[..], &["--tls", "--write-cert", "lab.pem"]].concat();
+    for (flags, client) in [(&slow[..], &[][..]), (&with_tls, &["--cacert", "lab.pem"])] {
+        let place = Place::new();
+        let lab = Lab::serve(&place, flags);
+        let args = [&lab.url, "-R", "100", "-n", "50", "-c", "1", "--http", "2", "--body", "x"];
+        let run = place.measure(&[&args[..], client].concat());
+        run.assert_all("ok");
+        assert_eq!(run.connections("opened"), 1);
+        // One connection, and nobody waited behind another request.
+        assert!(run.count("/origins/0/connections/spread/at_once_max") > 5);
+        assert!(run.quantile("response_time", 0.5).0 >= 100_000_000);
+    }
+    // A client of HTTP/1.1 is told so by TLS, and gets nothing without.
+    let place = Place::new();
+    let lab = Lab::serve(&place, &slow);
+    let said = place.call(&["run", &lab.url, "-R", "10", "-n", "1", "-o", "one"]);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+}
+
+#[test]
+fn a_scenario_that_ends_connections_is_refused() {
+    let place = Place::new();
+    let args = ["lab", "serve", "--listen", "127.0.0.1:0", "--http", "2", "--scenario", "accept"];
+    place.call(&args).refused(&["accept", "HTTP/1.1"]);
+}
