@@ -65,6 +65,8 @@ pub trait Sink {
     fn head(&mut self, tag: Tag, head: &[u8]);
     /// A piece of the body of an answer; never empty.
     fn body(&mut self, tag: Tag, piece: &[u8]);
+    /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
+    fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
     /// An answer is whole.
     fn done(&mut self, tag: Tag, reply: Reply);
     /// There will be no answer, and the connection goes on. Of one that is `unprocessed` the target says that it has not
