@@ -10,13 +10,14 @@ mod status;
 mod words;
 
 pub use fault::Fault;
-pub use request::{CallBuilder, Timed, Uncallable};
+pub use request::{CallBuilder, Uncallable};
 pub use status::CODES;
 
 use crate::blank::Filler;
 use crate::http2::{self, Http2};
 use crate::protocol::{Carrier, Codes, Places, Protocol, Reply, Sink, Tag, Violation};
 use call::Call;
+use request::Timed;
 use status::DEADLINE_EXCEEDED;
 use std::collections::HashMap;
 
@@ -25,6 +26,8 @@ use std::collections::HashMap;
 pub struct Grpc {
     http2: Http2,
     calls: Calls,
+    /// The HTTP status of the last answer that came from no gRPC server.
+    refused: Option<u16>,
 }
 
 /// By tag.
@@ -39,6 +42,8 @@ impl Protocol for Grpc {
 
     const CODES: Codes = Codes::Named { protocol: "grpc", names: CODES };
 
+    const DEADLINE: Option<u16> = Some(DEADLINE_EXCEEDED);
+
     const TAKES_TURNS: bool = false;
 
     fn places(settings: &http2::Settings) -> Places {
@@ -50,7 +55,7 @@ impl Protocol for Grpc {
     }
 
     fn new(settings: &http2::Settings) -> Grpc {
-        Grpc { http2: Http2::new(settings), calls: Calls::new() }
+        Grpc { http2: Http2::new(settings), calls: Calls::new(), refused: None }
     }
 
     fn begin(&mut self, carrier: Carrier<'_>) -> Result<bool, Violation> {
@@ -66,7 +71,8 @@ impl Protocol for Grpc {
         filler: &mut impl Filler,
     ) {
         self.calls.insert(tag.0, Call::default());
-        self.http2.submit(shared, tag, number, request, filler);
+        let left_ns = filler.left_ns().unwrap_or(u64::MAX);
+        self.http2.submit(shared, tag, number, request, &mut Timed { filler, left_ns });
     }
 
     fn cancel(&mut self, tag: Tag, now_ns: u64) -> bool {
@@ -91,7 +97,8 @@ impl Protocol for Grpc {
         bytes: &[u8],
         sink: &mut impl Sink,
     ) -> Result<(), Violation> {
-        self.http2.feed(shared, bytes, &mut Listening { calls: &mut self.calls, sink })
+        let Grpc { http2, calls, refused } = self;
+        http2.feed(shared, bytes, &mut Listening { calls, refused, sink })
     }
 
     fn eof(&mut self, clean: bool, sink: &mut impl Sink) -> Result<(), Violation> {
@@ -112,6 +119,7 @@ impl Protocol for Grpc {
 /// Takes what HTTP/2 says, and hands on what it means.
 struct Listening<'a, S> {
     calls: &'a mut Calls,
+    refused: &'a mut Option<u16>,
     sink: &'a mut S,
 }
 
@@ -140,7 +148,7 @@ impl<S: Sink> Sink for Listening<'_, S> {
     }
 
     fn body(&mut self, tag: Tag, piece: &[u8]) {
-        let Listening { calls, sink } = self;
+        let Listening { calls, sink, .. } = self;
         if let Some(call) = calls.get_mut(&tag.0) {
             call.body(piece, |part| sink.body(tag, part));
         }
@@ -150,21 +158,28 @@ impl<S: Sink> Sink for Listening<'_, S> {
         if let Some(call) = self.calls.get_mut(&tag.0) {
             call.trailers(lines);
         }
+        self.sink.trailers(tag, lines);
     }
 
     fn done(&mut self, tag: Tag, reply: Reply) {
         let Some(call) = self.calls.remove(&tag.0) else { return };
         match call.end() {
-            // The deadline that every call says is that of whoever waits, and who ends the call then: counted as a failure at
-            // the moment in which the server gave up, it would leave the tail.
-            Ok(DEADLINE_EXCEEDED) => {}
             Ok(code) => self.sink.done(tag, Reply { code, body_bytes: call.bytes, ..reply }),
-            Err(fault) => self.sink.lost(tag, fault.into(), false),
+            Err(fault) => {
+                if matches!(fault, Fault::HttpStatus) {
+                    *self.refused = Some(reply.code);
+                }
+                self.sink.lost(tag, fault.into(), false);
+            }
         }
     }
 
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         self.calls.remove(&tag.0);
         self.sink.lost(tag, violation, unprocessed);
+    }
+
+    fn pinged(&mut self) {
+        self.sink.pinged();
     }
 }

@@ -112,6 +112,10 @@ pub trait Protocol: Sized {
     /// What the codes of answers are called.
     const CODES: Codes = Codes::Statuses;
 
+    /// The code of an answer by which the target says that the time has passed for which it was told that the answer would be
+    /// waited for. Only where requests tell ([`Filler::left_ns`]).
+    const DEADLINE: Option<u16> = None;
+
     /// Client and server take turns: one request, then its answer. Nothing else is ever written, so that what
     /// [`Protocol::output`] gives is all there is, and nothing after [`Protocol::feed`].
     const TAKES_TURNS: bool;

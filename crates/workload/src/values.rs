@@ -57,6 +57,11 @@ impl Composition {
         self.holes.len() as u32
     }
 
+    /// Is what stands in the place `number` always a whole number?
+    pub fn is_number(&self, number: u32, lets: &Lets) -> bool {
+        self.holes.get(number as usize).is_some_and(|hole| hole.what.is_number(lets))
+    }
+
     /// May what stands in the place `number` be shown? Rows of files and parts of answers may be secrets.
     pub fn is_public(&self, number: u32, lets: &Lets) -> bool {
         self.holes.get(number as usize).is_some_and(|hole| !hole.what.is_of_others(lets))

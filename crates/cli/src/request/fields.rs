@@ -16,8 +16,8 @@ pub(crate) struct RequestArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
     pub headers: Vec<String>,
 
-    /// Send this body
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    /// Send this body; of gRPC, the message as JSON
+    #[arg(long, visible_alias = "data", value_name = "TEXT", help_heading = "Request")]
     pub body: Option<String>,
 
     /// Send the contents of this file as the body

@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod fields;
+pub(crate) mod grpc;
 pub(crate) mod lets;
 pub(crate) mod line;
 pub(crate) mod share;
@@ -26,7 +27,7 @@ use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
 use unblink_workload::answer::{Captured, Condition};
 use unblink_workload::{Composition, Lets};
-use url::Url;
+use url::{Speaks, Url};
 use version::{Rendered, Version};
 
 /// A request before it is rendered, wherever it was asked for.
@@ -159,8 +160,10 @@ impl Request {
     }
 
     pub(crate) fn method(&self) -> &str {
-        if self.url.origin.is_ws {
-            return web_socket::METHOD;
+        match self.url.origin.speaks {
+            Speaks::WebSocket => return web_socket::METHOD,
+            Speaks::Grpc => return grpc::METHOD,
+            Speaks::Http => {}
         }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
     }
@@ -208,7 +211,8 @@ impl Request {
         }
         let rendered = match version {
             Version::WebSocket => web_socket::render(self, &builder, &filled)?,
-            _ if self.parts.is_message && !self.url.origin.is_ws => {
+            Version::Grpc => unreachable!("a call is rendered with its types"),
+            _ if self.parts.is_message && !self.url.origin.is_ws() => {
                 refuse!(
                     ["message"],
                     "--message is for WebSockets: write ws:// or wss://, or send it as --body"

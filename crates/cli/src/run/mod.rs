@@ -3,6 +3,7 @@
 mod abort;
 pub(crate) mod events;
 mod failures;
+mod grpc;
 mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
@@ -65,6 +66,7 @@ pub(crate) fn ask_once(prepared: &Prepared) -> Result<()> {
     if let Some(setup) = &prepared.setup {
         setup.before()?;
     }
+    prepared.health.ask()?;
     preflight::all(&prepared.job, &prepared.header.targets)
 }
 
@@ -96,7 +98,7 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing } = prepared;
+    let Prepared { job, mut header, target_line, setup, showing, health } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
@@ -107,6 +109,7 @@ pub(crate) fn execute_watched(
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
         }
+        health.ask()?;
         preflight::all(&job, &header.targets)?;
         if job.http1().is_some() {
             let origins = header.origins.iter().map(|origin| origin.name.to_string());

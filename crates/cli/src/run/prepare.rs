@@ -6,7 +6,7 @@ use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
 use super::way::quick_ports;
-use super::{events, failures, objectives, watch};
+use super::{events, failures, grpc, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
@@ -46,6 +46,8 @@ pub(crate) struct Prepared {
     pub setup: Option<super::setup::Asked>,
     /// What shows requests that fail.
     pub showing: Option<failures::Showing>,
+    /// What the targets say of themselves before the run.
+    pub health: grpc::Health,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -56,6 +58,7 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_web_socket(args)?;
+    grpc::check(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
     let (mut requests, targets) = agreed(args, &limits)?;
@@ -102,7 +105,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
-    Ok(Prepared { job, header, target_line, setup, showing })
+    let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
+    Ok(Prepared { job, header, target_line, setup, showing, health })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.
@@ -125,7 +129,12 @@ pub(crate) struct Planned {
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_web_socket(args)?;
-    check_streams(&args.target)?;
+    grpc::check(args)?;
+    if grpc::is_over_grpc(args) {
+        grpc::check_with_files(args)?;
+    } else {
+        check_streams(&args.target)?;
+    }
     if is_over_ws(args) {
         // What WebSockets alone refuse.
         requests(args, Version::WebSocket)?;

@@ -1,5 +1,6 @@
 //! Which version of HTTP a run measures: what `--http` says, or what its targets choose.
 
+use super::grpc;
 use super::requests::{Requests, in_words, requests};
 use super::way::targets;
 use crate::args::run::RunArgs;
@@ -7,6 +8,7 @@ use crate::args::target::TargetArgs;
 use crate::args::web_socket::MatchArg;
 use crate::errors::refuse;
 use crate::output;
+use crate::request::url::Speaks;
 use crate::request::version::{HttpArg, Version};
 use crate::request::{Request, template};
 use anyhow::{Result, anyhow};
@@ -22,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The requests, in the version that is measured, and the ways to their origins.
 pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<Target>)> {
+    if grpc::is_over_grpc(args) {
+        return grpc::agreed(args, limits);
+    }
     if is_over_ws(args) {
         let requests = requests(args, Version::WebSocket)?;
         let targets = targets(args, Version::WebSocket, &requests.origins, limits)?;
@@ -29,8 +34,11 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<T
     }
     check_streams(&args.target)?;
     let way = |requests: &Requests, version| {
-        if !args.target.as_text && requests.origins.iter().any(|origin| origin.is_ws) {
-            refuse!(["targets"], "a file of targets can't ask over WebSockets: list the messages in a plan");
+        if !args.target.as_text && requests.origins.iter().any(|origin| origin.speaks != Speaks::Http) {
+            refuse!(
+                ["targets"],
+                "a file of targets can't ask over WebSockets or gRPC: list the messages in a plan"
+            );
         }
         targets(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
     };
@@ -62,20 +70,20 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<T
 
 /// What is measured goes over WebSockets, and is not merely to be shown as text.
 pub(super) fn is_over_ws(args: &RunArgs) -> bool {
-    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws)
+    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws())
 }
 
 /// Flags that are for WebSockets or for HTTP, and what WebSockets can't do.
 pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
     let steps = args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
     let setup = args.setup.iter().map(|one| &one.request);
-    if steps.chain(setup).any(|request| request.url.origin.is_ws) {
+    if steps.chain(setup).any(|request| request.url.origin.is_ws()) {
         refuse!(
             ["url"],
             "a step of a journey or of [[setup]] can't go over a WebSocket: only [[requests]] can"
         );
     }
-    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws);
+    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
     if !is_ws && let Some(flag) = args.target.web_socket.given() {
         refuse!([flag], "--{flag} is for WebSockets: write ws:// or wss://");
     }
@@ -137,7 +145,7 @@ fn check_named(request: &Request, target: &TargetArgs, path: &str) -> Result<()>
 
 /// HTTP/1.1 takes one request at a time on a connection.
 pub(super) fn check_streams(args: &TargetArgs) -> Result<()> {
-    if args.streams.is_some() && args.http == HttpArg::One {
+    if args.streams.is_some() && args.http == HttpArg::One && !args.as_text {
         refuse!(["streams"], "--streams is for HTTP/2, and this run measures HTTP/1.1: add --http 2");
     }
     Ok(())

@@ -84,6 +84,7 @@ pub(crate) struct Hearing {
     /// All of each answer, for whoever looks at it.
     whole: Option<WholeAnswers>,
     decoded: Vec<u8>,
+    text: Vec<u8>,
     scratch: Vec<u8>,
 }
 
@@ -107,6 +108,7 @@ impl Hearing {
             echoes: None,
             whole: expects.hear_all().then(WholeAnswers::default),
             decoded: Vec::new(),
+            text: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -203,7 +205,7 @@ impl Hearing {
     /// Takes what is to be taken from the answer, or says why it counts as failed. False if it is not yet what its step waits
     /// for; then nothing is taken.
     fn judge_body(&mut self, flight: FlightId, reply: &Reply) -> Result<bool, FailureKind> {
-        let Hearing { flights, expects, collecting, kept, decoded, scratch, .. } = self;
+        let Hearing { flights, expects, collecting, kept, decoded, text, scratch, .. } = self;
         let heard = &flights[flight.slot as usize];
         let expect = expects.of(heard.operation);
         let expected = |is_right: bool| if is_right { Ok(()) } else { Err(FailureKind::UNEXPECTED_BODY) };
@@ -223,9 +225,10 @@ impl Hearing {
         if heard.is_too_large {
             return Err(FailureKind::UNCHECKED);
         }
-        let body = heard.coding.decode(collecting.body(heard.body), decoded).map_err(|why| match why {
+        let sent = collecting.body(heard.body);
+        let body = expect.text_of(heard.coding, sent, decoded, text).map_err(|why| match why {
             Undecoded::TooLarge => FailureKind::UNCHECKED,
-            Undecoded::Unknown | Undecoded::Broken => FailureKind::UNDECODABLE,
+            Undecoded::Unknown | Undecoded::Broken | Undecoded::NoMessage => FailureKind::UNDECODABLE,
         })?;
         expected(expect.allows_body(body, scratch))?;
         if !is_awaited || until.is_some_and(|until| !until.allows_body(body, scratch)) {

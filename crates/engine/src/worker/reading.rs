@@ -3,9 +3,11 @@
 use super::Worker;
 use crate::conn::{News, Reading};
 use rustix::event::epoll::EventFlags;
-use unblink_core::dispatch::{CloseKind, ConnId, Event, SENDS_PER_CALL_MAX};
+use unblink_core::code::Code;
+use unblink_core::dispatch::{CloseKind, ConnId, Event, FlightId, SENDS_PER_CALL_MAX};
 use unblink_core::load::Load;
-use unblink_core::time::Instant;
+use unblink_core::record::Answer;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 
 /// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
@@ -93,6 +95,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 News::Answered(flight, answer) if self.script.is_some() => {
                     Event::Answered(flight, self.told_script(flight, answer))
                 }
+                News::Answered(flight, answer) if self.is_deadline(flight, &answer, now) => continue,
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Heard(flight, events) => Event::Heard(flight, events),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
@@ -106,6 +109,18 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         self.write_together();
         self.common.hearing.news.clear();
+    }
+
+    /// The target says that the time has passed which it was told. Its own timeout ends the arrival then, a moment later: a
+    /// failure would leave the tail, and take nearly as long. Of an answer that says so sooner, somebody else's time has passed.
+    #[inline]
+    fn is_deadline(&self, flight: FlightId, answer: &Answer, now: Instant) -> bool {
+        let Some(deadline) = P::DEADLINE else { return false };
+        let moment = Nanos(self.job.plan.spec().timeout.0 / 100).max(Nanos::from_millis(1));
+        answer.failure.is_some()
+            && answer.code == Code::at(deadline)
+            && self.left(flight, now) <= moment
+            && self.dispatch.awaited(flight).is_some()
     }
 
     fn read_later(&mut self, id: ConnId) {

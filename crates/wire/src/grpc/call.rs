@@ -25,10 +25,9 @@ pub(super) struct Call {
 impl Call {
     /// Takes the head, which may have the status already (Trailers-Only).
     pub(super) fn head(&mut self, head: &[u8]) {
-        let mut lines = head.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end());
-        let status = lines.next().and_then(|line| line.split(|&byte| byte == b' ').nth(1));
+        let status = head.split(|byte| b" \r\n".contains(byte)).nth(1);
         let mut is_grpc = false;
-        for (name, value) in lines.filter_map(field) {
+        for (name, value) in fields(head) {
             match name {
                 b"content-type" => is_grpc = is_of_grpc(value),
                 _ => self.field(name, value),
@@ -43,22 +42,19 @@ impl Call {
 
     /// Takes the trailers.
     pub(super) fn trailers(&mut self, lines: &[u8]) {
-        let lines = lines.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end());
-        lines.filter_map(field).for_each(|(name, value)| self.field(name, value));
+        fields(lines).for_each(|(name, value)| self.field(name, value));
     }
 
     fn field(&mut self, name: &[u8], value: &[u8]) {
         match name {
-            b"grpc-status" => match std::str::from_utf8(value).ok().and_then(|text| text.parse::<u32>().ok())
-            {
-                // What nobody knows is unknown.
-                Some(code) => {
-                    self.status = Some(
-                        u16::try_from(code).ok().filter(|&c| usize::from(c) < CODES.len()).unwrap_or(UNKNOWN),
-                    )
+            b"grpc-status" => {
+                match std::str::from_utf8(value).ok().and_then(|text| text.parse::<u32>().ok()) {
+                    // What nobody knows is unknown.
+                    Some(code) if code as usize >= CODES.len() => self.status = Some(UNKNOWN),
+                    Some(code) => self.status = Some(code as u16),
+                    None => self.note(Fault::BadStatus),
                 }
-                None => self.note(Fault::BadStatus),
-            },
+            }
             b"grpc-message" if !is_percent_encoded(value) => self.note(Fault::BadMessage),
             _ => {}
         }
@@ -116,6 +112,11 @@ impl Call {
             (None, Some(status)) => Ok(status),
         }
     }
+}
+
+/// The lines of `name: value`.
+pub(super) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    lines.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).filter_map(field)
 }
 
 /// `name: value`.

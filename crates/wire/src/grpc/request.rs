@@ -39,7 +39,7 @@ pub enum Uncallable {
 }
 
 impl CallBuilder<'_> {
-    /// Encodes the call. It says its deadline, so that its filler must be [`Timed`].
+    /// Encodes the call, with a gap for what is left until its deadline.
     ///
     /// # Errors
     /// [`Uncallable`] if a part would break the request's syntax.
@@ -79,11 +79,11 @@ impl CallBuilder<'_> {
 
 /// Says how long is left until the deadline, and leaves everything else to another.
 #[derive(Debug)]
-pub struct Timed<'a, F> {
+pub(super) struct Timed<'a, F> {
     /// Fills in the rest.
-    pub filler: &'a mut F,
+    pub(super) filler: &'a mut F,
     /// Nanoseconds until the deadline.
-    pub left_ns: u64,
+    pub(super) left_ns: u64,
 }
 
 impl<F: Filler> Filler for Timed<'_, F> {
