@@ -37,7 +37,6 @@ fn calls_have_the_types_that_the_target_tells() {
         assert_eq!(run.at("/operations/0/protocol"), "grpc");
         assert_eq!(run.at("/operations/0/name"), "POST /shop.Items/Get");
         assert_eq!(run.at("/origins/0/scheme"), "grpc");
-        assert_eq!(run.at("/codes/names/0"), "OK");
         let calls = server.calls_of(GET);
         assert_eq!(calls.len(), 41, "the pre-flight and the run");
         for call in &calls {
@@ -168,8 +167,8 @@ fn answers_are_looked_at_as_json() {
 fn a_deadline_that_passes_is_a_timeout() {
     // As close to the deadline as a server can be: it says so at the very moment.
     let server = serve(Some("v1"), |called| {
-        let left = called.headers["grpc-timeout"].strip_suffix('u').and_then(|left| left.parse().ok());
-        std::thread::sleep(Duration::from_micros(left.unwrap_or(0)));
+        let left = called.headers["grpc-timeout"].strip_suffix('n').and_then(|left| left.parse().ok());
+        std::thread::sleep(Duration::from_nanos(left.expect("nanoseconds")));
         vec![head(), status("4")]
     });
     let run = run(&server, &["--no-preflight", "--timeout", "90ms", "-c", "40", "--streams", "1"]);

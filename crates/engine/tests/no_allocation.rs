@@ -137,7 +137,7 @@ fn responder_in_calls() -> SocketAddr {
             if kind != 0 {
                 continue;
             }
-            let head = [&[0, 0, 31, 1, 4][..], &id, b"\x88\0\x0ccontent-type\x10application/grpc"].concat();
+            let head = [&[0, 0, 32, 1, 4][..], &id, b"\x88\0\x0ccontent-type\x10application/grpc"].concat();
             let body = [&[0, 0, 10, 0, 0][..], &id, b"\0\0\0\0\x05hello"].concat();
             let end = [&[0, 0, 15, 1, 5][..], &id, b"\0\x0bgrpc-status\x010"].concat();
             if stream.write_all(&[head, body, end].concat()).is_err() {

@@ -168,9 +168,10 @@ impl Request {
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
     }
 
-    /// May be sent twice (RFC 9110 §9.2.2).
+    /// May be sent twice (RFC 9110 §9.2.2). Of a call only its type can say that it may not.
     pub(crate) fn is_idempotent(&self) -> bool {
-        matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+        self.url.origin.is_grpc()
+            || matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
     /// With what `flags` say for every request that does not say it itself.

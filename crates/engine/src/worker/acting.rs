@@ -98,17 +98,20 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         operation: u32,
         filler: &mut impl Filler,
     ) {
-        // Only some protocols tell it to the target.
+        // Only some protocols tell the target how long its answer is waited for.
+        if P::DEADLINE.is_none() {
+            return self.submit(id, flight, operation, filler);
+        }
         let now = self.pacer.watch().last();
-        let left = P::DEADLINE.map_or(Nanos::ZERO, |_| self.left(flight, now));
+        let left = self.left(flight, now);
+        self.submit(id, flight, operation, &mut Until { filler, left });
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
-            match P::DEADLINE {
-                Some(_) => {
-                    conn.submit(&self.job, &mut self.common, flight, operation, &mut Until { filler, left })
-                }
-                None => conn.submit(&self.job, &mut self.common, flight, operation, filler),
-            }
+            conn.submit(&self.job, &mut self.common, flight, operation, filler);
             if conn.unwritten.is_empty() {
                 self.unwritten.push(id);
             }
