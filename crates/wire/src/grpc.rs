@@ -5,6 +5,8 @@
 
 mod call;
 mod fault;
+#[doc(hidden)]
+pub mod fuzzing;
 mod request;
 mod status;
 mod words;

@@ -2,7 +2,6 @@
 
 pub(crate) mod arrivals;
 pub(crate) mod compare;
-pub(crate) mod grpc;
 pub(crate) mod history;
 pub(crate) mod journeys;
 pub(crate) mod knee;

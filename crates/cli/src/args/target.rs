@@ -1,10 +1,10 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
-use super::grpc::GrpcArgs;
 use super::script::ScriptArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
+use crate::request::grpc::fields::GrpcArgs;
 use crate::request::share::OrderArg;
 use crate::request::version::HttpArg;
 use crate::value;

@@ -1,5 +1,6 @@
 //! A call of gRPC.
 
+pub(crate) mod fields;
 mod message;
 pub(crate) mod types;
 

@@ -230,10 +230,10 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         value: &Value,
         path: &str,
     ) -> Result<Vec<Part>> {
-        let bytes = encoded_field(descriptor, name, value).or_else(|why| {
-            let Some(field) = field(descriptor, name) else { return Err(at(path, why)) };
-            Err(wrong(descriptor, &field, name, value, path)
-                .unwrap_or_else(|| at(path, anyhow!("{why}; {} is expected", in_words(&field)))))
+        let bytes = encoded_field(descriptor, name, value).map_err(|why| {
+            let Some(field) = field(descriptor, name) else { return at(path, why) };
+            wrong(descriptor, &field, name, value, path)
+                .unwrap_or_else(|| at(path, anyhow!("{why}; {} is expected", in_words(&field))))
         })?;
         Ok(vec![Part::Fixed(bytes.into())])
     }

@@ -1,6 +1,6 @@
 //! The types that calls are made of, and the methods that there are.
 
-use crate::args::grpc::GrpcArgs;
+use super::fields::GrpcArgs;
 use crate::errors::{refuse, refused};
 use crate::inputs;
 use anyhow::Result;

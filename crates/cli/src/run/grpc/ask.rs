@@ -12,7 +12,7 @@ use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::time::Nanos;
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
-use unblink_engine::preflight::{PreflightError, once};
+use unblink_engine::preflight::once;
 use unblink_engine::target::Target;
 use unblink_wire::Limits;
 use unblink_wire::grpc::{CODES, CallBuilder, Grpc};
@@ -34,26 +34,11 @@ pub(super) struct Asker {
 
 /// Why there is no answer with a message.
 #[derive(Debug)]
-pub(super) enum NoMessage {
-    /// The target has no such method.
-    Unimplemented,
-    /// It answers with another status.
-    Status(&'static str, PreflightError),
-    /// It does not answer.
-    Silence(PreflightError),
-}
-
-impl NoMessage {
+pub(super) struct NoMessage {
+    /// The status that the target answers with; nothing where it does not answer.
+    pub(super) status: Option<&'static str>,
     /// What came of it.
-    pub(super) fn why(self) -> PreflightError {
-        match self {
-            NoMessage::Unimplemented => PreflightError::Answer {
-                answer: "gRPC UNIMPLEMENTED".into(),
-                reason: "it has no such method".into(),
-            },
-            NoMessage::Status(_, why) | NoMessage::Silence(why) => why,
-        }
-    }
+    pub(super) why: String,
 }
 
 impl Asker {
@@ -92,8 +77,8 @@ impl Asker {
         let Asker { host, scheme, metadata, .. } = self;
         let call = CallBuilder { path, host, scheme: *scheme, metadata, message }.render();
         let call = call.map_err(|error| {
-            let reason = error.to_string();
-            NoMessage::Silence(PreflightError::Answer { answer: path.into(), reason })
+            let why = format!("{path}: {error}");
+            NoMessage { status: None, why }
         })?;
         let job = Job::<Grpc> {
             plan: self.plan.clone(),
@@ -108,11 +93,10 @@ impl Asker {
         };
         let asked = told_if_slow(|| once(&job, 0, self.patience), what, self.patience);
         let tried = asked.expect("it takes no row");
-        match (tried.reply.and_then(|reply| CODES.get(usize::from(reply.code))), tried.result) {
-            (_, Ok(())) => Ok(tried.body),
-            (Some(&"UNIMPLEMENTED"), _) => Err(NoMessage::Unimplemented),
-            (Some(name), Err(why)) => Err(NoMessage::Status(name, why)),
-            (None, Err(why)) => Err(NoMessage::Silence(why)),
+        let status = tried.reply.and_then(|reply| CODES.get(usize::from(reply.code)).copied());
+        match tried.result {
+            Ok(()) => Ok(tried.body),
+            Err(error) => Err(NoMessage { status, why: error.to_string() }),
         }
     }
 }

@@ -66,7 +66,7 @@ impl Health {
     ///
     /// # Errors
     /// A target says that it is not well.
-    pub(in crate::run) fn ask(&self) -> Result<(), PreflightFailed> {
+    pub(in crate::run) fn ask(&self) -> Result<()> {
         for OfOrigin { number, asker, services } in &self.0 {
             for service in services {
                 if let Some(status) = status(asker, service) {
@@ -75,7 +75,7 @@ impl Health {
                         answer: "gRPC OK".into(),
                         reason: format!("it says of its health that it is {status}"),
                     };
-                    return Err(PreflightFailed { origin: *number, request, source, is_setup: false });
+                    return Err(PreflightFailed { origin: *number, request, source, is_setup: false }.into());
                 }
             }
         }
@@ -91,7 +91,7 @@ fn status(asker: &Asker, service: &str) -> Option<&'static str> {
     };
     let told = match ask(service) {
         // Of this service alone nothing is known, but of the whole server.
-        Err(NoMessage::Status("NOT_FOUND", _)) => ask(""),
+        Err(NoMessage { status: Some("NOT_FOUND"), .. }) => ask(""),
         told => told,
     };
     match Told::decode(&told.ok()?[..]).ok()?.status {

@@ -108,8 +108,8 @@ fn version(asker: &Asker, origin: &Origin) -> Result<&'static str> {
     for version in VERSIONS {
         match ask(asker, version, Question::Services(String::new())) {
             Ok(_) => return Ok(version),
-            Err(NoMessage::Unimplemented) => {}
-            Err(other) => return Err(unanswered(origin, other.why().to_string())),
+            Err(NoMessage { status: Some("UNIMPLEMENTED"), .. }) => {}
+            Err(other) => return Err(unanswered(origin, other.why)),
         }
     }
     refuse!(
@@ -153,7 +153,7 @@ impl Reflection {
     /// Keeps the files that the target answers with, and gives their names.
     fn learn(&self, question: Question) -> Result<Vec<String>, Lack> {
         let told = ask(&self.asker, self.version, question);
-        let told = told.map_err(|error| Lack::Unanswered(error.why().to_string()))?;
+        let told = told.map_err(|error| Lack::Unanswered(error.why))?;
         if told.error.is_some() {
             return Err(Lack::NotFound);
         }

@@ -1,4 +1,4 @@
-//! What the calls of gRPC are made of.
+//! Flags that say where the types of calls come from.
 
 use clap::Args;
 use std::path::PathBuf;
