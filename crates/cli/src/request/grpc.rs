@@ -1,6 +1,7 @@
 //! A call of gRPC.
 
 pub(crate) mod fields;
+mod layout;
 mod message;
 pub(crate) mod types;
 

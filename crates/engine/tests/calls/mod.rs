@@ -36,7 +36,9 @@ pub(crate) fn responder_in_calls() -> SocketAddr {
             let head = [&[0, 0, 32, 1, 4][..], &id, b"\x88\0\x0ccontent-type\x10application/grpc"].concat();
             let body = [&[0, 0, 10, 0, 0][..], &id, b"\0\0\0\0\x05hello"].concat();
             let end = [&[0, 0, 15, 1, 5][..], &id, b"\0\x0bgrpc-status\x010"].concat();
-            if stream.write_all(&[head, body, end].concat()).is_err() {
+            // There is room for as much again.
+            let window = [&[0, 0, 4, 8, 0, 0, 0, 0, 0][..], &(payload.len() as u32).to_be_bytes()].concat();
+            if stream.write_all(&[window, head, body, end].concat()).is_err() {
                 return;
             }
         }

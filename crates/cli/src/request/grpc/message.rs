@@ -1,5 +1,6 @@
 //! A message that is written as JSON ([ProtoJSON](https://protobuf.dev/programming-guides/json/)), laid out for the wire.
 
+use super::layout::{LENGTH_DELIMITED, is_well_known, is_wrapper, joined, nested, number_kind, tag, tag_of};
 use super::types::instead;
 use crate::errors::{refuse, refused};
 use anyhow::{Error, Result, anyhow};
@@ -7,13 +8,10 @@ use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind as Type, MessageDescriptor};
 use serde_json::{Map, Value};
 use unblink_wire::blank::Blank;
-use unblink_wire::message::{Kind, Message, Part, put_varint};
+use unblink_wire::message::{Message, Part};
 
 /// Fields of a plan, and flags, that a message is written in.
 const FIELDS: [&str; 4] = ["body", "json", "body-file", "url"];
-
-/// Types of the wire, the lower three bits of a tag.
-const LENGTH_DELIMITED: u64 = 2;
 
 /// Lays `text` out as a message of `descriptor`. Its places are numbered; `is_number` tells those that are always filled with
 /// a whole number.
@@ -320,76 +318,5 @@ fn encoded_field(descriptor: &MessageDescriptor, name: &str, value: &Value) -> R
     encoded(descriptor, &Value::Object(Map::from_iter([(name.to_string(), value.clone())])))
 }
 
-/// Messages that JSON does not write as objects of their fields.
-fn is_well_known(descriptor: &MessageDescriptor) -> bool {
-    let name = descriptor.full_name().strip_prefix("google.protobuf.");
-    let others =
-        ["Any", "Timestamp", "Duration", "Struct", "FieldMask", "ListValue", "Value", "Empty", "NullValue"];
-    is_wrapper(descriptor) || name.is_some_and(|name| others.contains(&name))
-}
-
-/// A message that JSON writes as its only field.
-fn is_wrapper(descriptor: &MessageDescriptor) -> bool {
-    let name = descriptor.full_name().strip_prefix("google.protobuf.");
-    name.and_then(|name| name.strip_suffix("Value")).is_some_and(|of| {
-        ["Float", "Double", "Int32", "Int64", "UInt32", "UInt64", "Bool", "String", "Bytes"].contains(&of)
-    })
-}
-
-fn number_kind(of: &Type) -> Option<Kind> {
-    Some(match of {
-        Type::Int32 | Type::Int64 | Type::Uint32 | Type::Uint64 | Type::Enum(_) => Kind::Varint,
-        Type::Sint32 | Type::Sint64 => Kind::Zigzag,
-        Type::Bool => Kind::Bool,
-        Type::Fixed32 | Type::Sfixed32 => Kind::Fixed32,
-        Type::Fixed64 | Type::Sfixed64 => Kind::Fixed64,
-        Type::Float => Kind::Float,
-        Type::Double => Kind::Double,
-        Type::String | Type::Bytes | Type::Message(_) => return None,
-    })
-}
-
-fn tag(number: u32, wire_type: u64) -> Box<[u8]> {
-    let mut out = Vec::new();
-    put_varint(u64::from(number) << 3 | wire_type, &mut out);
-    out.into()
-}
-
-/// That of one value by itself.
-fn tag_of(field: &FieldDescriptor) -> Box<[u8]> {
-    let wire_type = match field.kind() {
-        Type::Double | Type::Fixed64 | Type::Sfixed64 => 1,
-        Type::Float | Type::Fixed32 | Type::Sfixed32 => 5,
-        Type::String | Type::Bytes | Type::Message(_) => LENGTH_DELIMITED,
-        _ => 0,
-    };
-    tag(field.number(), wire_type)
-}
-
-/// A message in the message. One that is always the same has its length already.
-fn nested(field: &FieldDescriptor, parts: Vec<Part>) -> Part {
-    let tag = tag(field.number(), LENGTH_DELIMITED);
-    match &parts[..] {
-        [] => Part::Fixed([&tag[..], &[0]].concat().into()),
-        [Part::Fixed(inner)] => {
-            let mut out = tag.into_vec();
-            put_varint(inner.len() as u64, &mut out);
-            out.extend_from_slice(inner);
-            Part::Fixed(out.into())
-        }
-        _ => Part::Nested { tag, parts: parts.into() },
-    }
-}
-
-/// The same with neighbours that are always the same in one part, and none that is empty.
-fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let mut all: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
-        match (all.last_mut(), part) {
-            (_, Part::Fixed(bytes)) if bytes.is_empty() => {}
-            (Some(Part::Fixed(last)), Part::Fixed(bytes)) => *last = [&last[..], &bytes].concat().into(),
-            (_, part) => all.push(part),
-        }
-    }
-    all
-}
+#[cfg(test)]
+mod tests;

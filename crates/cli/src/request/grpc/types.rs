@@ -68,7 +68,11 @@ impl Types {
         }
         resolver.add(GoogleFileResolver::new());
         let field = if args.proto.is_empty() { "descriptor-set" } else { "proto" };
-        args.proto.iter().for_each(|path| inputs::note(path));
+        for path in &args.proto {
+            inputs::note(path);
+            bounded::read(path, BYTES_MAX)
+                .map_err(|error| refused(&["proto"], format!("--proto {path:?}: {error}")))?;
+        }
         compiled(resolver, &names)
             .map(Some)
             .map_err(|error| refused(&[field, "import-path"], format!("--{field}: {error}")))
