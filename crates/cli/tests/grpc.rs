@@ -209,6 +209,24 @@ fn each_fault_of_an_answer_is_a_kind_of_its_own() {
 }
 
 #[test]
+fn messages_of_a_stream_are_timed_one_by_one() {
+    let server = serve(Some("v1"), |_| {
+        let [one, two, three] = ["a", "", "c"].map(|text| message(text.as_bytes()));
+        vec![head(), one, two, three, status("0")]
+    });
+    let url = server.url("/shop.Items/List");
+    let run = [&[url.as_str(), "--stream", "messages", "--slo", "first p50 < 50s"], &FORTY[..]].concat();
+    let run = Place::new().measure(&run);
+    run.assert_all("ok");
+    assert_eq!((run.at("/events/begun"), run.at("/events/events")), (&json!(40), &json!(120)));
+    assert_eq!((run.at("/events/first/count"), run.at("/events/gap/count")), (&json!(40), &json!(80)));
+    let none = serve(Some("v1"), |_| vec![head(), status("0")]);
+    let url = none.url("/shop.Items/List");
+    let run = [&[url.as_str(), "--stream", "messages", "--no-preflight"], &FORTY[..]].concat();
+    Place::new().measure(&run).assert_all_failed("unexpected_body");
+}
+
+#[test]
 fn a_target_that_is_not_well_is_not_measured() {
     let health = |status: u8| {
         serve(Some("v1"), move |called| match called.path.as_str() {
@@ -274,7 +292,13 @@ fn what_can_not_be_is_refused() {
         (&[&get, "--http", "2"], "leave it out"),
         (&[&get, "--expect", "status=200"], "has a name"),
         (&[&get, "--attempts", "2", "--retry-unsafe", "--retry-on", "503"], "has a name"),
-        (&[&get, "--stream", "sse"], "--stream is for answers of HTTP"),
+        (&[&get, "--stream", "sse"], "are for answers of HTTP"),
+        (&[&get, "--stream", "messages"], "answers with one message"),
+        (
+            &[&url("/shop.Items/List"), "--stream", "messages", "--expect", "json $.name exists"],
+            "not looked at",
+        ),
+        (&["http://127.0.0.1:9/", "--stream", "messages"], "--stream messages is for gRPC"),
         (&[&get, "--keep-failures", "1"], "--keep-failures"),
         (&[&get, "http://127.0.0.1:9/"], "a run speaks one protocol"),
         (&[&get, "--import-path", "x"], "add --proto FILE"),

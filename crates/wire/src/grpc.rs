@@ -1,4 +1,4 @@
-//! gRPC as a protocol: unary calls over [HTTP/2](crate::http2).
+//! gRPC as a protocol: calls of one message, which are answered with one or with a stream of them, over [HTTP/2](crate::http2).
 //!
 //! An HTTP status of 200 is no success here: what counts is `grpc-status`, in the trailers or, where there is no message, in
 //! the head.
@@ -72,7 +72,7 @@ impl Protocol for Grpc {
         request: &http2::Request,
         filler: &mut impl Filler,
     ) {
-        self.calls.insert(tag.0, Call::default());
+        self.calls.insert(tag.0, Call::new(request.answers_in_messages()));
         let left_ns = filler.left_ns().unwrap_or(u64::MAX);
         self.http2.submit(shared, tag, number, request, &mut Timed { filler, left_ns });
     }
@@ -152,7 +152,10 @@ impl<S: Sink> Sink for Listening<'_, S> {
     fn body(&mut self, tag: Tag, piece: &[u8]) {
         let Listening { calls, sink, .. } = self;
         if let Some(call) = calls.get_mut(&tag.0) {
-            call.body(piece, |part| sink.body(tag, part));
+            call.body(piece, |part| match part {
+                Some(part) => sink.body(tag, part),
+                None => sink.message(tag),
+            });
         }
     }
 

@@ -65,6 +65,8 @@ pub trait Sink {
     fn head(&mut self, tag: Tag, head: &[u8]);
     /// A piece of the body of an answer; never empty.
     fn body(&mut self, tag: Tag, piece: &[u8]);
+    /// The pieces of the body up to here are a message of an answer that has several. Said of each, the last one included.
+    fn message(&mut self, _tag: Tag) {}
     /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
     fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
     /// An answer is whole.

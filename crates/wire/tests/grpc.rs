@@ -17,6 +17,7 @@ use unblink_wire::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Heard {
     body: Vec<u8>,
+    messages: u32,
     reply: Option<Reply>,
     lost: Option<Violation>,
 }
@@ -29,6 +30,9 @@ impl Sink for Heard {
     fn head(&mut self, _: Tag, _: &[u8]) {}
     fn body(&mut self, _: Tag, piece: &[u8]) {
         self.body.extend_from_slice(piece);
+    }
+    fn message(&mut self, _: Tag) {
+        self.messages += 1;
     }
     fn done(&mut self, _: Tag, reply: Reply) {
         assert!(self.reply.replace(reply).is_none() && self.lost.is_none(), "ended twice");
@@ -50,29 +54,33 @@ impl Filler for Item {
     }
 }
 
-fn call(message: Message, metadata: &[(&str, &str)]) -> Result<Request, Uncallable> {
+fn call(message: Message, metadata: &[(&str, &str)], is_stream: bool) -> Result<Request, Uncallable> {
     let metadata: Vec<_> =
         metadata.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let (path, host, scheme) = ("/shop.Items/Get", "a.test:50051", Scheme::Http);
-    CallBuilder { path, host, scheme, metadata: &metadata, message }.render()
+    CallBuilder { path, host, scheme, metadata: &metadata, message, is_stream }.render()
 }
 
 /// A connection with one call under way, and what it has written.
-fn begun(message: Message, metadata: &[(&str, &str)]) -> (Grpc, http2::Shared, Vec<u8>) {
+fn begun(message: Message, metadata: &[(&str, &str)], is_stream: bool) -> (Grpc, http2::Shared, Vec<u8>) {
     let settings = Settings { limits: Limits::default(), streams: 1 };
     let (mut grpc, mut shared) = (Grpc::new(&settings), Grpc::shared(1));
     assert_eq!(grpc.begin(Carrier::Plain), Ok(false));
     let n = grpc.output(&[])[0].len();
     grpc.wrote(n);
-    let request = call(message, metadata).unwrap();
+    let request = call(message, metadata, is_stream).unwrap();
     grpc.submit(&mut shared, Tag(7), 0, &request, &mut Item);
     let written = grpc.output(&[])[0].to_vec();
     (grpc, shared, written)
 }
 
 /// What comes of `frames`, of which each read brings as many bytes as `next_len` says.
-fn heard(frames: &[Vec<u8>], mut next_len: impl FnMut() -> usize) -> Heard {
-    let (mut grpc, mut shared, _) = begun(Message::default(), &[]);
+fn heard(frames: &[Vec<u8>], next_len: impl FnMut() -> usize) -> Heard {
+    heard_as(false, frames, next_len)
+}
+
+fn heard_as(is_stream: bool, frames: &[Vec<u8>], mut next_len: impl FnMut() -> usize) -> Heard {
+    let (mut grpc, mut shared, _) = begun(Message::default(), &[], is_stream);
     let bytes = [settings(&[]), frames.concat()].concat();
     let (mut heard, mut at) = (Heard::default(), 0);
     while at < bytes.len() {
@@ -114,7 +122,8 @@ fn a_call_is_read_by_a_server_as_it_was_meant() {
         Part::Text { tag: [0x0a].into(), text: Blank::new(b"item-{{0}}"), is_optional: true },
         Part::Number { tag: [0x10].into(), place: 0, kind: Kind::Varint, is_optional: true },
     ];
-    let (_, _, written) = begun(Message { parts: parts.into() }, &[("X-Tenant", "a"), ("x-id", "{{0}}")]);
+    let (_, _, written) =
+        begun(Message { parts: parts.into() }, &[("X-Tenant", "a"), ("x-id", "{{0}}")], false);
     let length = u32::from_be_bytes([0, written[0], written[1], written[2]]) as usize;
     let (block, data) = (&written[9..9 + length], &written[9 + length..]);
     let mut fields = Vec::new();
@@ -140,10 +149,13 @@ fn a_call_is_read_by_a_server_as_it_was_meant() {
     let body = message(b"\x0a\x07item-42\x10\x2a");
     assert_eq!(data, frame(DATA, END_STREAM, 1, &body));
     for name in ["grpc-timeout", "Content-Type", "te", "grpc-encoding"] {
-        let refused = call(Message::default(), &[(name, "trailers")]);
+        let refused = call(Message::default(), &[(name, "trailers")], false);
         assert_eq!(refused, Err(Uncallable::Reserved { name: name.to_ascii_lowercase() }));
     }
-    assert!(matches!(call(Message::default(), &[("connection", "x")]), Err(Uncallable::Unrenderable(_))));
+    assert!(matches!(
+        call(Message::default(), &[("connection", "x")], false),
+        Err(Uncallable::Unrenderable(_))
+    ));
 }
 
 #[test]
@@ -176,6 +188,25 @@ fn a_message_may_be_split_over_frames() {
     }
     let empty = [head(1, 0, OK_HEAD), frame(DATA, 0, 1, &message(b"")), trailers(&[("grpc-status", "0")])];
     assert_eq!(outcome(&empty).reply, done(0, 0));
+}
+
+#[test]
+fn a_stream_has_any_number_of_messages() {
+    for texts in [&[][..], &["a"], &["", "b", ""], &["one", "two", "three"]] {
+        let mut frames = vec![head(1, 0, OK_HEAD)];
+        let bytes = texts.iter().flat_map(|text| message(text.as_bytes())).collect::<Vec<u8>>();
+        frames.extend([frame(DATA, 0, 1, &bytes), trailers(&[("grpc-status", "0")])]);
+        for cut in [1, 2, 5, 1_000] {
+            let heard = heard_as(true, &frames, || cut);
+            let length = texts.concat().len() as u64;
+            assert_eq!((heard.messages as usize, heard.reply), (texts.len(), done(0, length)), "{texts:?}");
+            assert_eq!(heard.body, texts.concat().into_bytes());
+        }
+    }
+    let cut_off =
+        [head(1, 0, OK_HEAD), frame(DATA, 0, 1, &[0, 0, 0, 0, 9, 1]), trailers(&[("grpc-status", "0")])];
+    let heard = heard_as(true, &cut_off, || 3);
+    assert_eq!((heard.messages, heard.lost), (0, Some(Fault::Truncated.into())));
 }
 
 #[test]

@@ -48,15 +48,23 @@ pub(crate) enum StreamArg {
     Sse,
     /// A line that is not blank, as in JSON Lines
     Lines,
+    /// A message of a gRPC method that answers with a stream
+    Messages,
 }
 
 impl StreamArg {
     /// What each answer must be like: it has an event at least.
     pub(crate) fn condition(self) -> Condition {
-        Condition::Events(match self {
+        Condition::Events(self.format())
+    }
+
+    /// As answers are taken apart.
+    pub(crate) fn format(self) -> EventFormat {
+        match self {
             StreamArg::Sse => EventFormat::Sse,
             StreamArg::Lines => EventFormat::Lines,
-        })
+            StreamArg::Messages => EventFormat::Messages,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use types::Types;
 use unblink_wire::grpc::{CallBuilder, Uncallable};
 use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_workload::Composition;
-use unblink_workload::answer::Reader;
+use unblink_workload::answer::{Condition, EventFormat, Reader};
 use unblink_workload::template::is_template;
 
 /// How the report calls what is done with a method, and what its head says.
@@ -40,6 +40,7 @@ pub(crate) fn render(request: &Request, types: &Types) -> Result<Call> {
         refuse!(["url"], "a call has no query and no {{{{…}}}} in its path: the path names its method");
     }
     let method = types.method(&url.target)?;
+    check_stream(&method, &parts.expect)?;
     let metadata = metadata(request);
     // Values stand in the message as they are, and not as JSON would write them.
     let plain = Parts { body_form: BodyForm::Plain, ..parts.clone() };
@@ -50,8 +51,15 @@ pub(crate) fn render(request: &Request, types: &Types) -> Result<Call> {
             None => false,
         })?;
     let scheme = if url.origin.tls { Scheme::Https } else { Scheme::Http };
-    let builder =
-        CallBuilder { path: &url.target, host: &url.authority, scheme, metadata: &filled.headers, message };
+    let is_stream = method.is_server_streaming();
+    let builder = CallBuilder {
+        path: &url.target,
+        host: &url.authority,
+        scheme,
+        metadata: &filled.headers,
+        message,
+        is_stream,
+    };
     let rendered = builder.render().map_err(|error| match error {
         Uncallable::Unrenderable(Unrenderable::Shared(error)) => unquoted(error),
         other => refused(&["header"], other.to_string()),
@@ -62,6 +70,32 @@ pub(crate) fn render(request: &Request, types: &Types) -> Result<Call> {
         reader: Some(types.reader(&method)),
         is_idempotent: is_idempotent(&method),
     })
+}
+
+/// A stream of messages is timed message by message, and one message is not.
+fn check_stream(method: &MethodDescriptor, expect: &[Condition]) -> Result<()> {
+    let name = method.full_name();
+    let is_asked = expect.contains(&Condition::Events(EventFormat::Messages));
+    match (method.is_server_streaming(), is_asked) {
+        (true, false) => refuse!(
+            ["url", "stream"],
+            "{name} answers with a stream of messages: add --stream messages, which times the first one and those behind it"
+        ),
+        (false, true) => {
+            refuse!(["stream"], "--stream messages: {name} answers with one message: leave it out")
+        }
+        (false, false) => return Ok(()),
+        (true, true) => {}
+    }
+    let looks_inside =
+        |one: &&Condition| matches!(one, Condition::Json(..) | Condition::Regex(_) | Condition::Contains(_));
+    if let Some(one) = expect.iter().find(looks_inside) {
+        refuse!(
+            ["expect"],
+            "--expect '{one}': {name} answers with a stream of messages, which are counted and not looked at"
+        );
+    }
+    Ok(())
 }
 
 /// What a call can't have.

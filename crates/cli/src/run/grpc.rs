@@ -11,6 +11,7 @@ use super::way::targets;
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
 use crate::request::Request;
+use crate::request::fields::RequestArgs;
 use crate::request::grpc::types::Types;
 use crate::request::url::Origin;
 use crate::request::version::{HttpArg, Version};
@@ -18,7 +19,7 @@ use anyhow::Result;
 use ask::Asker;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::Target;
-use unblink_workload::answer::Condition;
+use unblink_workload::answer::{Condition, EventFormat};
 
 /// What is measured are calls, and they are not merely to be shown as text.
 pub(super) fn is_over_grpc(args: &RunArgs) -> bool {
@@ -63,36 +64,29 @@ fn of_target(args: &RunArgs, origin: &Origin, target: &Target) -> Result<Types> 
 
 /// Flags that are for gRPC or for HTTP, and what calls can't do.
 pub(super) fn check(args: &RunArgs) -> Result<()> {
-    let steps = args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
-    let setup = args.setup.iter().map(|one| &one.request);
-    if steps.chain(setup).any(|request| request.url.origin.is_grpc()) {
+    let steps = || args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
+    let beside = || steps().chain(args.setup.iter().map(|one| &one.request));
+    if beside().any(|request| request.url.origin.is_grpc()) {
         refuse!(
             ["url"],
             "a step of a journey or of [[setup]] can't be a call of gRPC: only [[requests]] can"
         );
     }
+    if !has_calls(args) {
+        return check_without_calls(args, beside());
+    }
     let target = &args.target;
     let own = args.requests.iter().flat_map(|request| request.parts.expect.iter());
     let mut conditions = own.chain(&target.request.expect);
-    let on = args.load.retry.retry_on.as_ref();
-    if !has_calls(args) {
-        if let Some(flag) = target.grpc.given() {
-            refuse!([flag], "--{flag} is for gRPC: write grpc:// or grpcs://");
-        }
-        if let Some(one) = conditions.find(|one| matches!(one, Condition::Codes(_))) {
-            refuse!(["expect"], "--expect '{one}': only gRPC has such a status: write status=200");
-        }
-        if let Some(on) = on.filter(|on| on.has_names) {
-            refuse!(["retry-on"], "--retry-on {}: only gRPC has such a status: write 503", on.text);
-        }
-        return Ok(());
-    }
     if let Some(other) = args.requests.iter().find(|request| !request.url.origin.is_grpc()) {
         refuse!(
             ["url"],
             "a run speaks one protocol, and {} is not called by gRPC as others are: put it into a run of its own",
             other.url.origin
         );
+    }
+    if !args.journeys.is_empty() {
+        refuse!(["url"], "a run over gRPC has no journeys: put these into a run of their own");
     }
     if target.http != HttpArg::One {
         refuse!(["http"], "--http is for HTTP, and gRPC goes over HTTP/2 always: leave it out");
@@ -103,8 +97,14 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
             "--script makes HTTP requests, and this run makes calls: leave one of both out"
         );
     }
-    if target.request.stream.is_some() || conditions.clone().any(|one| matches!(one, Condition::Events(_))) {
-        refuse!(["stream"], "--stream is for answers of HTTP, and a call has one message: leave it out");
+    let of_http = |format: &EventFormat| *format != EventFormat::Messages;
+    if target.request.stream.is_some_and(|stream| of_http(&stream.format()))
+        || conditions.clone().any(|one| matches!(one, Condition::Events(format) if of_http(format)))
+    {
+        refuse!(
+            ["stream"],
+            "--stream sse and lines are for answers of HTTP: of a call, say --stream messages"
+        );
     }
     if let Some(one) = conditions.find(|one| matches!(one, Condition::Statuses(_))) {
         refuse!(
@@ -112,7 +112,7 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
             "--expect '{one}': the status of a call has a name, as in status=OK or status=NOT_FOUND"
         );
     }
-    if let Some(on) = on.filter(|on| on.has_statuses) {
+    if let Some(on) = args.load.retry.retry_on.as_ref().filter(|on| on.has_statuses) {
         refuse!(
             ["retry-on"],
             "--retry-on {}: the status of a call has a name, as in --retry-on UNAVAILABLE,reset",
@@ -124,6 +124,31 @@ pub(super) fn check(args: &RunArgs) -> Result<()> {
             ["keep-failures"],
             "--keep-failures shows requests and answers of HTTP: leave it out for gRPC"
         );
+    }
+    Ok(())
+}
+
+/// What only calls can have. `beside` are requests that are asked for beside those that stand alone.
+fn check_without_calls<'a>(args: &'a RunArgs, beside: impl Iterator<Item = &'a Request>) -> Result<()> {
+    let RequestArgs { expect, stream, .. } = &args.target.request;
+    let own = args.requests.iter().chain(beside).flat_map(|request| request.parts.expect.iter());
+    let streams = stream.iter().map(|stream| stream.condition());
+    for condition in own.chain(expect).cloned().chain(streams) {
+        match condition {
+            Condition::Events(EventFormat::Messages) => {
+                refuse!(["stream"], "--stream messages is for gRPC: of HTTP, say --stream sse or lines")
+            }
+            Condition::Codes(_) => {
+                refuse!(["expect"], "--expect '{condition}': only gRPC has such a status: write status=200")
+            }
+            _ => {}
+        }
+    }
+    if let Some(flag) = args.target.grpc.given() {
+        refuse!([flag], "--{flag} is for gRPC: write grpc:// or grpcs://");
+    }
+    if let Some(on) = args.load.retry.retry_on.as_ref().filter(|on| on.has_names) {
+        refuse!(["retry-on"], "--retry-on {}: only gRPC has such a status: write 503", on.text);
     }
     Ok(())
 }

@@ -254,6 +254,12 @@ impl Hearing {
             Some(piece) => heard.reader.read(heard.format, piece),
             None => heard.reader.end(heard.format),
         };
+        self.tell_events(flight, found);
+    }
+
+    /// News of the events of an answer that comes event by event.
+    fn tell_events(&mut self, flight: FlightId, found: Found) {
+        let Some(heard) = &mut self.flights[flight.slot as usize].events else { return };
         if found.is_nothing() {
             return;
         }
@@ -390,6 +396,13 @@ impl Sink for Ear<'_> {
             heard.is_too_large = !collecting.add(&mut heard.body, piece);
         } else if let Some(needle) = &expect.contains {
             heard.matched = needle.advance(heard.matched, piece);
+        }
+    }
+
+    #[inline]
+    fn message(&mut self, tag: Tag) {
+        if self.hearing.reads.1 {
+            self.hearing.tell_events(flight_of(tag), Found { events: 1, keep_alives: 0 });
         }
     }
 

@@ -160,6 +160,10 @@ impl<S: Sink> Sink for Tap<'_, S> {
         self.sink.body(tag, piece);
     }
 
+    fn message(&mut self, tag: Tag) {
+        self.sink.message(tag);
+    }
+
     fn trailers(&mut self, tag: Tag, lines: &[u8]) {
         let head = &mut self.heard.head;
         // They are told with the head, before the line that ends it.

@@ -65,7 +65,14 @@ pub(crate) fn job_in_calls(address: SocketAddr, load: LoadSpec) -> Job<Grpc> {
     ];
     let nested = Part::Nested { tag: [0x1a].into(), parts: inner.into() };
     let message = Message { parts: [Part::Fixed([0x08, 1].into()), nested].into() };
-    let call = CallBuilder { path: "/a.B/C", host: "h", scheme: Scheme::Http, metadata: &metadata, message };
+    let call = CallBuilder {
+        path: "/a.B/C",
+        host: "h",
+        scheme: Scheme::Http,
+        metadata: &metadata,
+        message,
+        is_stream: false,
+    };
     let calls = vec![call.render().expect("a call"); 2];
     let job = job_of(address, load, Pool::Fixed { n: 1 }, &[], calls, settings);
     let values = Values::new(lets, vec![composition; 2], &[], &job.plan, 7).expect("values");

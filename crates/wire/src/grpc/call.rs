@@ -16,6 +16,8 @@ pub(super) struct Call {
     /// Bytes of the message that are to come.
     left: u32,
     messages: u32,
+    /// There may be any number of them.
+    is_stream: bool,
     /// Bytes of messages.
     pub(super) bytes: u64,
     status: Option<u16>,
@@ -23,6 +25,11 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Nothing has come yet.
+    pub(super) fn new(is_stream: bool) -> Call {
+        Call { is_stream, ..Call::default() }
+    }
+
     /// Takes the head, which may have the status already (Trailers-Only).
     pub(super) fn head(&mut self, head: &[u8]) {
         let status = head.split(|byte| b" \r\n".contains(byte)).nth(1);
@@ -60,8 +67,8 @@ impl Call {
         }
     }
 
-    /// Takes a piece of the body, and hands on what belongs to a message.
-    pub(super) fn body(&mut self, mut piece: &[u8], mut take: impl FnMut(&[u8])) {
+    /// Takes a piece of the body, and hands on what belongs to a message, and (`None`) that one is whole.
+    pub(super) fn body(&mut self, mut piece: &[u8], mut take: impl FnMut(Option<&[u8]>)) {
         while !piece.is_empty() && self.fault.is_none() {
             if self.have < PREFIX_BYTES {
                 let n = piece.len().min(PREFIX_BYTES - self.have);
@@ -69,15 +76,20 @@ impl Call {
                 (self.have, piece) = (self.have + n, &piece[n..]);
                 if self.have == PREFIX_BYTES {
                     self.begin_message();
+                    // One of no length has ended, too.
+                    if self.have == 0 && self.fault.is_none() {
+                        take(None);
+                    }
                 }
                 continue;
             }
             let n = piece.len().min(self.left as usize);
-            take(&piece[..n]);
+            take(Some(&piece[..n]));
             (self.left, piece) = (self.left - n as u32, &piece[n..]);
             self.bytes += n as u64;
             if self.left == 0 {
                 self.have = 0;
+                take(None);
             }
         }
     }
@@ -86,7 +98,7 @@ impl Call {
         let [flag, length @ ..] = self.prefix;
         self.messages += 1;
         match flag {
-            0 if self.messages > 1 => self.note(Fault::SeveralMessages),
+            0 if self.messages > 1 && !self.is_stream => self.note(Fault::SeveralMessages),
             0 => {}
             1 => self.note(Fault::Compressed),
             _ => self.note(Fault::BadFlag),
@@ -108,7 +120,7 @@ impl Call {
             (Some(fault), _) => Err(fault),
             (None, None) => Err(Fault::NoStatus),
             (None, Some(_)) if self.have > 0 => Err(Fault::Truncated),
-            (None, Some(OK)) if self.messages == 0 => Err(Fault::NoMessage),
+            (None, Some(OK)) if self.messages == 0 && !self.is_stream => Err(Fault::NoMessage),
             (None, Some(status)) => Ok(status),
         }
     }

@@ -22,6 +22,8 @@ pub struct CallBuilder<'a> {
     pub metadata: &'a [(String, String)],
     /// What is sent.
     pub message: Message,
+    /// The answer may have any number of messages.
+    pub is_stream: bool,
 }
 
 /// Why a call can't be made.
@@ -73,7 +75,7 @@ impl CallBuilder<'_> {
         );
         let own = names.iter().zip(headers).map(|(name, (_, value))| (name.as_str(), value.as_str()));
         fields.extend(own.filter(|(name, _)| *name != "host"));
-        Ok(Request::call(&fields, self.message))
+        Ok(Request::call(&fields, self.message, self.is_stream))
     }
 }
 

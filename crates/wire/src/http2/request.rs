@@ -26,6 +26,8 @@ pub struct Request {
     /// Sent instead of `body` where it differs from one arrival to the next.
     filled: Option<Arc<Filled>>,
     kind: RequestKind,
+    /// Of a call of gRPC: its answer has any number of messages.
+    answers_in_messages: bool,
 }
 
 /// A body that differs from one arrival to the next.
@@ -122,11 +124,11 @@ impl Request {
         }
         let kind = RequestKind::of_method(builder.method);
         let filled = blank.map(|blank| Arc::new(Filled::Text(blank)));
-        Ok(Request { parts: parts.done(), body, filled, kind })
+        Ok(Request { parts: parts.done(), body, filled, kind, answers_in_messages: false })
     }
 
     /// A call of gRPC: these fields, in lower case, and `message` behind its prefix.
-    pub(crate) fn call(fields: &[(&str, &str)], message: Message) -> Request {
+    pub(crate) fn call(fields: &[(&str, &str)], message: Message, answers_in_messages: bool) -> Request {
         let mut parts = Parts::default();
         fields.iter().for_each(|(name, value)| parts.add(name, value));
         let mut body = Vec::new();
@@ -137,7 +139,12 @@ impl Request {
             }
             false => Some(Arc::new(Filled::Message(message))),
         };
-        Request { parts: parts.done(), body: body.into(), filled, kind: RequestKind::of_method("POST") }
+        let kind = RequestKind::of_method("POST");
+        Request { parts: parts.done(), body: body.into(), filled, kind, answers_in_messages }
+    }
+
+    pub(crate) fn answers_in_messages(&self) -> bool {
+        self.answers_in_messages
     }
 
     pub(super) fn kind(&self) -> RequestKind {

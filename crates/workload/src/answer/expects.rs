@@ -121,6 +121,10 @@ impl Expect {
     /// An answer with this status and this head comes event by event, so that its events count. Those of an error do not: it
     /// would be the fastest of all.
     pub fn begins_events(&self, status: u16, head: &[u8]) -> Option<EventFormat> {
+        if self.events == Some(EventFormat::Messages) {
+            // Their status comes behind them, and an error has none.
+            return self.events.filter(|_| self.allows_head(head));
+        }
         let is_allowed =
             self.allows_status(status).unwrap_or_else(|| FailureKind::of_status(status).is_none());
         self.events.filter(|format| is_allowed && self.allows_head(head) && is_of(*format, head))
@@ -175,7 +179,7 @@ pub(super) fn is_of(format: EventFormat, head: &[u8]) -> bool {
     };
     let is_so_called = match format {
         EventFormat::Sse => values(head, "content-type").any(is_stream),
-        EventFormat::Lines => true,
+        EventFormat::Lines | EventFormat::Messages => true,
     };
     is_so_called && Coding::of(head) == Coding::Plain
 }

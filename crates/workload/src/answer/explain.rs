@@ -115,6 +115,9 @@ fn no_events(format: EventFormat, head: &[u8], body: &[u8]) -> Option<String> {
             None => "it has no Content-Type, where text/event-stream is expected".into(),
         });
     }
+    if format == EventFormat::Messages {
+        return body.is_empty().then(|| "it has no message".into());
+    }
     let mut reader = EventReader::default();
     let found = reader.read(format, body).events + reader.end(format).events;
     (found == 0).then(|| format!("there is no event in its {} bytes", body.len()))

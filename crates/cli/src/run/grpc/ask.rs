@@ -75,7 +75,7 @@ impl Asker {
     pub(super) fn ask(&self, path: &str, message: Vec<u8>, what: &str) -> Result<Vec<u8>, NoMessage> {
         let message = Message { parts: [Part::Fixed(message.into())].into() };
         let Asker { host, scheme, metadata, .. } = self;
-        let call = CallBuilder { path, host, scheme: *scheme, metadata, message }.render();
+        let call = CallBuilder { path, host, scheme: *scheme, metadata, message, is_stream: false }.render();
         let call = call.map_err(|error| {
             let why = format!("{path}: {error}");
             NoMessage { status: None, why }
