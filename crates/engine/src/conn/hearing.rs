@@ -1,5 +1,7 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
+mod events;
+
 use super::collecting::{Collecting, Place};
 use super::echoes::{Echo, Echoes};
 use super::whole::WholeAnswers;
@@ -238,41 +240,6 @@ impl Hearing {
         let mut takes =
             of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
         missed(heard.missed.or_else(|| takes.find_map(|why| why)))
-    }
-
-    /// A part of the answer's body came, or (`None`) its end: what that means for its events.
-    #[inline]
-    fn hear(&mut self, flight: FlightId, piece: Option<&[u8]>) {
-        if self.flights[flight.slot as usize].events.is_some() {
-            self.hear_events(flight, piece);
-        }
-    }
-
-    fn hear_events(&mut self, flight: FlightId, piece: Option<&[u8]>) {
-        let Some(heard) = &mut self.flights[flight.slot as usize].events else { return };
-        let found = match piece {
-            Some(piece) => heard.reader.read(heard.format, piece),
-            None => heard.reader.end(heard.format),
-        };
-        self.tell_events(flight, found);
-    }
-
-    /// News of the events of an answer that comes event by event.
-    fn tell_events(&mut self, flight: FlightId, found: Found) {
-        let Some(heard) = &mut self.flights[flight.slot as usize].events else { return };
-        if found.is_nothing() {
-            return;
-        }
-        heard.is_any |= found.events > 0;
-        let Found { events, keep_alives } = found;
-        // All that one read brings has one time.
-        match self.news.last_mut() {
-            Some(News::Heard(last, sum)) if *last == flight => {
-                sum.events += events;
-                sum.keep_alives += keep_alives;
-            }
-            _ => self.news.push(News::Heard(flight, Events { events, keep_alives })),
-        }
     }
 
     /// Head and body of the answer to a flight, where all of each is kept.
