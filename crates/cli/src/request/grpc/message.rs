@@ -3,7 +3,7 @@
 use super::layout::{LENGTH_DELIMITED, is_well_known, is_wrapper, joined, nested, number_kind, tag, tag_of};
 use super::types::instead;
 use crate::errors::{refuse, refused};
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result};
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind as Type, MessageDescriptor};
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub(super) fn compile(
     let parts = match &value {
         Value::Object(fields) if !is_well_known(descriptor) => compiler.object(descriptor, fields, name)?,
         value if compiler.has_place(value) => return Err(no_place(name, name)),
-        value => vec![Part::Fixed(encoded(descriptor, value).map_err(|why| at(name, why))?.into())],
+        value => vec![Part::Fixed(encoded(descriptor, value).ok_or_else(|| misfit(name, name))?.into())],
     };
     Ok(Message { parts: joined(parts).into() })
 }
@@ -152,7 +152,7 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
                 true => self.one(field, item, &path, false),
                 false => {
                     let whole = encoded_field(descriptor, name, &Value::Array(vec![item.clone()]));
-                    let whole = whole.map_err(|why| at(&path, why))?;
+                    let whole = whole.ok_or_else(|| misfit(&path, &in_words(field)))?;
                     // The list that has it alone begins with a tag and a length.
                     let from = if field.is_packed() { tag_of(field).len() + 1 } else { 0 };
                     Ok(Part::Fixed(whole[from..].into()))
@@ -198,12 +198,12 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
                 return Err(no_place(path, of.full_name()));
             }
             (Type::Message(of), _) => {
-                return Err(at(path, anyhow!("{} is written as an object", of.full_name())));
+                return Err(misfit(path, &format!("an object of {}", of.full_name())));
             }
             (Type::String | Type::Bytes, Value::String(text)) => {
                 return Ok(Part::Text { tag: own, text: Blank::new(text.as_bytes()), is_optional });
             }
-            (of, _) => number_kind(&of).ok_or_else(|| at(path, anyhow!("a text is expected")))?,
+            (of, _) => number_kind(&of).ok_or_else(|| misfit(path, &in_words(field)))?,
         };
         let place = match value {
             Value::String(text) => Blank::new(text.as_bytes()).only_place(),
@@ -228,12 +228,13 @@ impl<F: Fn(u32) -> bool> Compiler<F> {
         value: &Value,
         path: &str,
     ) -> Result<Vec<Part>> {
-        let bytes = encoded_field(descriptor, name, value).map_err(|why| {
-            let Some(field) = field(descriptor, name) else { return at(path, why) };
-            wrong(descriptor, &field, name, value, path)
-                .unwrap_or_else(|| at(path, anyhow!("{why}; {} is expected", in_words(&field))))
-        })?;
-        Ok(vec![Part::Fixed(bytes.into())])
+        match encoded_field(descriptor, name, value) {
+            Some(bytes) => Ok(vec![Part::Fixed(bytes.into())]),
+            None => match field(descriptor, name) {
+                Some(field) => Err(wrong(descriptor, &field, name, value, path)),
+                None => refuse!(FIELDS, "{path}: this does not fit {}", descriptor.full_name()),
+            },
+        }
     }
 
     fn is_place(&self, text: &str) -> bool {
@@ -257,14 +258,14 @@ fn field(descriptor: &MessageDescriptor, name: &str) -> Option<FieldDescriptor> 
     descriptor.get_field_by_json_name(name).or_else(|| descriptor.get_field_by_name(name))
 }
 
-/// What is wrong with one item of a list, or one entry of a map.
+/// What is wrong with a field, or with one item of a list or one entry of a map. The value is not quoted: it may be a secret.
 fn wrong(
     descriptor: &MessageDescriptor,
     field: &FieldDescriptor,
     name: &str,
     value: &Value,
     path: &str,
-) -> Option<Error> {
+) -> Error {
     let alone: Vec<(String, Value)> = match value {
         Value::Array(items) if field.is_list() => items
             .iter()
@@ -275,12 +276,15 @@ fn wrong(
             let one = |(key, value): (&String, &Value)| Map::from_iter([(key.clone(), value.clone())]);
             entries.iter().map(|entry| (format!("{:?}", entry.0), Value::Object(one(entry)))).collect()
         }
-        _ => return None,
+        _ => Vec::new(),
     };
-    alone.into_iter().find_map(|(place, one)| {
-        let why = encoded_field(descriptor, name, &one).err()?;
-        Some(at(&format!("{path}[{place}]"), anyhow!("{why}; {} is expected", in_words(field))))
-    })
+    let first = alone.iter().find(|(_, one)| encoded_field(descriptor, name, one).is_none());
+    let place = first.map(|(place, _)| format!("[{place}]")).unwrap_or_default();
+    misfit(&format!("{path}{place}"), &in_words(field))
+}
+
+fn misfit(path: &str, expected: &str) -> Error {
+    refused(&FIELDS, format!("{path}: this does not fit; {expected} is expected"))
 }
 
 /// What a field takes.
@@ -299,10 +303,6 @@ fn in_words(field: &FieldDescriptor) -> String {
     }
 }
 
-fn at(path: &str, why: Error) -> Error {
-    refused(&FIELDS, format!("{path}: {why}"))
-}
-
 fn no_place(path: &str, what: &str) -> Error {
     refused(
         &FIELDS,
@@ -310,11 +310,12 @@ fn no_place(path: &str, what: &str) -> Error {
     )
 }
 
-fn encoded(descriptor: &MessageDescriptor, value: &Value) -> Result<Vec<u8>> {
-    Ok(DynamicMessage::deserialize(descriptor.clone(), value)?.encode_to_vec())
+/// Nothing where it does not fit.
+fn encoded(descriptor: &MessageDescriptor, value: &Value) -> Option<Vec<u8>> {
+    Some(DynamicMessage::deserialize(descriptor.clone(), value).ok()?.encode_to_vec())
 }
 
-fn encoded_field(descriptor: &MessageDescriptor, name: &str, value: &Value) -> Result<Vec<u8>> {
+fn encoded_field(descriptor: &MessageDescriptor, name: &str, value: &Value) -> Option<Vec<u8>> {
     encoded(descriptor, &Value::Object(Map::from_iter([(name.to_string(), value.clone())])))
 }
 

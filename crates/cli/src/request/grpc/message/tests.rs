@@ -51,7 +51,7 @@ fn written(text: &str, filler: &mut impl Filler) -> Result<Vec<u8>> {
 fn assert_same(text: &str, value: &str) {
     let filled = quoted(text).replace("{{0}}", value);
     let json: Value = serde_json::from_str(&filled).unwrap();
-    let expected = encoded(&ALL, &json).unwrap();
+    let expected = encoded(&ALL, &json).expect("it fits");
     assert_eq!(written(text, &mut Same(value)).unwrap(), expected, "{text}");
 }
 
@@ -102,6 +102,7 @@ fn what_is_wrong_is_said_with_its_path() {
         (r#"{"inner": 7}"#, "t.All.inner: "),
         (r#"{"colors": {"1": "BLUE"}}"#, "t.All.colors[\"1\"]: "),
         (r#"{"i32": 3000000000}"#, "int32 is expected"),
+        (r#"{"texts": ["{{0}}", 7]}"#, "t.All.texts[1]: this does not fit; a list of string is expected"),
         (r#"{"a": "x", "b": 1}"#, "only one of its fields"),
         (r#"{"i32": 1, "inner": {"name": "a"}, "i32": "x"}"#, "t.All.i32: "),
         (r#"{"i32": "a{{0}}"}"#, "t.All.i32 is a number (int32)"),
