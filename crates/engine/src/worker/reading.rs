@@ -85,6 +85,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// may have come in one read: what follows them leaves in one write.
     #[inline]
     pub(super) fn tell(&mut self, id: ConnId, now: Instant) {
+        if P::DEADLINE.is_some() {
+            self.leave_deadlines(now);
+        }
         if self.ways[usize::from(id.origin)].addresses.count_answers() {
             self.count_by_address(id, now);
         }
@@ -95,7 +98,6 @@ impl<L: Load, P: Protocol> Worker<L, P> {
                 News::Answered(flight, answer) if self.script.is_some() => {
                     Event::Answered(flight, self.told_script(flight, answer))
                 }
-                News::Answered(flight, answer) if self.is_deadline(flight, &answer, now) => continue,
                 News::Answered(flight, answer) => Event::Answered(flight, answer),
                 News::Heard(flight, events) => Event::Heard(flight, events),
                 News::Lost(flight, loss) => Event::Lost(flight, loss),
@@ -111,9 +113,18 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.common.hearing.news.clear();
     }
 
-    /// The target says that the time has passed which it was told. Its own timeout ends the arrival then, a moment later: a
-    /// failure would leave the tail, and take nearly as long. Of an answer that says so sooner, somebody else's time has passed.
-    #[inline]
+    /// Forgets answers by which the target says that the time has passed which it was told. Their own timeout ends these arrivals
+    /// a moment later: as failures they would leave the tail, and take nearly as long.
+    fn leave_deadlines(&mut self, now: Instant) {
+        let mut news = std::mem::take(&mut self.common.hearing.news);
+        news.retain(|one| match one {
+            News::Answered(flight, answer) => !self.is_deadline(*flight, answer, now),
+            _ => true,
+        });
+        self.common.hearing.news = news;
+    }
+
+    /// Of an answer that says so sooner, somebody else's time has passed.
     fn is_deadline(&self, flight: FlightId, answer: &Answer, now: Instant) -> bool {
         let Some(deadline) = P::DEADLINE else { return false };
         let moment = Nanos(self.job.plan.spec().timeout.0 / 100).max(Nanos::from_millis(1));
