@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
+pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
 pub(crate) mod history;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Baseline(history::BaselineCommand),
     /// Add run folders to the history
     Index(history::IndexArgs),
+    /// Allow load on a public host
+    Allow(allow::AllowArgs),
     /// Start a server that misbehaves in a known way, and test load tools against it
     #[command(subcommand)]
     Lab(lab::LabCommand),

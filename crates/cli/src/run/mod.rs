@@ -96,7 +96,7 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing } = prepared;
+    let Prepared { job, mut header, target_line, setup, showing, moved, .. } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;

@@ -5,7 +5,7 @@ use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
-use super::way::quick_ports;
+use super::way::{Moved, Ways, quick_ports};
 use super::{events, failures, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -46,6 +46,10 @@ pub(crate) struct Prepared {
     pub setup: Option<super::setup::Asked>,
     /// What shows requests that fail.
     pub showing: Option<failures::Showing>,
+    /// No load on these targets may have a higher rate.
+    pub rate_cap: Option<Rate>,
+    /// Set once a name leads to where no load may go.
+    pub moved: Moved,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -58,13 +62,17 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     check_web_socket(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
-    let (mut requests, targets) = agreed(args, &limits)?;
+    let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits)?;
     source.iter().for_each(|source| requests.made_by(source));
+    let rate_cap = [rate_cap, terms.rate_cap].into_iter().flatten().min();
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
+    terms.check_end(plan.load_length())?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let values = requests.values(&plan, args.load.seed)?;
-    let script = source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed)).transpose()?;
+    let script =
+        source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed, &guard, &terms));
+    let script = script.transpose()?;
     let expects = match script.as_ref().is_some_and(|script| script.hears()) {
         true => requests.expects().hearing_all(),
         false => requests.expects(),
@@ -102,7 +110,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
-    Ok(Prepared { job, header, target_line, setup, showing })
+    Ok(Prepared { job, header, target_line, setup, showing, rate_cap, moved })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.

@@ -1,7 +1,7 @@
 //! Which version of HTTP a run measures: what `--http` says, or what its targets choose.
 
 use super::requests::{Requests, in_words, requests};
-use super::way::targets;
+use super::way::{Ways, ways};
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::args::web_socket::MatchArg;
@@ -21,29 +21,29 @@ use unblink_workload::answer::Condition;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The requests, in the version that is measured, and the ways to their origins.
-pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<Target>)> {
+pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Ways)> {
     if is_over_ws(args) {
         let requests = requests(args, Version::WebSocket)?;
-        let targets = targets(args, Version::WebSocket, &requests.origins, limits)?;
-        return Ok((requests, targets));
+        let ways = ways(args, Version::WebSocket, &requests.origins, limits)?;
+        return Ok((requests, ways));
     }
     check_streams(&args.target)?;
     let way = |requests: &Requests, version| {
         if !args.target.as_text && requests.origins.iter().any(|origin| origin.is_ws) {
             refuse!(["targets"], "a file of targets can't ask over WebSockets: list the messages in a plan");
         }
-        targets(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
+        ways(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
     };
     if let Some(version) = args.target.http.stated() {
         let requests = requests(args, version)?;
-        let targets = way(&requests, version)?;
-        return Ok((requests, targets));
+        let ways = way(&requests, version)?;
+        return Ok((requests, ways));
     }
     let in_one = requests(args, Version::One)?;
-    let targets = way(&in_one, Version::One)?;
-    let chosen: Vec<bool> = targets.iter().map(|target| chooses_http2(target, PATIENCE)).collect();
+    let ways = way(&in_one, Version::One)?;
+    let chosen: Vec<bool> = ways.targets.iter().map(|target| chooses_http2(target, PATIENCE)).collect();
     if !chosen.contains(&true) {
-        return Ok((in_one, targets));
+        return Ok((in_one, ways));
     }
     let others = in_one.origins.iter().zip(&chosen).filter(|(_, chosen)| !**chosen);
     let others: Vec<_> = others.map(|(origin, _)| origin.clone()).collect();
@@ -56,8 +56,8 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<T
         );
     }
     let in_two = requests(args, Version::Two)?;
-    let targets = way(&in_two, Version::Two)?;
-    Ok((in_two, targets))
+    let ways = way(&in_two, Version::Two)?;
+    Ok((in_two, ways))
 }
 
 /// What is measured goes over WebSockets, and is not merely to be shown as text.
