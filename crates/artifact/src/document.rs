@@ -39,8 +39,8 @@ pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use targets::{Target, TargetsBeyond};
 pub use validity::*;
 pub use verdict::{
-    Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
-    WindowResult,
+    Aborted, FigureUnit, GuardKind, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason,
+    VerdictStatus, WindowResult,
 };
 
 use crate::exchange::KeptFailure;
@@ -90,7 +90,7 @@ pub struct RunDocument {
     /// Did it meet what was asked of it? Absent when nothing was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Set when a rule stopped it because it hurt.
+    /// Set when a rule or a guard stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
     /// Where every arrival of the measured part ended.
@@ -239,7 +239,7 @@ pub enum RunStatus {
     Complete,
     /// Ended early by the user.
     Interrupted,
-    /// Ended early by a rule of `--abort-on`.
+    /// Ended early by a rule of `--abort-on` or by a guard.
     Aborted,
 }
 
@@ -279,7 +279,7 @@ pub struct Part {
     pub to_ns: u64,
 }
 
-/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent = scheduled`.
+/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent + withheld = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// Counted from the schedule; of requests that follow others in journeys, as many as fell due.
@@ -296,13 +296,21 @@ pub struct Arrivals {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
+    /// Due after a rule or a guard had stopped the load, by its planned end: they never fell due, and enter no other figure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub withheld: u64,
 }
 
 impl Arrivals {
-    /// The share that did not end `ok`; `None` where none was scheduled.
+    /// Those that fell due: what was withheld is left out.
+    pub fn due(&self) -> u64 {
+        self.scheduled.saturating_sub(self.withheld)
+    }
+
+    /// The share that did not end `ok`; `None` where none fell due.
     pub fn error_share(&self) -> Option<f64> {
-        let Arrivals { scheduled, ok, .. } = *self;
-        (scheduled > 0).then(|| scheduled.saturating_sub(ok) as f64 / scheduled as f64)
+        let due = self.due();
+        (due > 0).then(|| due.saturating_sub(self.ok) as f64 / due as f64)
     }
 }
 

@@ -395,6 +395,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         }],
         setup: Vec::new(),
         aborted: None,
+        withheld: 0,
     }
 }
 

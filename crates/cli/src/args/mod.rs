@@ -3,6 +3,7 @@
 pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
+pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
 pub(crate) mod knee;
@@ -198,7 +199,7 @@ EXAMPLES
 EXIT STATUS
   0 every objective is met, or there are none and the run is valid or degraded
   1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
-  3 an objective is inconclusive, or there are none and the run is invalid";
+  3 an objective is inconclusive, a guard stopped the run, or there is no objective and it is invalid";
 
 /// The report is computed again from the files that the run wrote as it went, so this also works for a run
 /// that was killed.

@@ -1,7 +1,7 @@
 //! Public hosts that the user has allowed to be put under load: `unblink allow`, and `UNBLINK_ALLOW`.
 
-use super::file::{folder, rate, read};
 use super::{Forbidden, Terms};
+use crate::config::{folder, rate, read};
 use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use jiff::civil::Date;

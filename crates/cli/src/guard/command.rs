@@ -4,9 +4,8 @@ use super::allow::{self, AllowList, Entry};
 use super::policy;
 use crate::args::allow::AllowArgs;
 use crate::errors::refuse;
-use crate::{config, exit, output};
+use crate::{clock, config, exit, output};
 use anyhow::{Result, bail};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt::Write;
 use unblink_artifact::harmless;
@@ -24,7 +23,7 @@ pub(crate) fn allow(args: &AllowArgs) -> Result<u8> {
 
 fn add(host: &str, args: &AllowArgs) -> Result<String> {
     let name = allow::host(host).map_err(anyhow::Error::msg)?;
-    if args.until.is_some_and(|day| day < Timestamp::now().to_zoned(TimeZone::UTC).date()) {
+    if args.until.is_some_and(|day| day < clock::timestamp().to_zoned(TimeZone::UTC).date()) {
         refuse!(["until"], "--until {}: this day is over", args.until.unwrap_or_default());
     }
     let entry = Entry { max_rate: args.max_rate, until: args.until };

@@ -1,9 +1,9 @@
 //! What a company says of load from its machines: which hosts, at what rates, and when. Nothing that a user writes widens
 //! it.
 
-use super::file::{rate, read};
 use super::hours::Hours;
 use super::{Forbidden, Terms};
+use crate::config::{rate, read};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

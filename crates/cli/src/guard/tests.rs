@@ -7,7 +7,7 @@ const NOW: &str = "2026-11-23T12:00:00Z";
 fn guard(hosts: &[(&str, Entry)]) -> Guard {
     let hosts: BTreeMap<String, Entry> =
         hosts.iter().map(|(name, entry)| (name.to_string(), entry.clone())).collect();
-    Guard { list: AllowList::of(hosts), policies: Vec::new() }
+    Guard { list: AllowList::of(hosts), ..Guard::default() }
 }
 
 fn terms(guard: &Guard, host: &str, addresses: &[&str]) -> Result<Terms, String> {
@@ -75,7 +75,7 @@ fn the_strictest_of_all_holds() {
 
 #[test]
 fn load_ends_before_it_must() {
-    let in_an_hour = Timestamp::now() + jiff::SignedDuration::from_hours(1);
+    let in_an_hour = crate::clock::timestamp() + jiff::SignedDuration::from_hours(1);
     let terms = Terms { rate_cap: None, ends: Some((in_an_hour, "the policy p".into())) };
     assert!(terms.check_end(Nanos::from_secs(3000)).is_ok());
     let said = terms.check_end(Nanos::from_secs(4000)).expect_err("too long").to_string();

@@ -181,6 +181,12 @@ impl TrialRunner for Runner {
         self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
+            let why = document.aborted.as_ref().filter(|aborted| aborted.guard.is_some());
+            self.refused = why.map(|aborted| KneeRefusal {
+                code: RefusalCode::Guard,
+                rate_per_s: trial.rate.as_per_s(),
+                why: Some(aborted.rule.clone()),
+            });
             return Ok(None);
         }
         let outcome = gather.finish(&Ended {

@@ -1,15 +1,17 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
+use super::guards::{self, Guards};
 use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
-use super::way::{Moved, Ways, quick_ports};
+use super::way::{Ways, quick_ports};
 use super::{events, failures, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
+use crate::guard::Guard;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
@@ -48,8 +50,8 @@ pub(crate) struct Prepared {
     pub showing: Option<failures::Showing>,
     /// No load on these targets may have a higher rate.
     pub rate_cap: Option<Rate>,
-    /// Set once a name leads to where no load may go.
-    pub moved: Moved,
+    /// What may stop it.
+    pub guards: Guards,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -62,11 +64,18 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     check_web_socket(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
-    let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits)?;
+    let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits, Guard::read()?)?;
     source.iter().for_each(|source| requests.made_by(source));
     let rate_cap = [rate_cap, terms.rate_cap].into_iter().flatten().min();
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
     terms.check_end(plan.load_length())?;
+    let guards = guards::prepare(
+        args,
+        &plan,
+        [args.load.max_rate, rate_cap].into_iter().flatten().min(),
+        moved,
+        &limits,
+    )?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
     let values = requests.values(&plan, args.load.seed)?;
@@ -110,7 +119,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
-    Ok(Prepared { job, header, target_line, setup, showing, rate_cap, moved })
+    Ok(Prepared { job, header, target_line, setup, showing, rate_cap, guards })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.

@@ -6,6 +6,7 @@ use super::version::agreed;
 use super::way::Ways;
 use crate::args::run::RunArgs;
 use crate::errors::{PreflightFailed, refuse};
+use crate::guard::Guard;
 use crate::output;
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let mut target = args.target.clone();
     (target.web_socket, target.request.message) = Default::default();
     let own = RunArgs::of_experiment(asked, args.load.clone(), target, true);
-    let (mut requests, Ways { targets, .. }) = agreed(&own, limits)?;
+    let (mut requests, Ways { targets, .. }) = agreed(&own, limits, Guard::read()?)?;
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
         warmup: Nanos::ZERO,

@@ -6,10 +6,12 @@ use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::args::web_socket::MatchArg;
 use crate::errors::refuse;
+use crate::guard::Guard;
 use crate::output;
 use crate::request::version::{HttpArg, Version};
 use crate::request::{Request, template};
 use anyhow::{Result, anyhow};
+use std::sync::Arc;
 use std::time::Duration;
 use unblink_engine::alpn::chooses_http2;
 use unblink_engine::limits::Limits;
@@ -20,11 +22,12 @@ use unblink_workload::answer::Condition;
 /// Nobody is waited for longer to learn what it chooses; the check before the run says what is wrong with it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The requests, in the version that is measured, and the ways to their origins.
-pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Ways)> {
+/// The requests, in the version that is measured, and the ways to their origins, as far as `guard` lets them go there.
+pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(Requests, Ways)> {
+    let guard = Arc::new(guard);
     if is_over_ws(args) {
         let requests = requests(args, Version::WebSocket)?;
-        let ways = ways(args, Version::WebSocket, &requests.origins, limits)?;
+        let ways = ways(args, Version::WebSocket, &requests.origins, limits, &guard)?;
         return Ok((requests, ways));
     }
     check_streams(&args.target)?;
@@ -32,7 +35,7 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Ways)
         if !args.target.as_text && requests.origins.iter().any(|origin| origin.is_ws) {
             refuse!(["targets"], "a file of targets can't ask over WebSockets: list the messages in a plan");
         }
-        ways(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
+        ways(args, version, &requests.origins, limits, &guard).map_err(|error| at_sign(error, requests))
     };
     if let Some(version) = args.target.http.stated() {
         let requests = requests(args, version)?;

@@ -37,7 +37,13 @@ pub(crate) struct Ways {
 pub(crate) type Moved = Arc<OnceLock<String>>;
 
 /// The ways to all origins.
-pub(super) fn ways(args: &RunArgs, version: Version, origins: &[Origin], limits: &Limits) -> Result<Ways> {
+pub(super) fn ways(
+    args: &RunArgs,
+    version: Version,
+    origins: &[Origin],
+    limits: &Limits,
+    guard: &Arc<Guard>,
+) -> Result<Ways> {
     check_tls(&args.target)?;
     let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
     let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
@@ -67,13 +73,12 @@ pub(super) fn ways(args: &RunArgs, version: Version, origins: &[Origin], limits:
             "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
         );
     }
-    let guard = Arc::new(Guard::read()?);
     let (mut terms, moved) = (Terms::default(), Moved::default());
     let mut way = |origin: &Origin| {
         let (addresses, refresh) = match &args.target.unix_socket {
             Some(path) => (vec![unix(path.clone())?], None),
             None => {
-                let asking = Asking { guard: &guard, moved: &moved };
+                let asking = Asking { guard, moved: &moved };
                 let (addresses, found, refresh) = asking.all(places(&rules, origin), args)?;
                 terms.add(found);
                 (addresses, refresh)
@@ -82,7 +87,7 @@ pub(super) fn ways(args: &RunArgs, version: Version, origins: &[Origin], limits:
         target(args, version, origin, limits, addresses, refresh)
     };
     let targets = origins.iter().map(&mut way).collect::<Result<_>>()?;
-    Ok(Ways { targets, terms, moved, guard })
+    Ok(Ways { targets, terms, moved, guard: guard.clone() })
 }
 
 fn tls_options(args: &TargetArgs) -> TlsOptions {
