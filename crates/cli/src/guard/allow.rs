@@ -89,7 +89,7 @@ impl AllowList {
     }
 
     /// The hosts of the variable.
-    pub(super) fn from_environment(&self) -> &[String] {
+    pub(super) fn by_variable(&self) -> &[String] {
         &self.from_environment
     }
 

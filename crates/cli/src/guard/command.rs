@@ -47,7 +47,7 @@ fn list() -> Result<String> {
     for (name, entry) in list.hosts() {
         writeln!(text, "{}", line(name, entry))?;
     }
-    for name in list.from_environment() {
+    for name in list.by_variable() {
         writeln!(text, "{name}, by UNBLINK_ALLOW")?;
     }
     if text.is_empty() {

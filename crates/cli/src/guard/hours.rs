@@ -154,7 +154,7 @@ mod tests {
         let weekend = ["fri 20:00-00:00", "sat,sun 00:00-00:00"];
         assert_eq!(end(&weekend, "2026-11-27T21:00:00Z").as_deref(), Some("2026-11-30T00:00:00Z"));
         assert_eq!(end(&weekend, "2026-11-27T19:00:00Z"), None);
-        assert!(end(&["00:00-00:00"], "2026-11-27T19:00:00Z").expect("always") > "2026-12-10".to_string());
+        assert!(end(&["00:00-00:00"], "2026-11-27T19:00:00Z").expect("always").as_str() > "2026-12-10");
     }
 
     #[test]

@@ -422,10 +422,8 @@ fn room(args: &SimArgs) -> Result<Room> {
     if args.streams.is_some() && !is_two {
         refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
     }
-    Ok(match is_two {
-        true => Room { places: args.streams.unwrap_or(http2::STREAMS), cancels: true },
-        false => Room::SINGLE,
-    })
+    let places = args.streams.unwrap_or(http2::STREAMS);
+    Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }
 
 /// Loads name their requests as objectives do.
