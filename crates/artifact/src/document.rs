@@ -12,6 +12,7 @@ mod origin;
 mod retries;
 mod series;
 mod shape;
+mod slow;
 mod soak;
 mod steady;
 mod targets;
@@ -34,6 +35,7 @@ pub use origin::{Origin, OriginName, Scheme};
 pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;
+pub use slow::{SlowArrival, TracePlan};
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use targets::{Target, TargetsBeyond};
@@ -407,40 +409,6 @@ pub enum WorkerPriority {
     GivenUp,
     /// The system refused a real-time priority.
     Refused,
-}
-
-/// One slow arrival.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowArrival {
-    /// Its number in the run.
-    pub index: u64,
-    /// When it should have started, after t = 0.
-    pub intended_ns: u64,
-    /// When it was sent, after t = 0; `null` when it never was.
-    pub sent_ns: Option<u64>,
-    /// From the intended start to the end.
-    pub response_ns: u64,
-    /// As in `targets`, or the number of one that is not listed.
-    pub operation: String,
-    /// Its place in `origins`. Absent where the run has one origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<u8>,
-    /// Number of the connection's slot; `null` when it was never sent.
-    pub connection: Option<u32>,
-    /// Status of the answer; `null` without one.
-    pub status: Option<u16>,
-    /// What the answer says of itself in a protocol without statuses: `UNAVAILABLE`. Absent without an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// `ok`, `timed_out` or a kind of failure.
-    pub outcome: String,
-}
-
-impl SlowArrival {
-    /// It may have taken longer than was waited for.
-    pub fn is_censored(&self) -> bool {
-        ["timed_out", "unfinished", "unsent"].contains(&self.outcome.as_str())
-    }
 }
 
 /// Most runs have none: what is not there is not written.

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::hostile::{Act, Hostile, answer, ok};
 use support::lab::{Lab, wait_for_intervals};
 use support::{Place, Run, Said, finish};
 
@@ -201,4 +203,102 @@ fn a_budget_holds_for_users_who_wait() {
     let run = place.measure(&[&[lab.url.as_str()], &flags[..]].concat());
     assert_eq!((run.at("/aborted/guard"), run.code), (&"budget_requests".into(), Some(3)), "{run:?}");
     run.assert_accounts();
+}
+
+/// Answers go on as long as asked, then `end` is done to each question.
+fn switch(good: usize, end: Act) -> Hostile {
+    let asked = AtomicUsize::new(0);
+    Hostile::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) < good {
+        true => Act::Answer(ok()),
+        false => end.clone(),
+    })
+}
+
+#[test]
+fn a_kill_url_stops_the_load_when_it_says_so_or_says_nothing() {
+    let lab_place = Place::new();
+    let lab = Lab::serve(&lab_place, &["--scenario", "healthy"]);
+    for (end, said) in [
+        (Act::Answer(answer("503 Service Unavailable", "stop")), "answers"),
+        (Act::SendThenStall(Vec::new()), "does not answer"),
+    ] {
+        let (place, switch) = (Place::new(), switch(4, end));
+        let url = switch.url();
+        let run = place.measure(&[&[lab.url.as_str()], &LONG[..], &["--kill-url", &url]].concat());
+        assert_stopped(&run, "kill_url");
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert!(run.at("/aborted/rule").as_str().is_some_and(|rule| rule.contains(said)), "{run:?}");
+    }
+    let off = switch(0, Act::Answer(answer("503 Service Unavailable", "stop")));
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let (target, url) = (server.url(), off.url());
+    let run = [&["run", target.as_str()], &LOAD[..], &["--kill-url", &url]].concat();
+    Place::new().call(&run).refused(&["--kill-url", "503"]);
+    assert!(server.seen().is_empty(), "nothing was sent");
+}
+
+/// What would follow is load, too: no journey goes on to its second step.
+#[test]
+fn a_guard_ends_journeys_that_are_under_way() {
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    let steps = "[[journeys.steps]]\nurl = \"/one\"\n[[journeys.steps]]\nurl = \"/two\"\n";
+    let journey = format!("[[journeys]]\nname = \"j\"\nthink = \"5s\"\n{steps}");
+    place.file(
+        "plan.toml",
+        format!("[load]\nrate = 20\nduration = \"30s\"\n[guards]\nbudget-time = \"1s\"\n{journey}"),
+    );
+    let run = place.measure(&["plan.toml", &server.url(), "--no-preflight"]);
+    assert_eq!(
+        (run.at("/status"), run.at("/aborted/guard")),
+        (&"aborted".into(), &"budget_time".into()),
+        "{run:?}"
+    );
+    assert_eq!((run.withheld(), run.arrivals("scheduled")), (580, 600), "{run:?}");
+    run.assert_accounts();
+    assert!(server.seen().iter().all(|seen| seen.target == "/one"), "{:?}", server.seen().len());
+}
+
+#[test]
+fn a_search_that_a_guard_stops_gives_no_answer() {
+    let place = Place::new();
+    let lab = Lab::serve(&place, &["--scenario", "healthy"]);
+    let flags = ["--slo", "p99 < 1s", "--start", "20", "--budget-requests", "10", "--json", "-o", "out"];
+    let said = place.call(&[&["knee", lab.url.as_str()], &flags[..]].concat()).run();
+    assert_eq!((said.code, said.at("/refused/code")), (Some(3), &"guard".into()), "{:#}", said.document);
+}
+
+#[test]
+fn requests_say_who_they_are_and_slow_ones_name_their_traces() {
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    let flags = [
+        "--name-requests",
+        "nightly-7",
+        "--traceparent",
+        "--trace-link",
+        "https://t.test/{trace_id}",
+        "--no-preflight",
+    ];
+    let run = place.measure(&[&[server.url().as_str()], &LOAD[..], &flags].concat());
+    let seen = server.seen();
+    let traces: Vec<&str> = seen.iter().filter_map(|seen| seen.header("traceparent")).collect();
+    assert_eq!((seen.len(), traces.len()), (10, 10));
+    assert!(seen.iter().all(|seen| seen.header("x-load-test") == Some("nightly-7")));
+    assert!(
+        seen.iter().all(|seen| seen.header("user-agent").is_some_and(|agent| agent.contains("(nightly-7)")))
+    );
+    let slow = run.at("/slowest").as_array().expect("a list");
+    for one in slow {
+        let id = one["trace_id"].as_str().expect("a trace");
+        assert_eq!(traces.iter().filter(|trace| trace.split('-').nth(1) == Some(id)).count(), 1, "{id}");
+        assert_eq!(one["trace_link"], format!("https://t.test/{id}"));
+    }
+    assert!(!slow.is_empty() && place.text("out/report.html").contains("https://t.test/"));
+    let report = place.call(&["report", "out", "--json"]).run();
+    assert_eq!(report.at("/slowest"), run.at("/slowest"), "the folder says the same");
+    let link = ["--trace-link", "https://t.test/{trace_id}"];
+    place
+        .call(&[&["run", &server.url()], &LOAD[..], &link].concat())
+        .refused(&["--trace-link", "add --traceparent"]);
 }

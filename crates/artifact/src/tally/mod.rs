@@ -396,7 +396,11 @@ impl Tally {
             Outcome::Unsent => "unsent".to_string(),
             Outcome::Failed(kind) => self.header.failure_code(kind.index()),
         };
+        let traces = self.header.plan.traces.as_ref().filter(|_| slow.sent.is_some());
+        let trace_id = traces.and_then(|traces| traces.trace_id(slow.index));
         SlowArrival {
+            trace_link: traces.zip(trace_id.as_deref()).and_then(|(traces, id)| traces.link_to(id)),
+            trace_id,
             index: slow.index,
             intended_ns: slow.intended.0,
             sent_ns: slow.sent.map(|sent| sent.0),

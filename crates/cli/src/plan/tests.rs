@@ -23,6 +23,7 @@ fn sample(field: &Field) -> String {
         | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
+        "trace-link" => "https://traces.test/{trace_id}",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
         "runs" => "5",

@@ -21,6 +21,13 @@ pub(crate) struct RequestArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_requests: Option<String>,
 
+    /// Name a trace in each request (W3C Trace Context); the slowest arrivals carry theirs
+    #[arg(long, help_heading = "Request", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub traceparent: bool,
+
     /// Send this body
     #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub body: Option<String>,

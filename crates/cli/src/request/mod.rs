@@ -92,7 +92,8 @@ impl Parts {
         }));
         let expect = expect::check(&args.expect);
         let ((mut headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
-        for (name, value) in args.name_requests.iter().flat_map(|run| naming(run)) {
+        let trace = args.traceparent.then(|| ("traceparent".to_string(), "{{traceparent}}".to_string()));
+        for (name, value) in args.name_requests.iter().flat_map(|run| naming(run)).chain(trace) {
             if !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(&name)) {
                 headers.push((name, value));
             }

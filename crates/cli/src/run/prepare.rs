@@ -18,7 +18,7 @@ use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, script, secrets};
 use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
-use unblink_artifact::document::{self, MachineLimit};
+use unblink_artifact::document::{self, MachineLimit, TracePlan};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::mix::Mix;
@@ -78,7 +78,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     )?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
-    let values = requests.values(&plan, args.load.seed)?;
+    let trace_seed = lets::unique();
+    let values = requests.values(&plan, args.load.seed)?.map(|values| values.tracing(trace_seed));
     let script =
         source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed, &guard, &terms));
     let script = script.transpose()?;
@@ -102,6 +103,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
+    header.plan.traces = traces(args, &job, trace_seed)?;
     header.plan.values.extend(script.as_deref().map(script::describe));
     header.watch = watch::plan(args)?;
     let target_line = match header.target_count() {
@@ -399,6 +401,18 @@ fn header(
         fanout: args.exports.fanout,
         simulated: None,
     }
+}
+
+/// How requests name their traces, if some do.
+fn traces(args: &RunArgs, job: &AnyJob, seed: u64) -> Result<Option<TracePlan>> {
+    let traces = |values: &Values| (0..job.operations() as u32).any(|operation| values.traces(operation));
+    if job.values().is_some_and(traces) {
+        return Ok(Some(TracePlan::new(seed, args.trace_link.clone())));
+    }
+    if args.trace_link.is_some() {
+        refuse!(["trace-link"], "--trace-link: no request of this run names a trace: add --traceparent");
+    }
+    Ok(None)
 }
 
 /// What requests are filled in with, as far as any of them is.

@@ -228,6 +228,18 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
 mod tests {
     use super::*;
 
+    /// A name that comes to where no load may go: the question brings nothing, so that the addresses known before are used on.
+    #[test]
+    fn a_name_that_moves_where_no_load_may_go_is_not_followed() {
+        let (guard, moved) = (Arc::new(Guard::default()), Moved::default());
+        let again =
+            |host: &str| Asking { guard: &guard, moved: &moved }.again(host.into(), 80, Terms::default())();
+        assert_eq!(again("127.0.0.1").expect("this machine").len(), 1);
+        assert!(moved.get().is_none());
+        assert!(matches!(again("192.0.2.1"), Err(ResolveError::Forbidden(_))));
+        assert!(moved.get().is_some_and(|why| why.contains("192.0.2.1")));
+    }
+
     #[test]
     fn connect_to_rules() {
         let parsed = connect_to("a:80:[::1]:8080").unwrap();
