@@ -1,6 +1,7 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
+use super::guards::GuardArgs;
 use super::script::ScriptArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
@@ -62,6 +63,11 @@ pub(crate) struct TargetArgs {
     /// Connect to this Unix-domain socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
+
+    // What ends the load is not what is measured.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub guards: GuardArgs,
 
     /// Which request comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]

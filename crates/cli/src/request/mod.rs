@@ -92,7 +92,13 @@ impl Parts {
                 .map_err(|error| errors::refused_value("header", i, which(i) + &crate::explain_error(&error)))
         }));
         let expect = expect::check(&args.expect);
-        let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
+        let ((mut headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
+        let trace = args.traceparent.then(|| ("traceparent".to_string(), "{{traceparent}}".to_string()));
+        for (name, value) in args.name_requests.iter().flat_map(|run| naming(run)).chain(trace) {
+            if !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(&name)) {
+                headers.push((name, value));
+            }
+        }
         let streams = args.stream.map(StreamArg::condition);
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
@@ -243,6 +249,12 @@ impl Request {
     }
 }
 
+/// Headers that say which run a request belongs to.
+fn naming(run: &str) -> [(String, String); 2] {
+    let agent = format!("unblink/{} ({run})", env!("CARGO_PKG_VERSION"));
+    [("X-Load-Test", run.to_string()), ("User-Agent", agent)].map(|(name, value)| (name.to_string(), value))
+}
+
 fn render_one(builder: &RequestBuilder<'_>, body: &Arc<[u8]>, is_filled: bool) -> Result<http1::Request> {
     let (kind, closes) = (RequestKind::of_method(builder.method), builder.asks_to_close());
     if is_filled {
@@ -281,6 +293,26 @@ fn unquoted(error: RenderError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A header that was given wins, whatever its case.
+    #[test]
+    fn requests_say_which_run_they_belong_to() {
+        let flags = |headers: &[&str]| RequestArgs {
+            name_requests: Some("nightly-7".into()),
+            headers: headers.iter().map(ToString::to_string).collect(),
+            ..RequestArgs::default()
+        };
+        let sent = |flags: &RequestArgs| {
+            let request = Request::new(None, "http://h/").unwrap().below(flags).unwrap();
+            let Rendered::One(rendered) = request.render(Version::One).unwrap().0 else { panic!("HTTP/1.1") };
+            String::from_utf8(rendered.head.into()).unwrap()
+        };
+        let request = sent(&flags(&[]));
+        let agent = format!("User-Agent: unblink/{} (nightly-7)\r\n", env!("CARGO_PKG_VERSION"));
+        assert!(request.contains("X-Load-Test: nightly-7\r\n") && request.contains(&agent), "{request}");
+        let request = sent(&flags(&["user-agent: mine"]));
+        assert!(request.contains("user-agent: mine\r\n") && !request.contains("unblink/"), "{request}");
+    }
 
     #[test]
     fn userinfo_becomes_basic_authorisation() {

@@ -7,9 +7,10 @@ mod reflection;
 pub(crate) use health::Health;
 
 use super::requests::{Requests, calls, requests};
-use super::way::targets;
+use super::way::{Ways, ways};
 use crate::args::run::RunArgs;
 use crate::errors::refuse;
+use crate::guard::Guard;
 use crate::request::Request;
 use crate::request::fields::RequestArgs;
 use crate::request::grpc::types::Types;
@@ -17,6 +18,7 @@ use crate::request::url::Origin;
 use crate::request::version::{HttpArg, Version};
 use anyhow::Result;
 use ask::Asker;
+use std::sync::Arc;
 use unblink_engine::limits::Limits;
 use unblink_engine::target::Target;
 use unblink_workload::answer::{Condition, EventFormat};
@@ -31,17 +33,18 @@ fn has_calls(args: &RunArgs) -> bool {
 }
 
 /// The calls, and the ways to their origins, which are asked for the types.
-pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<Target>)> {
+pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: &Arc<Guard>) -> Result<(Requests, Ways)> {
     let origins = requests(args, Version::One)?.origins;
-    let targets = targets(args, Version::Grpc, &origins, limits)?;
+    let ways = ways(args, Version::Grpc, &origins, limits, guard)?;
     let types = match Types::of_files(&args.target.grpc)? {
         Some(types) => vec![types; origins.len()],
         None => {
-            let each = origins.iter().zip(&targets).map(|(origin, target)| of_target(args, origin, target));
+            let each =
+                origins.iter().zip(&ways.targets).map(|(origin, target)| of_target(args, origin, target));
             each.collect::<Result<_>>()?
         }
     };
-    Ok((calls(args, types)?, targets))
+    Ok((calls(args, types)?, ways))
 }
 
 /// The calls as far as they can be told without asking the target: where files have the types.

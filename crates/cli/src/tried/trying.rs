@@ -276,6 +276,9 @@ fn notes(job: &Job<Http1>, ask: &Ask) -> Vec<String> {
             "when the run sends it follows from the answers before it: its time is that of the first".into(),
         );
     }
+    if values.traces(ask.arrival.operation) {
+        notes.push("{{traceparent}} names another trace in each run".into());
+    }
     if values.draws_anew(ask.arrival.operation) {
         notes.push("{{uuid}} is another in each run, because no --seed is given".into());
     }
