@@ -16,13 +16,18 @@ pub enum Model {
 
 /// How the run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub enum End<'a> {
     /// As planned.
     Complete,
     /// Early, by the user; what was under way was accounted for.
     Interrupted,
-    /// Early, by a rule that says what hurts; what was under way was accounted for.
-    Aborted,
+    /// Early, by a rule that says what hurts, or by a guard; what was under way was accounted for.
+    Aborted {
+        /// What made the guard stop it, if one did.
+        guard: Option<&'a str>,
+        /// Arrivals that would have been due until the planned end.
+        withheld: u64,
+    },
     /// Not at all: it still goes on or was killed, and what was under way has no ending.
     Open,
 }
@@ -169,7 +174,7 @@ pub struct Evidence<'a> {
     /// the run is for.
     pub by_phase: bool,
     /// How the run ended.
-    pub end: End,
+    pub end: End<'a>,
     /// Why the request before the run failed; nothing was measured then.
     pub preflight: Option<&'a str>,
     /// The request beside the load that failed most often, if any did: its name, how often it failed, and how often it was

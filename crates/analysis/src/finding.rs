@@ -100,6 +100,8 @@ codes! {
     Interrupted = "interrupted";
     /// A rule stopped the run because it hurt.
     Aborted = "aborted";
+    /// A guard ended the run early.
+    Withheld = "withheld";
     /// Printed percentiles rest on few samples.
     FewSamples = "few_samples";
     /// Durations of some operations found no page: they have no percentiles.

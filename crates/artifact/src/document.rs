@@ -12,6 +12,7 @@ mod origin;
 mod retries;
 mod series;
 mod shape;
+mod slow;
 mod soak;
 mod steady;
 mod targets;
@@ -34,13 +35,14 @@ pub use origin::{Origin, OriginName, Scheme};
 pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;
+pub use slow::{SlowArrival, TracePlan};
 pub use soak::*;
 pub use steady::{Precision, PrecisionGoal, Transient, TransientStatus};
 pub use targets::{Target, TargetsBeyond};
 pub use validity::*;
 pub use verdict::{
-    Aborted, FigureUnit, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason, VerdictStatus,
-    WindowResult,
+    Aborted, FigureUnit, GuardKind, Objectives, OnInconclusive, SloResult, Verdict, VerdictReason,
+    VerdictStatus, WindowResult,
 };
 
 use crate::exchange::KeptFailure;
@@ -90,7 +92,7 @@ pub struct RunDocument {
     /// Did it meet what was asked of it? Absent when nothing was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Set when a rule stopped it because it hurt.
+    /// Set when a rule or a guard stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
     /// Where every arrival of the measured part ended.
@@ -239,7 +241,7 @@ pub enum RunStatus {
     Complete,
     /// Ended early by the user.
     Interrupted,
-    /// Ended early by a rule of `--abort-on`.
+    /// Ended early by a rule of `--abort-on` or by a guard.
     Aborted,
 }
 
@@ -279,7 +281,7 @@ pub struct Part {
     pub to_ns: u64,
 }
 
-/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent = scheduled`.
+/// Where arrivals ended. `ok + failed + timed_out + unfinished + unsent + withheld = scheduled`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// Counted from the schedule; of requests that follow others in journeys, as many as fell due.
@@ -296,13 +298,21 @@ pub struct Arrivals {
     pub unfinished: u64,
     /// Still waiting when the run ended.
     pub unsent: u64,
+    /// Due after a rule or a guard had stopped the load, by its planned end: they never fell due, and enter no other figure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub withheld: u64,
 }
 
 impl Arrivals {
-    /// The share that did not end `ok`; `None` where none was scheduled.
+    /// Those that fell due: what was withheld is left out.
+    pub fn due(&self) -> u64 {
+        self.scheduled.saturating_sub(self.withheld)
+    }
+
+    /// The share that did not end `ok`; `None` where none fell due.
     pub fn error_share(&self) -> Option<f64> {
-        let Arrivals { scheduled, ok, .. } = *self;
-        (scheduled > 0).then(|| scheduled.saturating_sub(ok) as f64 / scheduled as f64)
+        let due = self.due();
+        (due > 0).then(|| due.saturating_sub(self.ok) as f64 / due as f64)
     }
 }
 
@@ -399,40 +409,6 @@ pub enum WorkerPriority {
     GivenUp,
     /// The system refused a real-time priority.
     Refused,
-}
-
-/// One slow arrival.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowArrival {
-    /// Its number in the run.
-    pub index: u64,
-    /// When it should have started, after t = 0.
-    pub intended_ns: u64,
-    /// When it was sent, after t = 0; `null` when it never was.
-    pub sent_ns: Option<u64>,
-    /// From the intended start to the end.
-    pub response_ns: u64,
-    /// As in `targets`, or the number of one that is not listed.
-    pub operation: String,
-    /// Its place in `origins`. Absent where the run has one origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<u8>,
-    /// Number of the connection's slot; `null` when it was never sent.
-    pub connection: Option<u32>,
-    /// Status of the answer; `null` without one.
-    pub status: Option<u16>,
-    /// What the answer says of itself in a protocol without statuses: `UNAVAILABLE`. Absent without an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// `ok`, `timed_out` or a kind of failure.
-    pub outcome: String,
-}
-
-impl SlowArrival {
-    /// It may have taken longer than was waited for.
-    pub fn is_censored(&self) -> bool {
-        ["timed_out", "unfinished", "unsent"].contains(&self.outcome.as_str())
-    }
 }
 
 /// Most runs have none: what is not there is not written.

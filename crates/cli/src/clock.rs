@@ -1,4 +1,4 @@
-//! Wall-clock time, for names and time stamps only.
+//! Wall-clock time, for names, time stamps and the days and hours of guards only.
 
 use jiff::Timestamp;
 use std::time::{Duration, SystemTime};
@@ -15,13 +15,18 @@ pub(crate) fn now() -> String {
     rfc3339(SystemTime::now())
 }
 
+/// Now.
+pub(crate) fn timestamp() -> Timestamp {
+    Timestamp::now()
+}
+
 /// Now, as the name of a folder: sortable and without a colon.
 pub(crate) fn folder_name() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+    timestamp().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
 /// So long ago; before 1970 nothing was measured.
 pub(crate) fn before(length: Nanos) -> Timestamp {
-    let ago = Timestamp::now().checked_sub(Duration::from_nanos(length.0));
+    let ago = timestamp().checked_sub(Duration::from_nanos(length.0));
     ago.ok().filter(|&at| at > Timestamp::UNIX_EPOCH).unwrap_or(Timestamp::UNIX_EPOCH)
 }

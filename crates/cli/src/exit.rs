@@ -30,6 +30,8 @@ pub(crate) fn of_report(document: &RunDocument) -> u8 {
     match verdict.map(|verdict| (verdict.status, verdict.on_inconclusive)) {
         // What surely was the target's doing, an invalid run shows as well.
         Some((VerdictStatus::Fail, _)) => FAILED,
+        // A guard says nothing of the target, and no objective is met by what was not finished.
+        _ if document.aborted.as_ref().is_some_and(|by| by.guard.is_some()) => INVALID,
         // What hurt enough to be stopped did not pass, and a target that did not answer once did not either.
         _ if document.aborted.is_some() || document.preflight().is_some() => FAILED,
         Some((VerdictStatus::Pass, _)) => OK,

@@ -4,7 +4,8 @@ use crate::errors::refuse;
 use crate::secrets;
 use crate::value::bytes;
 use anyhow::Result;
-use unblink_workload::answer::{Condition, ConditionError, Needle};
+use unblink_wire::grpc::CODES;
+use unblink_workload::answer::{Condition, ConditionError, NamedCode, Needle};
 use unblink_workload::template::{Piece, pieces};
 
 /// `status=200,404`, `status=2xx`, `size=100..900`, `contains=TEXT`, `header NAME = VALUE`, `regex PATTERN`,
@@ -14,7 +15,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let shown = secrets::mask_expectation(text);
     let expected = || {
         format!(
-            "{shown:?} is not a condition: expected status=200,404, status=2xx, size=BYTES, size=MIN..MAX, contains=TEXT, \
+            "{shown:?} is not a condition: expected status=200,404, status=2xx, status=OK (gRPC), size=BYTES, size=MIN..MAX, contains=TEXT, \
              'header NAME' (or = VALUE, != VALUE, ~ REGEX behind it), 'regex PATTERN' or 'json $.PATH exists' (or == VALUE, \
              != VALUE, ~ REGEX, or >, >=, <, <= and a number)"
         )
@@ -31,6 +32,9 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     };
     match text.split_once('=') {
         Some(("status", value)) => {
+            if let Some(codes) = value.split(',').map(code).collect::<Option<Vec<_>>>() {
+                return Ok(Condition::Codes(codes));
+            }
             let statuses = value.split(',').map(status_range).collect::<Option<Vec<_>>>();
             statuses.map(Condition::Statuses).ok_or_else(expected)
         }
@@ -76,6 +80,12 @@ pub(crate) fn without_secrets<S: serde::Serializer>(
     to.collect_seq(conditions.iter().map(ToString::to_string))
 }
 
+/// `UNAVAILABLE`: a status of gRPC.
+pub(super) fn code(text: &str) -> Option<NamedCode> {
+    let place = CODES.iter().position(|name| *name == text)?;
+    Some(NamedCode { name: text.to_string(), place: place as u16 })
+}
+
 /// `503`, or `5xx`.
 pub(super) fn status_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
     if let Some(class) = text.strip_suffix("xx") {
@@ -93,6 +103,9 @@ mod tests {
     #[test]
     fn conditions() {
         assert_eq!(condition("status=2xx,404"), Ok(Condition::Statuses(vec![200..=299, 404..=404])));
+        let codes = condition("status=OK,NOT_FOUND");
+        assert!(matches!(&codes, Ok(Condition::Codes(codes)) if codes[0].place == 0 && codes[1].place == 5));
+        assert_eq!(codes.unwrap().to_string(), "status=OK,NOT_FOUND");
         assert_eq!(condition("size=10.."), Ok(Condition::Size(10..=u64::MAX)));
         assert!(matches!(condition("json $.a == 'x=y'"), Ok(Condition::Json(..))));
         assert!(matches!(condition("header X-Id=7"), Ok(Condition::Header(..))));
@@ -102,6 +115,8 @@ mod tests {
             "status=",
             "status=99",
             "status=6xx",
+            "status=OK,200",
+            "status=ok",
             "size=",
             "size=5..1",
             "contains=",

@@ -295,6 +295,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             Order::Random { seed } => Some(document::Order::Random { seed }),
         },
         values: Vec::new(),
+        traces: None,
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,

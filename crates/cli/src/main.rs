@@ -17,6 +17,7 @@ mod exit;
 mod expect;
 mod explain;
 mod folder;
+mod guard;
 mod history;
 mod inputs;
 mod journey;
@@ -73,6 +74,7 @@ fn execute(cli: &Cli) -> anyhow::Result<u8> {
         Command::Sim(args) => sim::sim(args),
         Command::Explain(args) => explain::explain(args),
         Command::Knee(args) => knee::knee(args),
+        Command::Allow(args) => guard::allow(args),
         Command::Lab(command) => lab::lab(command),
         Command::History(args) => history::history(args),
         Command::Show(args) if args.failures => tried::failures(args),

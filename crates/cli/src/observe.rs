@@ -22,8 +22,15 @@ impl<O: Observer> Observer for Option<O> {
 pub(crate) enum End {
     /// Enough is known: the run is complete.
     Enough,
-    /// A rule of `--abort-on` has held for its time.
+    /// A rule of `--abort-on` has held for its time, or a guard has stopped it.
     Aborted(Aborted),
+}
+
+impl End {
+    /// A guard ended it, and not a rule that the target has broken.
+    pub(crate) fn is_guard(&self) -> bool {
+        matches!(self, End::Aborted(Aborted { guard: Some(_), .. }))
+    }
 }
 
 /// What a run has added up to, and those who look on, in the order in which they see each interval.
@@ -49,6 +56,11 @@ impl<'a> Observed<'a> {
                 self.ended = end;
             }
         }
+    }
+
+    /// A guard has ended the load.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.ended.as_ref().is_some_and(End::is_guard)
     }
 
     /// All that was recorded, and why the load ended if an observer ended it.
@@ -87,7 +99,7 @@ mod tests {
 
     /// Two intervals before two who would both end the load. Gives why it ended, and how often it was asked to.
     fn ended(goes_on: bool) -> (Option<End>, u32) {
-        let aborted = End::Aborted(Aborted { rule: "p99 > 1s for 1s".into(), at_ns: 1 });
+        let aborted = End::Aborted(Aborted { rule: "p99 > 1s for 1s".into(), at_ns: 1, guard: None });
         let (mut nobody, mut rule, mut enough) = (None::<Ends>, Ends(aborted, 0), Ends(End::Enough, 0));
         let mut observed = Observed::new(header(), vec![&mut nobody, &mut rule, &mut enough]);
         let mut asked = 0;

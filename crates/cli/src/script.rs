@@ -3,6 +3,7 @@
 use crate::args::run::RunArgs;
 use crate::args::script::ScriptArgs;
 use crate::errors::{refuse, refused};
+use crate::guard::{Guard, Terms};
 use crate::request::Request;
 use crate::request::version::HttpArg;
 use crate::secrets::MASK;
@@ -89,7 +90,17 @@ impl Source<'_> {
     }
 
     /// Runs the script up to its first requests.
-    pub(crate) fn open(&self, target: &Target, workers: u32, seed: u64) -> Result<Arc<Script>> {
+    ///
+    /// # Errors
+    /// What is wrong with it, or that it would send where no load may go; `terms` are those of `target`.
+    pub(crate) fn open(
+        &self,
+        target: &Target,
+        workers: u32,
+        seed: u64,
+        guard: &Arc<Guard>,
+        terms: &Terms,
+    ) -> Result<Arc<Script>> {
         let args: Vec<String> = self.args.script_arg.iter().chain(&self.args.script_args).cloned().collect();
         let wrong = |why: String| refused(&["script"], format!("--script: {}", without(&args, why)));
         let pulse = Arc::new(Pulse::new(workers));
@@ -115,7 +126,7 @@ impl Source<'_> {
             workers,
             seed,
             addresses: &addresses,
-            net: Arc::new(System),
+            net: Arc::new(System(guard.clone())),
             pulse,
         });
         let script = script.map_err(|error| wrong(error.to_string()))?;
@@ -123,7 +134,20 @@ impl Source<'_> {
             let what = if script.is_fixed() { "its request" } else { "what request() returns" };
             Whole::read(first).map_err(|why| wrong(format!("{}: {what} can't be sent: {why}", self.name)))?;
         }
+        for address in (0..workers).filter_map(|worker| script.address(worker as usize)) {
+            check_address(address, guard, terms).map_err(|why| wrong(format!("{}: {why}", self.name)))?;
+        }
         Ok(Arc::new(script))
+    }
+}
+
+/// Where a script sends its requests, it must be allowed to.
+fn check_address(address: &str, guard: &Guard, terms: &Terms) -> Result<(), String> {
+    let Ok(address) = address.parse::<SocketAddr>() else { return Ok(()) };
+    let own = guard.terms(&address.ip().to_string(), &[Address::Tcp(address)]);
+    match own.map_err(|forbidden| forbidden.to_string())? {
+        own if terms.is_less(&own) => Err(format!("{address} may have less load than the URL's host")),
+        _ => Ok(()),
     }
 }
 
@@ -241,8 +265,8 @@ fn watch(pulse: &Arc<Pulse>, name: &str) {
     });
 }
 
-/// The network of this machine.
-struct System;
+/// The network of this machine, as far as load may go.
+struct System(Arc<Guard>);
 
 impl Net for System {
     fn lookup(&self, host: &str, service: &str) -> Result<Vec<String>, String> {
@@ -265,9 +289,11 @@ impl Net for System {
     }
 
     fn connect(&self, address: &str) -> bool {
+        let may =
+            |address: &SocketAddr| self.0.terms(&address.ip().to_string(), &[Address::Tcp(*address)]).is_ok();
         address
             .parse::<SocketAddr>()
-            .is_ok_and(|address| TcpStream::connect_timeout(&address, PATIENCE).is_ok())
+            .is_ok_and(|address| may(&address) && TcpStream::connect_timeout(&address, PATIENCE).is_ok())
     }
 }
 
@@ -299,11 +325,12 @@ mod tests {
 
     #[test]
     fn addresses_are_looked_up_by_port_or_name() {
-        assert_eq!(System.lookup("127.0.0.1", "8080"), Ok(vec!["127.0.0.1:8080".to_string()]));
-        assert_eq!(System.lookup("127.0.0.1", "http"), Ok(vec!["127.0.0.1:80".to_string()]));
-        assert!(System.lookup("127.0.0.1", "gopher").is_err());
+        let system = System(Guard::default().into());
+        assert_eq!(system.lookup("127.0.0.1", "8080"), Ok(vec!["127.0.0.1:8080".to_string()]));
+        assert_eq!(system.lookup("127.0.0.1", "http"), Ok(vec!["127.0.0.1:80".to_string()]));
+        assert!(system.lookup("127.0.0.1", "gopher").is_err());
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        assert!(System.connect(&listener.local_addr().expect("an address").to_string()));
-        assert!(!System.connect("nowhere"));
+        assert!(system.connect(&listener.local_addr().expect("an address").to_string()));
+        assert!(!system.connect("nowhere"));
     }
 }

@@ -22,7 +22,7 @@ const TEXT_MAX: usize = 4_096;
 const HEX_MAX: usize = 32;
 
 /// Headers of answers whose values tell nothing of who asked.
-const HARMLESS: [&str; 16] = [
+const HARMLESS: [&str; 20] = [
     "age",
     "allow",
     "alt-svc",
@@ -33,6 +33,10 @@ const HARMLESS: [&str; 16] = [
     "date",
     "etag",
     "expires",
+    "grpc-accept-encoding",
+    "grpc-encoding",
+    "grpc-message",
+    "grpc-status",
     "keep-alive",
     "last-modified",
     "retry-after",

@@ -23,3 +23,4 @@ pub mod share;
 pub mod shuffle;
 pub mod sim;
 pub mod time;
+pub mod trace_context;

@@ -2,7 +2,7 @@
 
 use unblink_core::arrival::Arrival;
 use unblink_core::plan::Plan;
-use unblink_core::time::Instant;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::Whole;
 use unblink_wire::blank::Filler;
 use unblink_workload::script::Script;
@@ -30,6 +30,27 @@ impl<'a> Composing<'a> {
 impl Filler for Composing<'_> {
     fn fill(&mut self, place: u32, out: &mut Vec<u8>) {
         self.composer.write(self.values, place, out);
+    }
+}
+
+/// Fills in what another does, and knows how long the answer will be waited for.
+pub(crate) struct Until<'a, F> {
+    pub(crate) filler: &'a mut F,
+    /// From the send on.
+    pub(crate) left: Nanos,
+}
+
+impl<F: Filler> Filler for Until<'_, F> {
+    fn fill(&mut self, place: u32, out: &mut Vec<u8>) {
+        self.filler.fill(place, out);
+    }
+
+    fn whole(&self) -> Option<Whole> {
+        self.filler.whole()
+    }
+
+    fn left_ns(&self) -> Option<u64> {
+        Some(self.left.0)
     }
 }
 

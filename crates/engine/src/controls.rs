@@ -27,11 +27,15 @@ impl Controls {
         Ok(Controls { clock, stop_at, aborted, wakers: wakers.collect::<Result<_, _>>()? })
     }
 
-    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody was first.
+    /// Lets nothing fall due from now on; what is under way is waited for. True unless somebody had stopped it before.
     pub fn stop(&self) -> bool {
-        let at = (self.clock.now() + STOP_LEAD).0;
-        let is_first =
-            self.stop_at.compare_exchange(u64::MAX, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        self.stop_from(Instant(0))
+    }
+
+    /// The same from `at` on, if that still lies ahead. True unless a stop that comes no later was known before.
+    pub fn stop_from(&self, at: Instant) -> bool {
+        let at = (self.clock.now() + STOP_LEAD).0.max(at.0);
+        let is_first = self.stop_at.fetch_min(at, Ordering::Relaxed) > at;
         self.wake();
         is_first
     }

@@ -11,7 +11,7 @@ pub use error::PreflightError;
 
 use crate::clock::Clock;
 use crate::codes::CodeRules;
-use crate::composing::{Composing, Ready};
+use crate::composing::{Composing, Ready, Until};
 use crate::conn::{Attempt, Buffers, Common, Conn, Hearing, News, Reading};
 use crate::job::Job;
 use crate::pace::{Pacer, TIMER_TOKEN};
@@ -240,7 +240,8 @@ impl<P: Protocol> Exchange<'_, P> {
                 Reading::Unusable(_) | Reading::Ended(_) => return End::Lost,
                 // What the server has sent unasked is read next.
                 Reading::Usable(_) => {
-                    self.conn.submit(self.job, &mut self.common, FLIGHT, 0, filler);
+                    let left = deadline.since(self.pacer.watch().last());
+                    self.conn.submit(self.job, &mut self.common, FLIGHT, 0, &mut Until { filler, left });
                     if self.conn.write_on(self.job).is_err() {
                         return End::Lost;
                     }
@@ -310,7 +311,8 @@ fn judge<P: Words>(
     let reason = match failure {
         // By the status alone: nobody said which one it must be.
         Some(kind) if is_allowed.is_none() && CodeRules::of::<P>().failure(reply) == Some(kind) => {
-            Some("every such answer would count as failed".to_string())
+            let said = P::reason(&heard.head).map(|said| format!(" (it says \"{said}\")"));
+            Some(format!("every such answer would count as failed{}", said.unwrap_or_default()))
         }
         _ => {
             let objection = P::objection(reply).filter(|_| is_allowed.is_none()).map(str::to_string);
@@ -342,7 +344,7 @@ fn in_words(unmet: &Unmet) -> String {
         Unmet::Condition { condition, found } => (condition, found),
     };
     let what = match condition {
-        Condition::Statuses(_) => "its status is not what --expect asks for",
+        Condition::Statuses(_) | Condition::Codes(_) => "its status is not what --expect asks for",
         Condition::Size(_) => "the size of its body is not what --expect asks for",
         Condition::Header(..) => "a header is not what --expect asks for",
         Condition::Contains(_) => "its body does not contain what --expect asks for",

@@ -188,6 +188,11 @@ impl Running {
         self.controls.clone()
     }
 
+    /// The schedule's zero.
+    pub fn start(&self) -> Instant {
+        self.start
+    }
+
     /// Wall-clock time of the schedule's zero.
     pub fn started_at(&self) -> WallTime {
         self.clock.wall(self.start)

@@ -92,6 +92,9 @@ pub enum ResolveError {
     /// It answered with nothing.
     #[error("{0:?} has no address")]
     Empty(String),
+    /// Where the name leads now, no load may go.
+    #[error("{0}")]
+    Forbidden(String),
     /// A path that does not fit a socket address.
     #[error("the socket path {0:?} can't be used: it is longer than the system allows")]
     UnixPath(PathBuf),

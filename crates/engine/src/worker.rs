@@ -111,7 +111,8 @@ pub(crate) struct Worker<L, P: Protocol> {
     /// When the last bank was handed over, by the clock.
     handed_at: Instant,
     double: bool,
-    stopped: bool,
+    /// Nothing falls due from then on.
+    stop: Instant,
 }
 
 impl<L: Load, P: Protocol> Worker<L, P> {
@@ -185,7 +186,7 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             handed_until: Instant(0),
             handed_at: Instant(0),
             double: false,
-            stopped: false,
+            stop: Instant(u64::MAX),
             job,
         })
     }
@@ -293,11 +294,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// nothing falls due at it or later, however late this worker hears of it.
     #[inline]
     fn heed_stop(&mut self) {
-        if self.stopped || !self.has_started() {
+        if !self.has_started() {
             return;
         }
-        if let Some(stop) = self.controls.stop_at() {
-            self.stopped = true;
+        // One that was known beforehand may be followed by one that comes sooner.
+        if let Some(stop) = self.controls.stop_at().filter(|stop| *stop < self.stop) {
+            self.stop = stop;
             self.dispatch.stop(stop);
             if let Some(recorder) = &mut self.recorder {
                 recorder.end_load(stop);

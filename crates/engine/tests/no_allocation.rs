@@ -2,6 +2,9 @@
 //! each arrival: counted by the allocator.
 #![allow(unsafe_code)] // A global allocator can't be written without.
 
+mod calls;
+
+use calls::{job_in_calls, responder_in_calls};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -389,6 +392,9 @@ fn a_plaintext_request_allocates_nothing() {
     let (allocations, ok) = allocations_of(job_in_two(responder_in_two(), closed()));
     assert!(ok > 500, "HTTP/2: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "HTTP/2");
+    let (allocations, ok) = allocations_of(job_in_calls(responder_in_calls(), closed()));
+    assert!(ok > 500, "gRPC: {ok} answers prove nothing");
+    assert_eq!(allocations, 0, "gRPC");
     let (allocations, ok) = allocations_of(job_in_messages(responder_in_messages(), closed()));
     assert!(ok > 500, "WebSocket: {ok} answers prove nothing");
     assert_eq!(allocations, 0, "WebSocket");

@@ -30,8 +30,12 @@ pub fn render(doc: &RunDocument) -> String {
     let mut tests = vec![validity(doc)];
     if let Some(aborted) = &doc.aborted {
         tests.push(Test {
-            name: format!("abort on {}", aborted.rule),
-            outcome: Outcome::Failure,
+            name: match aborted.guard {
+                None => format!("abort on {}", aborted.rule),
+                Some(_) => format!("guard: {}", aborted.rule),
+            },
+            // A guard says nothing of the target.
+            outcome: if aborted.guard.is_some() { Outcome::Error } else { Outcome::Failure },
             message: facts::aborted(doc).unwrap_or_default(),
             details: String::new(),
         });

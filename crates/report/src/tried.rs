@@ -13,6 +13,9 @@ pub fn render(document: &TryDocument) -> String {
     if document.protocol == Protocol::Http2 {
         out.push_str("HTTP/2 (requests are shown as HTTP/1.1 writes them)\n\n");
     }
+    if document.protocol == Protocol::Grpc {
+        out.push_str("gRPC (messages are shown as JSON, in the words of HTTP/1.1)\n\n");
+    }
     if document.protocol == Protocol::WebSocket {
         out.push_str(
             "WebSocket (messages are shown as bodies of HTTP/1.1, under the headers of the upgrade)\n\n",

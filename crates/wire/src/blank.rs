@@ -15,6 +15,12 @@ pub trait Filler {
     fn whole(&self) -> Option<Whole> {
         None
     }
+
+    /// For how many nanoseconds the answer will be waited for, where that is known.
+    #[inline]
+    fn left_ns(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// For requests that are always the same.
@@ -63,6 +69,14 @@ impl Blank {
     /// Has it anything to be filled in?
     pub fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
+    }
+
+    /// The place that all of it is.
+    pub fn only_place(&self) -> Option<u32> {
+        match (&*self.text, &*self.gaps) {
+            ([], [gap]) => Some(gap.place),
+            _ => None,
+        }
     }
 
     /// What stands around the gaps.

@@ -35,11 +35,13 @@ mod chunked;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod grpc;
 mod head;
 pub mod http1;
 pub mod http2;
 mod last_head;
 mod limits;
+pub mod message;
 mod parser;
 pub mod protocol;
 mod request;

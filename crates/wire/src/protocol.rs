@@ -65,6 +65,10 @@ pub trait Sink {
     fn head(&mut self, tag: Tag, head: &[u8]);
     /// A piece of the body of an answer; never empty.
     fn body(&mut self, tag: Tag, piece: &[u8]);
+    /// The pieces of the body up to here are a message of an answer that has several. Said of each, the last one included.
+    fn message(&mut self, _tag: Tag) {}
+    /// The trailers of an answer: lines of `name: value`. Said once of an answer that has some, before it is whole.
+    fn trailers(&mut self, _tag: Tag, _lines: &[u8]) {}
     /// An answer is whole.
     fn done(&mut self, tag: Tag, reply: Reply);
     /// There will be no answer, and the connection goes on. Of one that is `unprocessed` the target says that it has not
@@ -109,6 +113,10 @@ pub trait Protocol: Sized {
 
     /// What the codes of answers are called.
     const CODES: Codes = Codes::Statuses;
+
+    /// The code of an answer by which the target says that the time has passed for which it was told that the answer would be
+    /// waited for. Only where requests tell ([`Filler::left_ns`]).
+    const DEADLINE: Option<u16> = None;
 
     /// Client and server take turns: one request, then its answer. Nothing else is ever written, so that what
     /// [`Protocol::output`] gives is all there is, and nothing after [`Protocol::feed`].

@@ -33,6 +33,11 @@ pub trait Words: Protocol {
         reply.code.to_string()
     }
 
+    /// What the target says of why it answers so; `head` are the lines of the answer's head and of what follows its body.
+    fn reason(_head: &[u8]) -> Option<String> {
+        None
+    }
+
     /// The first line of what a target sent, where that is a text that says something.
     fn first_line(received: &[u8]) -> Option<String> {
         first_line(received)

@@ -30,6 +30,8 @@ pub(crate) enum What {
     Index,
     /// Random, version 4 (RFC 9562 §5.4).
     Uuid,
+    /// The trace of the arrival, as a header of W3C Trace Context.
+    Traceparent,
     /// From `from`, one of `span` + 1 whole numbers.
     Int { from: i64, span: u64 },
     /// The intended time, on a clock that starts with the load.
@@ -71,6 +73,7 @@ impl What {
             "" => Err(format!("there is nothing between the braces: {}", lets.in_words())),
             "index" => Ok(What::Index),
             "uuid" => Ok(What::Uuid),
+            "traceparent" => Ok(What::Traceparent),
             "now" => Ok(What::Now(Clock::Date)),
             "int" => Err("int needs the smallest and the largest number: int(1,100)".into()),
             "bytes" => {
@@ -87,7 +90,7 @@ impl What {
         };
         let unknown = || {
             let known: Vec<&str> =
-                lets.iter().map(|(name, _)| name).chain(["index", "uuid", "now"]).collect();
+                lets.iter().map(|(name, _)| name).chain(["index", "uuid", "now", "traceparent"]).collect();
             let rather = nearest(name, &known).map(|near| format!(", did you mean {near}?"));
             format!("there is no value {name:?}{} {}", rather.unwrap_or(":".into()), lets.in_words())
         };
@@ -202,7 +205,7 @@ impl What {
             What::Value { of, .. } => lets.source(*of).is_number(),
             What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
             What::Literal(_) | What::Captured(_) | What::Kept(_) => false,
-            What::Uuid | What::Now(Clock::Date) | What::Bytes(_) => false,
+            What::Uuid | What::Traceparent | What::Now(Clock::Date) | What::Bytes(_) => false,
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Lets {
 }
 
 /// Words of templates that mean something already.
-const TAKEN: [&str; 6] = ["index", "uuid", "int", "now", "bytes", "number"];
+const TAKEN: [&str; 7] = ["index", "uuid", "int", "now", "bytes", "number", "traceparent"];
 
 impl Lets {
     /// The same for one run of many: what must be unique among all runs differs from that of others, unless the number is 0.

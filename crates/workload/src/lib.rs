@@ -16,6 +16,7 @@ mod expression;
 mod feeder;
 mod globals;
 mod hole;
+mod identity;
 mod kept;
 mod keys;
 #[cfg(test)]

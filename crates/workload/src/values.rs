@@ -6,6 +6,7 @@ use crate::draws::{Drawing, Draws};
 use crate::encode::encode;
 use crate::globals::{Globals, Seen};
 use crate::hole::{Clock, Hole, Length, TEXT_BYTES_MAX, What};
+use crate::identity;
 use crate::kept::Kept;
 use crate::lets::Lets;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use unblink_core::mix::{Among, Counted};
 use unblink_core::plan::Plan;
 use unblink_core::schedule::Schedule;
 use unblink_core::time::{Instant, Nanos};
+use unblink_core::trace_context::trace_id;
 
 /// Texts are cut from so many letters and digits, so that writing one is copying.
 const LETTERS: usize = 1 << 16;
@@ -55,6 +57,11 @@ impl Composition {
     /// How many places there are.
     pub fn places(&self) -> u32 {
         self.holes.len() as u32
+    }
+
+    /// Is what stands in the place `number` always a whole number?
+    pub fn is_number(&self, number: u32, lets: &Lets) -> bool {
+        self.holes.get(number as usize).is_some_and(|hole| hole.what.is_number(lets))
     }
 
     /// May what stands in the place `number` be shown? Rows of files and parts of answers may be secrets.
@@ -105,6 +112,7 @@ pub struct Values {
     /// What is drawn for a place is seeded by this, and by the place.
     places_seed: u64,
     uuid_seed: u64,
+    trace_seed: u64,
     letters: Box<[u8]>,
     globals: Arc<Globals>,
 }
@@ -157,6 +165,7 @@ impl Values {
             inserting,
             places_seed: Draws::seed_of(seed, "places"),
             uuid_seed,
+            trace_seed: uuid_seed,
             letters,
             globals: Arc::new(Globals::new(captured)),
         })
@@ -165,6 +174,11 @@ impl Values {
     /// The same with another place for what is taken from answers.
     pub fn sharing(self, globals: Arc<Globals>) -> Values {
         Values { globals, ..self }
+    }
+
+    /// The same with traces that are told from those of other runs by `seed`.
+    pub fn tracing(self, seed: u64) -> Values {
+        Values { trace_seed: seed, ..self }
     }
 
     /// What is taken from answers beside the load.
@@ -195,6 +209,12 @@ impl Values {
             composition.holes.iter().any(is_clock)
                 || composition.uses.iter().any(|&of| self.lets.source(of).needs().inserted)
         })
+    }
+
+    /// Requests of this operation name a trace.
+    pub fn traces(&self, operation: u32) -> bool {
+        let is_trace = |hole: &Hole| matches!(hole.what, What::Traceparent);
+        self.composition(operation).is_some_and(|composition| composition.holes.iter().any(is_trace))
     }
 
     /// What a request of this operation sends is another in each run of the same seed.
@@ -333,7 +353,11 @@ impl Composer {
                 out.extend_from_slice(self.kept.get(*number as usize).map_or(&[], Vec::as_slice));
             }
             What::Index => return decimal(self.index, out),
-            What::Uuid => return uuid(&mut self.draws(values.uuid_seed, number), out),
+            What::Uuid => return identity::uuid(&mut self.draws(values.uuid_seed, number), out),
+            What::Traceparent => {
+                let span = self.draws(values.trace_seed, number).next_u64();
+                return identity::traceparent(trace_id(values.trace_seed, self.index), span, out);
+            }
             What::Int { from, span } => {
                 let mut draws = self.draws(values.places_seed, number);
                 let above = match span.checked_add(1) {
@@ -383,22 +407,6 @@ impl Composer {
     fn draws(&self, seed: u64, place: u32) -> Draws {
         let of_place = u64::from(self.operation) << 32 | u64::from(place);
         Draws::new(unblink_core::random::mixed(seed ^ of_place), self.key)
-    }
-}
-
-/// RFC 9562 §5.4.
-fn uuid(draws: &mut Draws, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&draws.next_u64().to_be_bytes());
-    bytes[8..].copy_from_slice(&draws.next_u64().to_be_bytes());
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    for (i, byte) in bytes.into_iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            out.push(b'-');
-        }
-        out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
     }
 }
 

@@ -206,22 +206,36 @@ pub(super) fn interrupted(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
+/// A rule or a guard ended it. What would still have been due is in the account and in no figure.
 pub(super) fn aborted(case: &Case<'_>) -> Option<Finding> {
     let evidence = case.evidence;
-    if evidence.end != End::Aborted {
-        return None;
-    }
-    found(
-        FindingCode::Aborted,
-        Severity::Note,
-        format!(
-            "The run was stopped by --abort-on after {} of measured load; {} had fallen due by then.",
-            text::duration(evidence.load_length()),
-            text::arrivals(evidence.scheduled)
+    let End::Aborted { guard, withheld } = evidence.end else { return None };
+    let after = text::duration(evidence.load_length());
+    let due = text::arrivals(evidence.scheduled);
+    let rest = match withheld {
+        0 => String::new(),
+        n => format!(", and {} due after that {} withheld", text::arrivals(n), text::were(n)),
+    };
+    let (code, message, remedy) = match guard {
+        None => (
+            FindingCode::Aborted,
+            format!(
+                "The run was stopped by --abort-on after {after} of measured load; {due} had fallen due by then{rest}."
+            ),
+            "Find out what hurt before you run it again; the figures are those up to the stop.",
         ),
-        "Find out what hurt before you run it again; the figures are those up to the stop.",
-        vec![("load_s", evidence.load_length().as_secs_f64())],
-    )
+        Some(why) => (
+            FindingCode::Withheld,
+            format!(
+                "A guard stopped the run after {after} of measured load ({why}); {due} had fallen due by then{rest}. No objective \
+                 is met by a run that was not finished."
+            ),
+            "Run it again when nothing stops it; the figures are those up to the stop.",
+        ),
+    };
+    let mut numbers = vec![("load_s", evidence.load_length().as_secs_f64())];
+    numbers.extend((withheld > 0).then_some(("withheld", withheld as f64)));
+    found(code, Severity::Note, message, remedy, numbers)
 }
 
 pub(super) fn double_intervals(case: &Case<'_>) -> Option<Finding> {

@@ -76,7 +76,7 @@ fn censored_remedy(case: &Case<'_>) -> &'static str {
                 finding first.";
     }
     match (timed_out, case.evidence.end) {
-        (false, End::Interrupted | End::Aborted) => {
+        (false, End::Interrupted | End::Aborted { .. }) => {
             "Let the run go to its end: what was under way when it was stopped has no answer on record."
         }
         (false, End::Open) => "Look again when the run has ended, or run it again if it was killed.",

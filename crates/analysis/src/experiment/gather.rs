@@ -152,7 +152,11 @@ impl Gather {
         }
     }
 
-    fn verdict(&self, ended: &Ended, end: End) -> (Verdict, Survival, Option<Percentile>, Option<String>) {
+    fn verdict(
+        &self,
+        ended: &Ended,
+        end: End<'_>,
+    ) -> (Verdict, Survival, Option<Percentile>, Option<String>) {
         let totals = &self.totals;
         let open = match end {
             End::Open => totals.counters.measured.due.saturating_sub(totals.counters.measured.ended()),

@@ -45,6 +45,8 @@ pub enum Reason {
     Censored,
     /// The run has no such figure.
     NotThere,
+    /// It would be met, and the run was stopped before its planned end.
+    Withheld,
 }
 
 /// A verdict with its evidence; values in the figure's unit.
@@ -88,6 +90,14 @@ impl Judgement {
     /// Of a target that was asked and did not answer.
     pub fn unanswered() -> Judgement {
         Judgement::new(0).decided(Verdict::Fail, Reason::Unanswered)
+    }
+
+    /// The same of a run that was stopped before its planned end, which can only miss an objective.
+    pub fn of_stopped(self) -> Judgement {
+        match self.verdict {
+            Verdict::Pass => self.decided(Verdict::Inconclusive, Reason::Withheld),
+            Verdict::Inconclusive | Verdict::Fail => self,
+        }
     }
 
     pub(super) fn decided(self, verdict: Verdict, reason: Reason) -> Judgement {

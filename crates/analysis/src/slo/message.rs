@@ -50,6 +50,9 @@ impl Judgement {
             Reason::Censored => {
                 format!("{found}; what is only known to take longer may lie on either side of the limit.")
             }
+            Reason::Withheld => {
+                format!("{found} up to the stop; not told, since the run was stopped before its planned end.")
+            }
             Reason::NotThere => "Closed users offer no rate: give a limit such as 500/s.".to_string(),
         }
     }

@@ -139,7 +139,7 @@ pub fn left_out(document: &RunDocument) -> Option<String> {
     match (document.status, document.validity.status) {
         (RunStatus::Running, _) => Some("it still goes on, or was killed".into()),
         (RunStatus::Interrupted, _) => Some("it was interrupted".into()),
-        (RunStatus::Aborted, _) => Some("it was stopped by --abort-on".into()),
+        (RunStatus::Aborted, _) => Some("it was stopped early, by --abort-on or a guard".into()),
         (RunStatus::Complete, ValidityStatus::Invalid) => {
             Some(worst.map_or("it is invalid".into(), |finding| format!("invalid: {}", finding.message)))
         }

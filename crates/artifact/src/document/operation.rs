@@ -63,6 +63,9 @@ pub enum Protocol {
     /// HTTP/2.
     #[serde(rename = "http/2")]
     Http2,
+    /// gRPC: an arrival is a call, and its code is the call's status.
+    #[serde(rename = "grpc")]
+    Grpc,
     /// WebSocket: an arrival is a message, and the message that answers it is its answer.
     #[serde(rename = "websocket")]
     WebSocket,

@@ -75,6 +75,8 @@ impl fmt::Display for OriginName {
             Scheme::Https => "https",
             Scheme::Ws => "ws",
             Scheme::Wss => "wss",
+            Scheme::Grpc => "grpc",
+            Scheme::Grpcs => "grpcs",
         };
         match host.contains(':') {
             true => write!(f, "{scheme}://[{host}]:{port}"),
@@ -95,14 +97,18 @@ pub enum Scheme {
     Ws,
     /// A WebSocket over TLS.
     Wss,
+    /// gRPC in plain text.
+    Grpc,
+    /// gRPC over TLS.
+    Grpcs,
 }
 
 impl Scheme {
     /// The port that goes without saying.
     pub fn port(self) -> u16 {
         match self {
-            Scheme::Http | Scheme::Ws => 80,
-            Scheme::Https | Scheme::Wss => 443,
+            Scheme::Http | Scheme::Ws | Scheme::Grpc => 80,
+            Scheme::Https | Scheme::Wss | Scheme::Grpcs => 443,
         }
     }
 }

@@ -110,11 +110,34 @@ pub enum FigureUnit {
     PerS,
 }
 
-/// A run that was stopped by a rule.
+/// A run that was stopped by a rule or a guard.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Aborted {
-    /// The rule in words, as in `--abort-on`.
+    /// The rule in words, as in `--abort-on`, or what made the guard stop it.
     pub rule: String,
-    /// When it had held for its time, after t = 0.
+    /// When it was stopped, after t = 0.
     pub at_ns: u64,
+    /// The guard that stopped it. Absent where a rule of `--abort-on` did, which speaks of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardKind>,
+}
+
+/// What stops a load although the target could bear it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardKind {
+    /// `--budget-requests`.
+    BudgetRequests,
+    /// `--budget-errors`.
+    BudgetErrors,
+    /// `--budget-time`.
+    BudgetTime,
+    /// `--kill-file`.
+    KillFile,
+    /// `--kill-url`.
+    KillUrl,
+    /// Journeys came to more requests than the cap on the rate.
+    MaxRate,
+    /// The target's name came to an address that no load may go to.
+    Moved,
 }

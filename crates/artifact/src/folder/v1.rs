@@ -180,6 +180,7 @@ impl Load1 {
             summary: self.summary.clone(),
             order: None,
             values: Vec::new(),
+            traces: None,
             shape: self.shape,
             phases: self.phases.clone(),
             warmup_ns: self.warmup_ns,

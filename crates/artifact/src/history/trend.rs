@@ -139,7 +139,7 @@ fn counted(run: &IndexedRun, spec: &TrendSpec) -> Result<TrendRun, &'static str>
     match (run.status, run.validity.status) {
         (RunStatus::Running, _) => return Err("it was killed, or still goes on"),
         (RunStatus::Interrupted, _) => return Err("it was interrupted"),
-        (RunStatus::Aborted, _) => return Err("it was stopped by --abort-on"),
+        (RunStatus::Aborted, _) => return Err("it was stopped early, by --abort-on or a guard"),
         (RunStatus::Complete, ValidityStatus::Invalid) => return Err("it is invalid"),
         (RunStatus::Complete, _) => {}
     }

@@ -211,6 +211,8 @@ pub enum RefusalCode {
     NotConfirmed,
     /// The target did not come to rest after this rate.
     NotAtRest,
+    /// A guard stopped the trial at this rate.
+    Guard,
     /// The target did not answer the request before the first trial as expected: nothing was measured.
     Preflight,
 }

@@ -44,8 +44,10 @@ pub struct Ending {
     pub kept_awake: Option<bool>,
     /// By origin; those that are missing have nothing to say.
     pub origins: Vec<OriginEnding>,
-    /// The rule that stopped it, if one did.
+    /// The rule or the guard that stopped it, if one did.
     pub aborted: Option<Aborted>,
+    /// Measured arrivals that it kept from falling due, counted from the schedule.
+    pub withheld: u64,
     /// What was asked again beside the load, and how often.
     pub setup: Vec<SetupRequest>,
 }
@@ -87,6 +89,7 @@ impl Ending {
             kept_awake: None,
             origins: Vec::new(),
             aborted: None,
+            withheld: 0,
             setup: Vec::new(),
         }
     }
@@ -96,7 +99,7 @@ impl Ending {
         let left_out = document.transient.as_ref().and_then(|t| t.arrivals.as_ref());
         Ending {
             status: document.status,
-            scheduled: Some(document.arrivals.scheduled + left_out.map_or(0, |a| a.scheduled)),
+            scheduled: Some(document.arrivals.due() + left_out.map_or(0, |a| a.scheduled)),
             scheduled_warmup: document.warmup.as_ref().map(|w| w.scheduled),
             // Of a run whose begin was left out it counts what ended after that.
             scheduled_by_operation: match left_out.is_none() && document.operations.len() > 1 {
@@ -123,6 +126,7 @@ impl Ending {
             kept_awake: document.generator.kept_awake,
             origins: document.origins.iter().map(OriginEnding::of).collect(),
             aborted: document.aborted.clone(),
+            withheld: document.arrivals.withheld,
             setup: document.setup.clone(),
         }
     }

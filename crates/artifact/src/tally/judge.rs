@@ -39,6 +39,18 @@ impl Tally {
         Account { arrivals: account, without_ending }
     }
 
+    /// What a guard withheld stands in the account of a whole run, and nothing else is told of it.
+    pub(super) fn with_withheld(&self, arrivals: Arrivals, ending: &Ending) -> Arrivals {
+        match self.part {
+            Some(_) => arrivals,
+            None => Arrivals {
+                scheduled: arrivals.scheduled + ending.withheld,
+                withheld: ending.withheld,
+                ..arrivals
+            },
+        }
+    }
+
     pub(super) fn warmup_arrivals(&self, ending: &Ending) -> Option<Arrivals> {
         let warmup = &self.totals.counters.warmup;
         if self.part.is_some() {
@@ -77,7 +89,10 @@ impl Tally {
             end: match ending.status {
                 RunStatus::Complete => End::Complete,
                 RunStatus::Interrupted => End::Interrupted,
-                RunStatus::Aborted => End::Aborted,
+                RunStatus::Aborted => End::Aborted {
+                    guard: ending.aborted.as_ref().filter(|by| by.guard.is_some()).map(|by| by.rule.as_str()),
+                    withheld: ending.withheld,
+                },
                 RunStatus::Running => End::Open,
             },
             preflight: ending.preflight(),

@@ -239,7 +239,7 @@ impl Tally {
             validity,
             verdict,
             aborted: ending.aborted.clone(),
-            arrivals: account.arrivals.clone(),
+            arrivals: self.with_withheld(account.arrivals, ending),
             warmup: self.warmup_arrivals(ending),
             transient: self.transient(),
             shape: self.shape(ending),
@@ -357,7 +357,7 @@ impl Tally {
         let offered = match (self.header.model(), self.has_open_borders()) {
             (LoadModel::Closed, _) => None,
             (LoadModel::Open, false) => {
-                Some(per_second(arrivals.scheduled.saturating_sub(after_load), to - from))
+                Some(per_second(arrivals.due().saturating_sub(after_load), to - from))
             }
             // In a part, `scheduled` counts what ended in it; what fell due in it was offered.
             (LoadModel::Open, true) => Some(per_second(due.saturating_sub(after_load), to - from)),
@@ -396,7 +396,11 @@ impl Tally {
             Outcome::Unsent => "unsent".to_string(),
             Outcome::Failed(kind) => self.header.failure_code(kind.index()),
         };
+        let traces = self.header.plan.traces.as_ref().filter(|_| slow.sent.is_some());
+        let trace_id = traces.and_then(|traces| traces.trace_id(slow.index));
         SlowArrival {
+            trace_link: traces.zip(trace_id.as_deref()).and_then(|(traces, id)| traces.link_to(id)),
+            trace_id,
             index: slow.index,
             intended_ns: slow.intended.0,
             sent_ns: slow.sent.map(|sent| sent.0),
@@ -421,6 +425,7 @@ fn arrivals(outcomes: &Outcomes, scheduled: u64) -> Arrivals {
         timed_out_never_sent: outcomes.timed_out_never_sent,
         unfinished: outcomes.unfinished,
         unsent: outcomes.unsent,
+        withheld: 0,
     }
 }
 

@@ -226,7 +226,8 @@ impl Tally {
                 }
                 _ => judge::judge(&asked.slo.objective, &population, &run),
             };
-            document(asked, &judgement)
+            let is_stopped = ending.aborted.is_some();
+            document(asked, &if is_stopped { judgement.of_stopped() } else { judgement })
         };
         let slos: Vec<SloResult> = objectives.asked.iter().map(result).collect();
         let status = slos.iter().map(|slo| slo.status).max()?;

@@ -54,6 +54,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
             order: None,
             values: Vec::new(),
+            traces: None,
             shape: None,
             phases: phases.clone(),
             warmup_ns: warmup_s * SECOND_NS,
@@ -363,6 +364,8 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
 }
 
 pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
+    let address = || "192.0.2.1:80".to_string();
+    let answers = AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) };
     Ending {
         status: RunStatus::Complete,
         scheduled: Some(seconds * RATE),
@@ -378,15 +381,12 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         priority: Some(WorkerPriority::GivenUp),
         kept_awake: Some(true),
         origins: vec![OriginEnding {
-            by_address: [("192.0.2.1:80".to_string(), 7)].into(),
+            by_address: [(address(), 7)].into(),
             resolving_failed: 0,
-            failed_by_address: [(
-                "192.0.2.1:80".to_string(),
-                FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
-            )]
-            .into(),
+            failed_by_address: [(address(), FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 })]
+                .into(),
             arrivals_by_address: [(
-                "192.0.2.1:80".to_string(),
+                address(),
                 AddressArrivals::from(&AddressRecord { ok: 9, failed: 4, ..Default::default() }),
             )]
             .into(),
@@ -395,6 +395,7 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         }],
         setup: Vec::new(),
         aborted: None,
+        withheld: 0,
     }
 }
 

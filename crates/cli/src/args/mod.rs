@@ -1,7 +1,9 @@
 //! The command line: what can be asked for, and nothing about how it is done.
 
+pub(crate) mod allow;
 pub(crate) mod arrivals;
 pub(crate) mod compare;
+pub(crate) mod guards;
 pub(crate) mod history;
 pub(crate) mod journeys;
 pub(crate) mod knee;
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Baseline(history::BaselineCommand),
     /// Add run folders to the history
     Index(history::IndexArgs),
+    /// Allow load on a public host
+    Allow(allow::AllowArgs),
     /// Start a server that misbehaves in a known way, and test load tools against it
     #[command(subcommand)]
     Lab(lab::LabCommand),
@@ -195,7 +199,7 @@ EXAMPLES
 EXIT STATUS
   0 every objective is met, or there are none and the run is valid or degraded
   1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
-  3 an objective is inconclusive, or there are none and the run is invalid";
+  3 an objective is inconclusive, a guard stopped the run, or there is no objective and it is invalid";
 
 /// The report is computed again from the files that the run wrote as it went, so this also works for a run
 /// that was killed.

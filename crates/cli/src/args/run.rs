@@ -40,7 +40,8 @@ VALUES
 EXIT STATUS
   0 every objective is met, or there are none and the run is valid or degraded
   1 an objective is missed, --abort-on stopped the run, or the check before it failed   2 wrong usage
-  3 an objective is inconclusive, or there are none and the run is invalid   130 interrupted";
+  3 an objective is inconclusive, a guard stopped the run, or there is no objective and it is invalid
+  130 interrupted";
 
 /// The schedule fixes beforehand when each request is due. When the target stalls, requests still fall due, and each
 /// response is measured from the moment its request should have started.
@@ -106,6 +107,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", help_heading = "Output", value_parser = clap::value_parser!(u32).range(1..=20))]
     pub keep_failures: Option<u32>,
 
+    /// Where a trace of --traceparent is looked at, such as 'https://traces.test/{trace_id}': the slowest arrivals carry the link
+    #[arg(long, value_name = "URL", help_heading = "Output", value_parser = trace_link)]
+    pub trace_link: Option<String>,
+
     #[command(flatten)]
     pub exports: Exports,
 
@@ -142,9 +147,18 @@ impl RunArgs {
             abort_on: Vec::new(),
             output: None,
             keep_failures: None,
+            trace_link: None,
             exports: Exports::default(),
             keep: KeepArgs::default(),
             quiet,
         }
+    }
+}
+
+fn trace_link(text: &str) -> Result<String, String> {
+    let is_url = text.starts_with("https://") || text.starts_with("http://");
+    match is_url && text.contains("{trace_id}") && !text.contains(char::is_whitespace) {
+        true => Ok(text.to_string()),
+        false => Err(format!("{text:?} is no link to a trace: write it as https://traces.test/{{trace_id}}")),
     }
 }

@@ -1,9 +1,11 @@
 //! How requests are sent and what their answers must be like: flags that every command with a real target has in
 //! common.
 
+use super::guards::GuardArgs;
 use super::script::ScriptArgs;
 use super::web_socket::WebSocketArgs;
 use crate::request::fields::RequestArgs;
+use crate::request::grpc::fields::GrpcArgs;
 use crate::request::share::OrderArg;
 use crate::request::version::HttpArg;
 use crate::value;
@@ -29,7 +31,7 @@ pub(crate) struct TargetArgs {
     #[serde(skip_serializing_if = "HttpArg::is_default")]
     pub http: HttpArg,
 
-    /// Requests at once on a connection of HTTP/2, if the target allows as many [default: 100]
+    /// Requests at once on a connection of HTTP/2 or gRPC, if the target allows as many [default: 100]
     #[arg(long, value_name = "COUNT", help_heading = "Connections", allow_hyphen_values = true,
           value_parser = value::streams)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +40,10 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub web_socket: WebSocketArgs,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub grpc: GrpcArgs,
 
     /// Connect to HOST2:PORT2 for requests to HOST1:PORT1; if given several times, connections go to each in turn
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", help_heading = "Connections")]
@@ -57,6 +63,11 @@ pub(crate) struct TargetArgs {
     /// Connect to this Unix-domain socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to", help_heading = "Connections")]
     pub unix_socket: Option<PathBuf>,
+
+    // What ends the load is not what is measured.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub guards: GuardArgs,
 
     /// Which request comes when [default: shuffled where requests have shares, turn where they have none]
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Request")]

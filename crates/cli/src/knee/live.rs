@@ -24,6 +24,7 @@ use unblink_artifact::knee::{KneeRefusal, RefusalCode};
 use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
 use unblink_core::record::Interval;
+use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 
 /// A target that answers none of so many requests, one after the other, does not come to rest.
@@ -50,8 +51,9 @@ enum Rest {
     Interrupted,
 }
 
-/// The target in words, once everything about it has been checked, and what is asked of it.
-pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
+/// The target in words, once everything about it has been checked, what is asked of it, and the highest rate that it may
+/// have.
+pub(super) fn target(args: &KneeArgs) -> Result<((String, String), Option<Rate>)> {
     let prepared = prepare(&run_args(args, super::start(args), args.settle, args.measure))?;
     let (header, slo) = (&prepared.header, Slo::parse(&args.slo.text)?);
     let (targets, operations, plan) =
@@ -59,7 +61,7 @@ pub(super) fn target(args: &KneeArgs) -> Result<(String, String)> {
     // Its loads come one after the other.
     objectives::check(&[slo], &[], &Known { targets, operations, parts: PartNames::default(), plan })?;
     let asked = asked::of_target(&prepared, &args.target, args.connections, &args.requests);
-    Ok((prepared.target_line, asked))
+    Ok(((prepared.target_line, asked), prepared.rate_cap))
 }
 
 /// The same search, with the request that it is about called as the report calls it.
@@ -179,6 +181,12 @@ impl TrialRunner for Runner {
         self.interruptions.defer();
         output::write_beside(&folder.join("report.html"), &unblink_report::html::render(&document));
         if document.status != RunStatus::Complete {
+            let why = document.aborted.as_ref().filter(|aborted| aborted.guard.is_some());
+            self.refused = why.map(|aborted| KneeRefusal {
+                code: RefusalCode::Guard,
+                rate_per_s: trial.rate.as_per_s(),
+                why: Some(aborted.rule.clone()),
+            });
             return Ok(None);
         }
         let outcome = gather.finish(&Ended {
@@ -209,7 +217,7 @@ fn with_seed(load: LoadArgs, trial: &Trial) -> LoadArgs {
     LoadArgs { seed: load.seed.wrapping_add(u64::from(trial.number)), ..load }
 }
 
-fn run_args(args: &KneeArgs, rate: unblink_core::schedule::Rate, settle: Nanos, measure: Nanos) -> RunArgs {
+fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> RunArgs {
     let load = LoadArgs {
         loads: Vec::new(),
         rate: Some(Shape::Hold(rate)),

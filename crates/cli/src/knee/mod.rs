@@ -29,7 +29,9 @@ const START_PER_S: u64 = 100;
 
 /// Searches and reports. Gives the exit code.
 pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
-    let settings = settings(args)?;
+    // The user's config file caps what is sent, and to a simulated server nothing is.
+    let cap = if is_simulated(args) { None } else { config::max_rate()? };
+    let settings = settings(args, cap)?;
     let has_target = !args.requests.is_empty();
     if args.simulate && !is_simulated(args) {
         bail!("--simulate: there is nothing to simulate: give a plan with [world], or --server in words");
@@ -53,7 +55,8 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
         }
         (true, false) => {
             let args = &live::named(args)?;
-            let target = live::target(args)?;
+            let (target, cap) = live::target(args)?;
+            let settings = self::settings(args, cap)?;
             let interruptions = signals::listen()?;
             search(args, settings, target, |folder, first| {
                 live::Runner::new(args, folder, first, interruptions)
@@ -64,7 +67,7 @@ pub(crate) fn knee(args: &KneeArgs) -> Result<u8> {
 
 /// What `args` come to in one line, without anything being sent.
 pub(crate) fn planned(args: &KneeArgs) -> Result<String> {
-    let settings = settings(args)?;
+    let settings = settings(args, if is_simulated(args) { None } else { config::max_rate()? })?;
     match is_simulated(args) {
         true => simulated::Runner::new(args).map(drop)?,
         false => live::planned(args)?,
@@ -224,9 +227,8 @@ fn rest(args: &KneeArgs) -> Nanos {
     args.rest.unwrap_or(args.settle)
 }
 
-fn settings(args: &KneeArgs) -> Result<Settings> {
-    // The user's config file caps what is sent, and to a simulated server nothing is.
-    let cap = if is_simulated(args) { None } else { config::max_rate()? };
+/// No rate is tried above `cap`.
+fn settings(args: &KneeArgs, cap: Option<Rate>) -> Result<Settings> {
     let highest = cap.unwrap_or(Rate::per_second(RATE_MAX_PER_S));
     let max = args.max.unwrap_or(highest);
     if max > highest {

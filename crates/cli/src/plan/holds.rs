@@ -24,7 +24,7 @@ impl Holds {
     /// What stands in the fields of this name, in whichever table.
     pub(super) fn of(field: &str) -> Holds {
         match field {
-            "target" | "candidate" | "url" => Holds::Url,
+            "target" | "candidate" | "url" | "kill-url" => Holds::Url,
             "header" => Holds::Header,
             "body" | "json" | "form" | "message" | "script-arg" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,

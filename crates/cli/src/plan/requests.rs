@@ -317,7 +317,7 @@ pub(super) fn built(
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));
     let request =
         Request { url, url_text: address.shown, parts, place, name, share, inserts, lets: lets.clone() };
-    let version = if request.url.origin.is_ws { Version::WebSocket } else { Version::One };
+    let version = if request.url.origin.is_ws() { Version::WebSocket } else { Version::One };
     match request.render(version) {
         Ok(_) => Ok(request),
         Err(error) if error.is::<Refused>() => Err(pointed(error)),

@@ -20,9 +20,10 @@ fn sample(field: &Field) -> String {
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
         "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
-        | "journeys-max" | "attempts" | "keep-failures" => "3",
+        | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
+        "trace-link" => "https://traces.test/{trace_id}",
         "precision" | "resolution" | "min-effect" => "5%",
         "precision-of" | "percentile" => "p99",
         "runs" => "5",
@@ -35,7 +36,8 @@ fn sample(field: &Field) -> String {
         "tag" => "branch=main",
         "watch-pid" => "1",
         "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration"
-        | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout" | "retry-wait" => "5s",
+        | "budget-time" | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout"
+        | "retry-wait" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()

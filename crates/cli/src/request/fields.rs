@@ -16,8 +16,20 @@ pub(crate) struct RequestArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", help_heading = "Request")]
     pub headers: Vec<String>,
 
-    /// Send this body
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    /// Tell the target's people what this is: X-Load-Test with this name, and a User-Agent that has it
+    #[arg(long, value_name = "NAME", help_heading = "Request", value_parser = run_name)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_requests: Option<String>,
+
+    /// Name a trace in each request (W3C Trace Context); the slowest arrivals carry theirs
+    #[arg(long, help_heading = "Request", value_name = "true|false", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub traceparent: bool,
+
+    /// Send this body; of gRPC, the message as JSON
+    #[arg(long, visible_alias = "data", value_name = "TEXT", help_heading = "Request")]
     pub body: Option<String>,
 
     /// Send the contents of this file as the body
@@ -41,6 +53,15 @@ pub(crate) struct RequestArgs {
     pub stream: Option<StreamArg>,
 }
 
+/// Whatever stands in a log without being quoted.
+fn run_name(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
+    match text.bytes().all(is_plain) && (1..=64).contains(&text.len()) {
+        true => Ok(text.to_string()),
+        false => Err(format!("{text:?} is no name of a run: give up to 64 letters, digits and . _ : / -")),
+    }
+}
+
 /// What an event is.
 #[derive(clap::ValueEnum, serde::Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamArg {
@@ -48,15 +69,23 @@ pub(crate) enum StreamArg {
     Sse,
     /// A line that is not blank, as in JSON Lines
     Lines,
+    /// A message of a gRPC method that answers with a stream
+    Messages,
 }
 
 impl StreamArg {
     /// What each answer must be like: it has an event at least.
     pub(crate) fn condition(self) -> Condition {
-        Condition::Events(match self {
+        Condition::Events(self.format())
+    }
+
+    /// As answers are taken apart.
+    pub(crate) fn format(self) -> EventFormat {
+        match self {
             StreamArg::Sse => EventFormat::Sse,
             StreamArg::Lines => EventFormat::Lines,
-        })
+            StreamArg::Messages => EventFormat::Messages,
+        }
     }
 }
 

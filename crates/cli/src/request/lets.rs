@@ -91,7 +91,12 @@ pub(crate) fn refuse_unused(unused: Option<&str>) -> Result<()> {
 /// What makes a run's identifiers its own: 0, so that they can be had again, where its seed is given.
 pub(crate) fn run_id(has_seed: bool) -> u64 {
     let is_given = has_seed || std::env::args().any(|arg| arg == "--seed" || arg.starts_with("--seed="));
-    if is_given { 0 } else { RandomState::new().build_hasher().finish() | 1 }
+    if is_given { 0 } else { unique() }
+}
+
+/// What tells one run from all others.
+pub(crate) fn unique() -> u64 {
+    RandomState::new().build_hasher().finish() | 1
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod fields;
+pub(crate) mod grpc;
 pub(crate) mod lets;
 pub(crate) mod line;
 pub(crate) mod share;
@@ -26,7 +27,7 @@ use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
 use unblink_workload::answer::{Captured, Condition};
 use unblink_workload::{Composition, Lets};
-use url::Url;
+use url::{Speaks, Url};
 use version::{Rendered, Version};
 
 /// A request before it is rendered, wherever it was asked for.
@@ -91,7 +92,13 @@ impl Parts {
                 .map_err(|error| errors::refused_value("header", i, which(i) + &crate::explain_error(&error)))
         }));
         let expect = expect::check(&args.expect);
-        let ((headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
+        let ((mut headers, body), ()) = errors::both(errors::both(headers, body), expect)?;
+        let trace = args.traceparent.then(|| ("traceparent".to_string(), "{{traceparent}}".to_string()));
+        for (name, value) in args.name_requests.iter().flat_map(|run| naming(run)).chain(trace) {
+            if !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(&name)) {
+                headers.push((name, value));
+            }
+        }
         let streams = args.stream.map(StreamArg::condition);
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
@@ -159,15 +166,18 @@ impl Request {
     }
 
     pub(crate) fn method(&self) -> &str {
-        if self.url.origin.is_ws {
-            return web_socket::METHOD;
+        match self.url.origin.speaks {
+            Speaks::WebSocket => return web_socket::METHOD,
+            Speaks::Grpc => return grpc::METHOD,
+            Speaks::Http => {}
         }
         self.parts.method.as_deref().unwrap_or(if self.parts.body.is_some() { "POST" } else { "GET" })
     }
 
-    /// May be sent twice (RFC 9110 §9.2.2).
+    /// May be sent twice (RFC 9110 §9.2.2). Of a call only its type can say that it may not.
     pub(crate) fn is_idempotent(&self) -> bool {
-        matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+        self.url.origin.is_grpc()
+            || matches!(self.method(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
     /// With what `flags` say for every request that does not say it itself.
@@ -208,7 +218,8 @@ impl Request {
         }
         let rendered = match version {
             Version::WebSocket => web_socket::render(self, &builder, &filled)?,
-            _ if self.parts.is_message && !self.url.origin.is_ws => {
+            Version::Grpc => unreachable!("a call is rendered with its types"),
+            _ if self.parts.is_message && !self.url.origin.is_ws() => {
                 refuse!(
                     ["message"],
                     "--message is for WebSockets: write ws:// or wss://, or send it as --body"
@@ -236,6 +247,12 @@ impl Request {
         let name = harmless::replaced(&self.name.clone().unwrap_or_else(path));
         document::Target { name, method, url: harmless::replaced(&url) }
     }
+}
+
+/// Headers that say which run a request belongs to.
+fn naming(run: &str) -> [(String, String); 2] {
+    let agent = format!("unblink/{} ({run})", env!("CARGO_PKG_VERSION"));
+    [("X-Load-Test", run.to_string()), ("User-Agent", agent)].map(|(name, value)| (name.to_string(), value))
 }
 
 fn render_one(builder: &RequestBuilder<'_>, body: &Arc<[u8]>, is_filled: bool) -> Result<http1::Request> {
@@ -276,6 +293,26 @@ fn unquoted(error: RenderError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A header that was given wins, whatever its case.
+    #[test]
+    fn requests_say_which_run_they_belong_to() {
+        let flags = |headers: &[&str]| RequestArgs {
+            name_requests: Some("nightly-7".into()),
+            headers: headers.iter().map(ToString::to_string).collect(),
+            ..RequestArgs::default()
+        };
+        let sent = |flags: &RequestArgs| {
+            let request = Request::new(None, "http://h/").unwrap().below(flags).unwrap();
+            let Rendered::One(rendered) = request.render(Version::One).unwrap().0 else { panic!("HTTP/1.1") };
+            String::from_utf8(rendered.head.into()).unwrap()
+        };
+        let request = sent(&flags(&[]));
+        let agent = format!("User-Agent: unblink/{} (nightly-7)\r\n", env!("CARGO_PKG_VERSION"));
+        assert!(request.contains("X-Load-Test: nightly-7\r\n") && request.contains(&agent), "{request}");
+        let request = sent(&flags(&["user-agent: mine"]));
+        assert!(request.contains("user-agent: mine\r\n") && !request.contains("unblink/"), "{request}");
+    }
 
     #[test]
     fn userinfo_becomes_basic_authorisation() {

@@ -7,25 +7,63 @@ use anyhow::{Context, Result, anyhow, bail};
 use http::Uri;
 use std::fmt;
 use std::path::Path;
+use unblink_artifact::document::Scheme;
 
 /// Scheme, host and port: what a connection can be shared for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Origin {
     pub tls: bool,
-    /// A connection becomes a WebSocket.
-    pub is_ws: bool,
+    /// What connections to it carry.
+    pub speaks: Speaks,
     /// Without brackets.
     pub host: String,
     pub port: u16,
 }
 
+/// What the scheme of a URL says of its protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Speaks {
+    /// `http`, `https`: one of its versions.
+    Http,
+    /// `ws`, `wss`.
+    WebSocket,
+    /// `grpc`, `grpcs`.
+    Grpc,
+}
+
+impl Origin {
+    /// A connection becomes a WebSocket.
+    pub(crate) fn is_ws(&self) -> bool {
+        self.speaks == Speaks::WebSocket
+    }
+
+    /// A request is a call.
+    pub(crate) fn is_grpc(&self) -> bool {
+        self.speaks == Speaks::Grpc
+    }
+
+    /// As the document says it.
+    pub(crate) fn scheme(&self) -> Scheme {
+        match (self.speaks, self.tls) {
+            (Speaks::Http, false) => Scheme::Http,
+            (Speaks::Http, true) => Scheme::Https,
+            (Speaks::WebSocket, false) => Scheme::Ws,
+            (Speaks::WebSocket, true) => Scheme::Wss,
+            (Speaks::Grpc, false) => Scheme::Grpc,
+            (Speaks::Grpc, true) => Scheme::Grpcs,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match (self.is_ws, self.tls) {
-            (false, false) => "http",
-            (false, true) => "https",
-            (true, false) => "ws",
-            (true, true) => "wss",
+        let scheme = match (self.speaks, self.tls) {
+            (Speaks::Http, false) => "http",
+            (Speaks::Http, true) => "https",
+            (Speaks::WebSocket, false) => "ws",
+            (Speaks::WebSocket, true) => "wss",
+            (Speaks::Grpc, false) => "grpc",
+            (Speaks::Grpc, true) => "grpcs",
         };
         let open = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{scheme}://{}{}{}:{}", open.0, self.host, open.1, self.port)
@@ -73,13 +111,17 @@ impl Url {
                 "{shown:?} is not a URL (expected http://HOST[:PORT]/PATH; percent-encode what is not ASCII)"
             )
         })?;
-        let (tls, is_ws) = match uri.scheme_str() {
-            Some("http") => (false, false),
-            Some("https") => (true, false),
-            Some("ws") => (false, true),
-            Some("wss") => (true, true),
+        let (tls, speaks) = match uri.scheme_str() {
+            Some("http") => (false, Speaks::Http),
+            Some("https") => (true, Speaks::Http),
+            Some("ws") => (false, Speaks::WebSocket),
+            Some("wss") => (true, Speaks::WebSocket),
+            Some("grpc") => (false, Speaks::Grpc),
+            Some("grpcs") => (true, Speaks::Grpc),
             Some(other) => {
-                bail!("{shown:?} has the scheme {other:?}: only http, https, ws and wss are supported")
+                bail!(
+                    "{shown:?} has the scheme {other:?}: only http, https, ws, wss, grpc and grpcs are supported"
+                )
             }
             None => return Err(without_scheme()),
         };
@@ -117,7 +159,7 @@ impl Url {
         let default_port = format!(":{}", if tls { 443 } else { 80 });
         Ok(Url {
             // Names of hosts are the same in either case (RFC 3986 §3.2.2).
-            origin: Origin { tls, is_ws, host: host.to_ascii_lowercase(), port },
+            origin: Origin { tls, speaks, host: host.to_ascii_lowercase(), port },
             authority: host_and_port.strip_suffix(&default_port).unwrap_or(host_and_port).to_string(),
             target,
             userinfo,
@@ -155,7 +197,10 @@ mod tests {
     #[test]
     fn parts_of_a_url() {
         let url = Url::parse("https://u:p@example.test:443/a/b?c=d#e").unwrap();
-        assert_eq!(url.origin, Origin { tls: true, is_ws: false, host: "example.test".into(), port: 443 });
+        assert_eq!(
+            url.origin,
+            Origin { tls: true, speaks: Speaks::Http, host: "example.test".into(), port: 443 }
+        );
         assert_eq!((url.authority.as_str(), url.target.as_str()), ("example.test", "/a/b?c=d"));
         assert_eq!(url.userinfo.as_deref(), Some("u:p"));
         let six = Url::parse("http://[::1]:8080").unwrap();
@@ -179,7 +224,7 @@ mod tests {
         for (text, part) in [
             ("", "not a URL"),
             ("localhost:8080", "scheme"),
-            ("ftp://h/", "only http, https, ws and wss"),
+            ("ftp://h/", "only http, https, ws, wss, grpc and grpcs"),
             ("http://", "not a URL"),
             ("http://h:99999/", "port"),
             ("http://h:0/", "port"),

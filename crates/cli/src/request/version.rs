@@ -44,6 +44,8 @@ impl HttpArg {
 pub(crate) enum Version {
     One,
     Two,
+    /// Calls of gRPC, over HTTP/2.
+    Grpc,
     /// Of HTTP only the upgrade.
     WebSocket,
 }
@@ -53,7 +55,7 @@ impl Version {
     pub(crate) fn offers(self) -> Offers<'static> {
         match self {
             Version::One | Version::WebSocket => &[HTTP_1_1],
-            Version::Two => &[http2::ALPN, HTTP_1_1],
+            Version::Two | Version::Grpc => &[http2::ALPN, HTTP_1_1],
         }
     }
 
@@ -62,6 +64,7 @@ impl Version {
         match self {
             Version::One => Protocol::Http11,
             Version::Two => Protocol::Http2,
+            Version::Grpc => Protocol::Grpc,
             Version::WebSocket => Protocol::WebSocket,
         }
     }
@@ -72,6 +75,7 @@ impl Version {
 pub(crate) enum Rendered {
     One(http1::Request),
     Two(http2::Request),
+    Grpc(http2::Request),
     WebSocket(ws::Handshake, ws::Message),
 }
 
@@ -80,6 +84,7 @@ pub(crate) enum Rendered {
 pub(crate) enum Operations {
     One(Vec<http1::Request>),
     Two(Vec<http2::Request>),
+    Grpc(Vec<http2::Request>),
     /// With how every socket begins; nothing as long as there are no messages.
     WebSocket(Option<ws::Handshake>, Vec<ws::Message>),
 }
@@ -89,6 +94,7 @@ impl Operations {
         match version {
             Version::One => Operations::One(Vec::new()),
             Version::Two => Operations::Two(Vec::new()),
+            Version::Grpc => Operations::Grpc(Vec::new()),
             Version::WebSocket => Operations::WebSocket(None, Vec::new()),
         }
     }
@@ -97,6 +103,7 @@ impl Operations {
         match self {
             Operations::One(_) => Version::One,
             Operations::Two(_) => Version::Two,
+            Operations::Grpc(_) => Version::Grpc,
             Operations::WebSocket(..) => Version::WebSocket,
         }
     }
@@ -104,7 +111,7 @@ impl Operations {
     pub(crate) fn len(&self) -> usize {
         match self {
             Operations::One(all) => all.len(),
-            Operations::Two(all) => all.len(),
+            Operations::Two(all) | Operations::Grpc(all) => all.len(),
             Operations::WebSocket(_, all) => all.len(),
         }
     }
@@ -126,6 +133,7 @@ impl Operations {
             }
             (Operations::One(all), Rendered::One(request)) => all.push(request),
             (Operations::Two(all), Rendered::Two(request)) => all.push(request),
+            (Operations::Grpc(all), Rendered::Grpc(request)) => all.push(request),
             _ => unreachable!("requests of a run are rendered in one version"),
         }
         Ok(())

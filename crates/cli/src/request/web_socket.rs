@@ -20,7 +20,7 @@ pub(super) fn render(
     filled: &Filled<'_>,
 ) -> Result<Rendered> {
     let (url, parts) = (&request.url, &request.parts);
-    if !url.origin.is_ws {
+    if !url.origin.is_ws() {
         bail!(
             "a run speaks one protocol, and other requests of this run go over WebSockets (ws:// or wss://): put it into a run \
              of its own"

@@ -71,7 +71,7 @@ impl Observer for Watch {
             let part = Part { stuck, stuck_sent, ..Part::of_interval(rule.watch.good(), interval, rule.of) };
             if rule.watch.look(interval.length, &part) {
                 self.has_fired = true;
-                fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0 }));
+                fired = Some(End::Aborted(Aborted { rule: rule.text.clone(), at_ns: end.0, guard: None }));
             }
         }
         fired

@@ -16,6 +16,7 @@ use unblink_engine::run::Running;
 use unblink_engine::target::Target;
 use unblink_engine::walk::Walk;
 use unblink_wire::Limits;
+use unblink_wire::grpc::Grpc;
 use unblink_wire::http1::Http1;
 use unblink_wire::http2::{self, Http2};
 use unblink_wire::protocol::{Codes, Protocol};
@@ -38,6 +39,7 @@ pub(super) struct Whole {
 pub(crate) enum AnyJob {
     One(Job<Http1>),
     Two(Job<Http2>),
+    Grpc(Job<Grpc>),
     WebSocket(Job<Ws>),
 }
 
@@ -47,6 +49,7 @@ macro_rules! of_any {
         match $any {
             AnyJob::One($job) => $what,
             AnyJob::Two($job) => $what,
+            AnyJob::Grpc($job) => $what,
             AnyJob::WebSocket($job) => $what,
         }
     };
@@ -57,10 +60,8 @@ impl AnyJob {
         let limits = Limits { body_bytes_max: args.max_body_size, ..Default::default() };
         match operations {
             Operations::One(operations) => AnyJob::One(job(whole, operations, limits, args)),
-            Operations::Two(operations) => {
-                let settings = http2::Settings { limits, streams: args.streams.unwrap_or(http2::STREAMS) };
-                AnyJob::Two(job(whole, operations, settings, args))
-            }
+            Operations::Two(operations) => AnyJob::Two(job(whole, operations, http2(limits, args), args)),
+            Operations::Grpc(calls) => AnyJob::Grpc(job(whole, calls, http2(limits, args), args)),
             Operations::WebSocket(handshake, messages) => {
                 let WebSocketArgs { matching, depth, message_type } = &args.web_socket;
                 let settings = ws::Settings {
@@ -83,7 +84,7 @@ impl AnyJob {
     pub(crate) fn http1(&self) -> Option<&Job<Http1>> {
         match self {
             AnyJob::One(job) => Some(job),
-            AnyJob::Two(_) | AnyJob::WebSocket(_) => None,
+            AnyJob::Two(_) | AnyJob::Grpc(_) | AnyJob::WebSocket(_) => None,
         }
     }
 
@@ -100,6 +101,7 @@ impl AnyJob {
         match self {
             AnyJob::One(_) => document::Protocol::Http11,
             AnyJob::Two(_) => document::Protocol::Http2,
+            AnyJob::Grpc(_) => document::Protocol::Grpc,
             AnyJob::WebSocket(_) => document::Protocol::WebSocket,
         }
     }
@@ -107,6 +109,11 @@ impl AnyJob {
     /// What makes the requests instead.
     pub(crate) fn script(&self) -> Option<&Arc<Script>> {
         of_any!(self, job => job.script.as_ref())
+    }
+
+    /// What answers must be like.
+    pub(crate) fn expects(&self) -> &Expects {
+        of_any!(self, job => &job.expects)
     }
 
     /// How many requests there are.
@@ -119,6 +126,7 @@ impl AnyJob {
         match self {
             AnyJob::One(_) => Http1::VIOLATIONS,
             AnyJob::Two(_) => Http2::VIOLATIONS,
+            AnyJob::Grpc(_) => Grpc::VIOLATIONS,
             AnyJob::WebSocket(_) => Ws::VIOLATIONS,
         }
     }
@@ -128,6 +136,7 @@ impl AnyJob {
         let codes = match self {
             AnyJob::One(_) => Http1::CODES,
             AnyJob::Two(_) => Http2::CODES,
+            AnyJob::Grpc(_) => Grpc::CODES,
             AnyJob::WebSocket(_) => Ws::CODES,
         };
         let Codes::Named { protocol, names } = codes else { return None };
@@ -140,6 +149,7 @@ impl AnyJob {
         match self {
             AnyJob::One(_) | AnyJob::WebSocket(_) => None,
             AnyJob::Two(job) => Some(job.settings.streams),
+            AnyJob::Grpc(job) => Some(job.settings.streams),
         }
     }
 
@@ -171,6 +181,10 @@ impl AnyJob {
     }
 }
 
+fn http2(limits: Limits, args: &TargetArgs) -> http2::Settings {
+    http2::Settings { limits, streams: args.streams.unwrap_or(http2::STREAMS) }
+}
+
 fn job<P: Protocol>(
     Whole { plan, targets, values, script, expects }: Whole,
     operations: Vec<P::Request>,
@@ -192,5 +206,8 @@ mod tests {
             let last = FailureKind::protocol(violations.len() - 1);
             assert!(last.index() < FailureKind::COUNT - 1, "the last place is that of all others");
         }
+        // Behind these, each code but that of success is a kind.
+        let last = FailureKind::protocol(Grpc::VIOLATIONS.len() + unblink_wire::grpc::CODES.len() - 2);
+        assert!(last.index() < FailureKind::COUNT - 1);
     }
 }

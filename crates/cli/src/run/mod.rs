@@ -3,6 +3,8 @@
 mod abort;
 pub(crate) mod events;
 mod failures;
+mod grpc;
+pub(crate) mod guards;
 mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
@@ -26,7 +28,7 @@ pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, p
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
+use unblink_artifact::document::{Aborted, FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
@@ -63,6 +65,7 @@ pub(crate) fn ask_once(prepared: &Prepared) -> Result<()> {
     if let Some(setup) = &prepared.setup {
         setup.before()?;
     }
+    prepared.health.ask()?;
     preflight::all(&prepared.job, &prepared.header.targets)
 }
 
@@ -94,10 +97,11 @@ pub(crate) fn execute_watched(
 ) -> Result<(RunDocument, Tally)> {
     let Watched { no_preflight, quiet, experiment } = watched;
     let is_trial = experiment.is_some();
-    let Prepared { job, mut header, target_line, setup, showing } = prepared;
+    let Prepared { job, mut header, target_line, setup, showing, health, guards, .. } = prepared;
     let talks = !quiet && std::io::stderr().is_terminal();
     // A folder that can't be written must be known before any load is offered.
     output::check_folder(folder)?;
+    guards.check()?;
     if let Some(setup) = &setup {
         setup.before()?;
     }
@@ -105,6 +109,7 @@ pub(crate) fn execute_watched(
         if talks {
             output::note(format_args!("asking once before the run: {target_line}"));
         }
+        health.ask()?;
         preflight::all(&job, &header.targets)?;
         if job.http1().is_some() {
             let origins = header.origins.iter().map(|origin| origin.name.to_string());
@@ -119,6 +124,8 @@ pub(crate) fn execute_watched(
     let (plan, script) = (job.plan().clone(), job.script().cloned());
     let steal = StealMeter::now();
     let mut running = job.start(showing.as_ref().map_or(0, failures::Showing::each))?;
+    // At once: a stop that is known beforehand must be known to the workers before the schedule's zero.
+    let (watching, mut spending) = guards.watch(running.controls(), running.start())?;
     let again = setup.map(setup::Asked::again).transpose()?;
     let _listening = interruptions.attach(running.controls());
     let mut precision = precision::Watch::new(header.plan.precision.as_ref());
@@ -139,11 +146,20 @@ pub(crate) fn execute_watched(
     let mut live = LiveLine::new(quiet, until);
     let mut observers: Vec<&mut dyn Observer> = vec![&mut watch, &mut keeping];
     observers.extend(experiment.map(|experiment| experiment as &mut dyn Observer));
-    observers.extend([&mut live as &mut dyn Observer, &mut abort, &mut precision, &mut writer]);
+    observers.extend([
+        &mut live as &mut dyn Observer,
+        &mut abort,
+        &mut spending,
+        &mut precision,
+        &mut writer,
+    ]);
     let mut observed = Observed::new(header, observers);
     let controls = running.controls();
     while let Some(interval) = running.next_interval() {
         observed.take(interval, || controls.stop());
+        if observed.is_guarded() && watching.has_followers() {
+            controls.abort();
+        }
     }
     let (tally, ended) = observed.finish();
     output::clear_live();
@@ -159,17 +175,31 @@ pub(crate) fn execute_watched(
         ));
     }
     let steal_share = steal.and_then(StealMeter::share_since);
-    let was_given_up = summary.aborted;
     let is_stopped = script.as_ref().is_some_and(|script| script.is_stopped());
     if is_stopped && is_trial {
         bail!(
             "the script has ended the load (thread:stop), and a search needs all of it: take that out of the script"
         );
     }
-    let is_complete = (ended == Some(End::Enough) || is_stopped) && !was_given_up;
+    let ended = match (watching.fired(summary.stopped_at), summary.stopped_at) {
+        (Some((guard, rule)), Some(at)) => {
+            Some(End::Aborted(Aborted { rule, at_ns: at.0, guard: Some(guard) }))
+        }
+        _ => ended,
+    };
+    let by_guard = ended.as_ref().is_some_and(End::is_guard);
+    // A guard does not wait for what others would follow.
+    let was_given_up = summary.aborted && !(by_guard && watching.has_followers());
+    // One that stops what has been sent already cuts nothing short.
+    let is_over = by_guard
+        && plan.is_open()
+        && plan.journeys().is_none()
+        && summary.stopped_at.is_some_and(|at| at >= plan.load_length());
+    let is_complete = (ended == Some(End::Enough) || is_stopped || is_over) && !was_given_up;
     let mut ending = ending(&plan, summary, is_complete, steal_share, &tally);
     ending.setup = setup;
-    if let Some(End::Aborted(aborted)) = ended {
+    if let Some(End::Aborted(aborted)) = ended.filter(|_| !is_over) {
+        ending.withheld = withheld(&plan, ending.ended_after);
         // Whoever then gave up waiting for the last answers has interrupted it all the same.
         ending.status = if was_given_up { RunStatus::Interrupted } else { RunStatus::Aborted };
         ending.aborted = Some(aborted);
@@ -183,6 +213,12 @@ pub(crate) fn execute_watched(
         script::end(&script, &document, &tally);
     }
     Ok((document, tally))
+}
+
+/// Measured arrivals from there to the planned end, counted from the schedule; of closed users nobody knows.
+fn withheld(plan: &unblink_core::plan::Plan, from: Nanos) -> u64 {
+    let planned = plan.scheduled(from.max(plan.measured_from()), plan.load_length());
+    planned.map_or(0, |planned| planned.measured)
 }
 
 /// What the schedule says of the run that has ended.
@@ -226,6 +262,7 @@ fn ending(
         kept_awake: summary.kept_awake,
         origins: summary.origins.into_iter().map(origin_ending).collect(),
         aborted: None,
+        withheld: 0,
         setup: Vec::new(),
     }
     .with_followed(tally.totals())

@@ -1,22 +1,24 @@
 //! From flags to a job: everything is checked here, before anything is sent.
 
+use super::guards::{self, Guards};
 use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
 use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
-use super::way::quick_ports;
-use super::{events, failures, objectives, watch};
+use super::way::{Ways, quick_ports};
+use super::{events, failures, grpc, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
 use crate::errors::refuse;
+use crate::guard::Guard;
 use crate::request::version::{Operations, Version};
 use crate::request::{lets, share};
 use crate::value::Connections;
 use crate::{config, environment, journey, load, precision, retry, script, secrets};
 use anyhow::Result;
 use unblink_analysis::steady::INTERVALS_MIN;
-use unblink_artifact::document::{self, MachineLimit};
+use unblink_artifact::document::{self, MachineLimit, TracePlan};
 use unblink_artifact::header::{ConnectionPlan, OriginPlan, RunHeader};
 use unblink_core::dispatch::Pool;
 use unblink_core::mix::Mix;
@@ -46,6 +48,12 @@ pub(crate) struct Prepared {
     pub setup: Option<super::setup::Asked>,
     /// What shows requests that fail.
     pub showing: Option<failures::Showing>,
+    /// What the targets say of themselves before the run.
+    pub health: grpc::Health,
+    /// No load on these targets may have a higher rate.
+    pub rate_cap: Option<Rate>,
+    /// What may stop it.
+    pub guards: Guards,
 }
 
 /// Checks `args` and turns them into a job that offers no more than the user's config file allows.
@@ -56,15 +64,28 @@ pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared> {
 /// The same under another cap on the rate, or under none.
 pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Prepared> {
     check_web_socket(args)?;
+    grpc::check(args)?;
     let source = script::read(args)?;
     let limits = unblink_engine::limits::raise();
-    let (mut requests, targets) = agreed(args, &limits)?;
+    let (mut requests, Ways { targets, terms, moved, guard }) = agreed(args, &limits, Guard::read()?)?;
     source.iter().for_each(|source| requests.made_by(source));
+    let rate_cap = [rate_cap, terms.rate_cap].into_iter().flatten().min();
     let (plan, limited_by) = plan(args, &requests, &limits, &targets, rate_cap)?;
+    terms.check_end(plan.load_length())?;
+    let guards = guards::prepare(
+        args,
+        &plan,
+        [args.load.max_rate, rate_cap].into_iter().flatten().min(),
+        moved,
+        &limits,
+    )?;
     let operations = requests.operations_apart(&plan);
     lets::refuse_unused(unused(args, &requests)?.as_deref())?;
-    let values = requests.values(&plan, args.load.seed)?;
-    let script = source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed)).transpose()?;
+    let trace_seed = lets::unique();
+    let values = requests.values(&plan, args.load.seed)?.map(|values| values.tracing(trace_seed));
+    let script =
+        source.map(|source| source.open(&targets[0], plan.threads(), args.load.seed, &guard, &terms));
+    let script = script.transpose()?;
     let expects = match script.as_ref().is_some_and(|script| script.hears()) {
         true => requests.expects().hearing_all(),
         false => requests.expects(),
@@ -85,6 +106,7 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
         connections.age_ns = args.target.connection_age.map(|age| age.0);
         connections.resolve_every_ns = args.target.resolve_every.map(|every| every.0);
     }
+    header.plan.traces = traces(args, &job, trace_seed)?;
     header.plan.values.extend(script.as_deref().map(script::describe));
     header.watch = watch::plan(args)?;
     let target_line = match header.target_count() {
@@ -102,7 +124,8 @@ pub(crate) fn prepare_under(args: &RunArgs, rate_cap: Option<Rate>) -> Result<Pr
     let captured = args.setup.first().map_or(0, |one| one.request.lets.captured_count());
     let showing = failures::prepare(args, job.plan(), globals.clone())?;
     let setup = setup::prepare(args, &limits, &globals.unwrap_or_else(|| Globals::new(captured).into()))?;
-    Ok(Prepared { job, header, target_line, setup, showing })
+    let health = grpc::Health::of(args, &requests.origin_of, job.targets())?;
+    Ok(Prepared { job, header, target_line, setup, showing, health, rate_cap, guards })
 }
 
 /// What flags come to, as far as that can be told without the network and this machine's limits.
@@ -125,7 +148,12 @@ pub(crate) struct Planned {
 /// What `args` come to.
 pub(crate) fn planned(args: &RunArgs) -> Result<Planned> {
     check_web_socket(args)?;
-    check_streams(&args.target)?;
+    grpc::check(args)?;
+    if grpc::is_over_grpc(args) {
+        grpc::check_with_files(args)?;
+    } else {
+        check_streams(&args.target)?;
+    }
     if is_over_ws(args) {
         // What WebSockets alone refuse.
         requests(args, Version::WebSocket)?;
@@ -382,6 +410,18 @@ fn header(
         fanout: args.exports.fanout,
         simulated: None,
     }
+}
+
+/// How requests name their traces, if some do.
+fn traces(args: &RunArgs, job: &AnyJob, seed: u64) -> Result<Option<TracePlan>> {
+    let traces = |values: &Values| (0..job.operations() as u32).any(|operation| values.traces(operation));
+    if job.values().is_some_and(traces) {
+        return Ok(Some(TracePlan::new(seed, args.trace_link.clone())));
+    }
+    if args.trace_link.is_some() {
+        refuse!(["trace-link"], "--trace-link: no request of this run names a trace: add --traceparent");
+    }
+    Ok(None)
 }
 
 /// What requests are filled in with, as far as any of them is.

@@ -5,6 +5,8 @@ use super::target_file;
 use crate::args::run::RunArgs;
 use crate::aside::Aside;
 use crate::errors::refused;
+use crate::request::grpc::types::Types;
+use crate::request::grpc::{self, Call};
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
@@ -14,13 +16,13 @@ use crate::secrets;
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unblink_artifact::document::{OperationPlan, OriginName, Scheme, Target, TargetsBeyond};
+use unblink_artifact::document::{OperationPlan, OriginName, Target, TargetsBeyond};
 use unblink_artifact::harmless;
 use unblink_artifact::names::few;
 use unblink_core::origins::ORIGINS_MAX;
 use unblink_core::plan::Plan;
 use unblink_wire::http1;
-use unblink_workload::answer::{Condition, Expect, Expects};
+use unblink_workload::answer::{Condition, Expect, Expects, Reader};
 use unblink_workload::{Composition, Lets, Values};
 
 /// Targets that a document lists; it counts the others.
@@ -88,6 +90,8 @@ impl Requests {
 /// Takes requests one by one.
 struct Gathering {
     version: Version,
+    /// Of the calls to each origin, if calls are what is measured.
+    types: Vec<Types>,
     /// What the flags say for every request that does not say it itself.
     of_all: Parts,
     found: Option<Requests>,
@@ -136,8 +140,17 @@ impl Gathering {
         }
         found.origin_of.push(origin as u8);
         let mut target = request.target();
-        let (operation, composition) =
-            request.render(self.version).with_context(|| format!("{}can't send {}", place(), target.name))?;
+        let rendered = match self.types.get(origin) {
+            Some(types) => grpc::render(&request, types),
+            None => request.render(self.version).map(|(rendered, composition)| Call {
+                rendered,
+                composition,
+                reader: None,
+                is_idempotent: request.is_idempotent(),
+            }),
+        };
+        let Call { rendered: operation, composition, reader, is_idempotent } =
+            rendered.with_context(|| format!("{}can't send {}", place(), target.name))?;
         let pushed = found.operations.push(operation);
         pushed.with_context(|| format!("{}can't send {}", place(), target.name))?;
         if request.inserts {
@@ -145,9 +158,9 @@ impl Gathering {
         }
         found.compositions.push(composition);
         found.lets = request.lets.clone();
-        found.expects.add(&request.parts.expect, &request.parts.taking);
+        found.expects.add(&request.parts.expect, &request.parts.taking, reader);
         found.has_at_sign |= request.url.userinfo.is_none() && request.url.target.contains('@');
-        found.idempotent.push(request.is_idempotent());
+        found.idempotent.push(is_idempotent);
         if found.targets.len() < LISTED_MAX {
             if request.name.is_none() {
                 target.name = self.names.told_apart(target.name, &request.url.target);
@@ -167,20 +180,20 @@ impl Gathering {
 /// Conditions on the answers to requests, most of which have the same.
 #[derive(Default)]
 struct Conditions {
-    distinct: Vec<(Arc<[Condition]>, Taking)>,
+    distinct: Vec<(Arc<[Condition]>, Taking, Option<Reader>)>,
     /// By request.
     of: Vec<u32>,
 }
 
 impl Conditions {
-    fn add(&mut self, of_one: &Arc<[Condition]>, taking: &Taking) {
-        let is_it = |(known, taken): &(Arc<[Condition]>, Taking)| {
-            (Arc::ptr_eq(known, of_one) || known == of_one) && taken == taking
+    fn add(&mut self, of_one: &Arc<[Condition]>, taking: &Taking, reader: Option<Reader>) {
+        let is_it = |(known, taken, reads): &(Arc<[Condition]>, Taking, Option<Reader>)| {
+            (Arc::ptr_eq(known, of_one) || known == of_one) && taken == taking && *reads == reader
         };
         let known = self.distinct.iter().position(is_it);
         self.of.push(known.unwrap_or(self.distinct.len()) as u32);
         if known.is_none() {
-            self.distinct.push((of_one.clone(), taking.clone()));
+            self.distinct.push((of_one.clone(), taking.clone(), reader));
         }
     }
 }
@@ -205,8 +218,17 @@ impl Names {
 
 /// Every request of the run.
 pub(crate) fn requests(args: &RunArgs, version: Version) -> Result<Requests> {
+    all(args, version, Vec::new())
+}
+
+/// The same where all of them are calls; `types` has those of each origin.
+pub(super) fn calls(args: &RunArgs, types: Vec<Types>) -> Result<Requests> {
+    all(args, Version::Grpc, types)
+}
+
+fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> {
     let of_all = Parts::of_all(&args.target.request)?;
-    let found = gathered(of_all, version, |gathering| {
+    let found = gathered(of_all, (version, types), |gathering| {
         match &args.targets {
             Some(file) => target_file::read(file, &mut |request| {
                 gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
@@ -230,7 +252,7 @@ pub(crate) fn requests(args: &RunArgs, version: Version) -> Result<Requests> {
 
 /// `requests` alone, with what `of_all` says for each that does not say it itself; `None` where there are none.
 pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Requests>> {
-    let found = gathered(of_all, Version::One, |gathering| {
+    let found = gathered(of_all, (Version::One, Vec::new()), |gathering| {
         requests.iter().try_for_each(|request| gathering.add(request.clone()))?;
         Ok(gathering.count())
     })?;
@@ -242,11 +264,11 @@ pub(crate) fn listed(of_all: Parts, requests: &[Request]) -> Result<Option<Reque
 /// What `each` gathers, which says how many of it stand alone.
 fn gathered(
     of_all: Parts,
-    version: Version,
+    (version, types): (Version, Vec<Types>),
     each: impl FnOnce(&mut Gathering) -> Result<usize>,
 ) -> Result<Option<Requests>> {
     let mut gathering =
-        Gathering { version, of_all, found: None, names: Names::default(), unnamed: Vec::new() };
+        Gathering { version, types, of_all, found: None, names: Names::default(), unnamed: Vec::new() };
     let plain = each(&mut gathering)?;
     let Gathering { mut found, unnamed, .. } = gathering;
     if let Some(found) = &mut found {
@@ -293,7 +315,8 @@ impl Requests {
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
         let distinct =
-            self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. })| Expect {
+            self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. }, reader)| Expect {
+                reader: reader.clone(),
                 captures: captures.clone(),
                 until: (!until.is_empty()).then(|| Expect::new(until).into()),
                 ..Expect::new(conditions)
@@ -314,20 +337,15 @@ impl Requests {
     /// Some answers come event by event.
     pub(crate) fn has_events(&self) -> bool {
         let is_of_events = |one: &Condition| matches!(one, Condition::Events(_));
-        self.expects.distinct.iter().any(|(conditions, _)| conditions.iter().any(is_of_events))
+        self.expects.distinct.iter().any(|(conditions, ..)| conditions.iter().any(is_of_events))
     }
 
     /// Where they go, as the document says it.
     pub(crate) fn origin_names(&self) -> impl Iterator<Item = OriginName> + '_ {
-        self.origins.iter().map(|Origin { tls, is_ws, host, port }| OriginName {
-            scheme: Some(match (is_ws, tls) {
-                (false, false) => Scheme::Http,
-                (false, true) => Scheme::Https,
-                (true, false) => Scheme::Ws,
-                (true, true) => Scheme::Wss,
-            }),
-            host: Some(host.clone()),
-            port: Some(*port),
+        self.origins.iter().map(|origin| OriginName {
+            scheme: Some(origin.scheme()),
+            host: Some(origin.host.clone()),
+            port: Some(origin.port),
         })
     }
 

@@ -3,8 +3,10 @@
 use super::job::{AnyJob, Whole};
 use super::preflight::{PATIENCE, told_if_slow};
 use super::version::agreed;
+use super::way::Ways;
 use crate::args::run::RunArgs;
 use crate::errors::{PreflightFailed, refuse};
+use crate::guard::Guard;
 use crate::output;
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
@@ -36,9 +38,9 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let asked = args.setup.iter().map(|one| one.request.clone()).collect();
     // It is asked in HTTP, whatever the load speaks.
     let mut target = args.target.clone();
-    (target.web_socket, target.request.message) = Default::default();
+    (target.web_socket, target.grpc, target.request.message) = Default::default();
     let own = RunArgs::of_experiment(asked, args.load.clone(), target, true);
-    let (mut requests, targets) = agreed(&own, limits)?;
+    let (mut requests, Ways { targets, .. }) = agreed(&own, limits, Guard::read()?)?;
     let plan = Plan::new(PlanSpec {
         load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
         warmup: Nanos::ZERO,
@@ -72,7 +74,7 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     let setup = match job {
         AnyJob::One(job) => AnySetup::One(Setup { job, captures, every, globals, timeout }),
         AnyJob::Two(job) => AnySetup::Two(Setup { job, captures, every, globals, timeout }),
-        AnyJob::WebSocket(_) => refuse!(["url"], "[[setup]] can't ask over a WebSocket"),
+        AnyJob::Grpc(_) | AnyJob::WebSocket(_) => refuse!(["url"], "[[setup]] asks in HTTP alone"),
     };
     Ok(Some(Asked { setup, timeout, names }))
 }

@@ -1,15 +1,19 @@
 //! Which version of HTTP a run measures: what `--http` says, or what its targets choose.
 
+use super::grpc;
 use super::requests::{Requests, in_words, requests};
-use super::way::targets;
+use super::way::{Ways, ways};
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::args::web_socket::MatchArg;
 use crate::errors::refuse;
+use crate::guard::Guard;
 use crate::output;
+use crate::request::url::Speaks;
 use crate::request::version::{HttpArg, Version};
 use crate::request::{Request, template};
 use anyhow::{Result, anyhow};
+use std::sync::Arc;
 use std::time::Duration;
 use unblink_engine::alpn::chooses_http2;
 use unblink_engine::limits::Limits;
@@ -20,30 +24,37 @@ use unblink_workload::answer::Condition;
 /// Nobody is waited for longer to learn what it chooses; the check before the run says what is wrong with it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The requests, in the version that is measured, and the ways to their origins.
-pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<Target>)> {
+/// The requests, in the version that is measured, and the ways to their origins, as far as `guard` lets them go there.
+pub(super) fn agreed(args: &RunArgs, limits: &Limits, guard: Guard) -> Result<(Requests, Ways)> {
+    let guard = Arc::new(guard);
+    if grpc::is_over_grpc(args) {
+        return grpc::agreed(args, limits, &guard);
+    }
     if is_over_ws(args) {
         let requests = requests(args, Version::WebSocket)?;
-        let targets = targets(args, Version::WebSocket, &requests.origins, limits)?;
-        return Ok((requests, targets));
+        let ways = ways(args, Version::WebSocket, &requests.origins, limits, &guard)?;
+        return Ok((requests, ways));
     }
     check_streams(&args.target)?;
     let way = |requests: &Requests, version| {
-        if !args.target.as_text && requests.origins.iter().any(|origin| origin.is_ws) {
-            refuse!(["targets"], "a file of targets can't ask over WebSockets: list the messages in a plan");
+        if !args.target.as_text && requests.origins.iter().any(|origin| origin.speaks != Speaks::Http) {
+            refuse!(
+                ["targets"],
+                "a file of targets can't ask over WebSockets or gRPC: list the messages in a plan"
+            );
         }
-        targets(args, version, &requests.origins, limits).map_err(|error| at_sign(error, requests))
+        ways(args, version, &requests.origins, limits, &guard).map_err(|error| at_sign(error, requests))
     };
     if let Some(version) = args.target.http.stated() {
         let requests = requests(args, version)?;
-        let targets = way(&requests, version)?;
-        return Ok((requests, targets));
+        let ways = way(&requests, version)?;
+        return Ok((requests, ways));
     }
     let in_one = requests(args, Version::One)?;
-    let targets = way(&in_one, Version::One)?;
-    let chosen: Vec<bool> = targets.iter().map(|target| chooses_http2(target, PATIENCE)).collect();
+    let ways = way(&in_one, Version::One)?;
+    let chosen: Vec<bool> = ways.targets.iter().map(|target| chooses_http2(target, PATIENCE)).collect();
     if !chosen.contains(&true) {
-        return Ok((in_one, targets));
+        return Ok((in_one, ways));
     }
     let others = in_one.origins.iter().zip(&chosen).filter(|(_, chosen)| !**chosen);
     let others: Vec<_> = others.map(|(origin, _)| origin.clone()).collect();
@@ -56,26 +67,26 @@ pub(super) fn agreed(args: &RunArgs, limits: &Limits) -> Result<(Requests, Vec<T
         );
     }
     let in_two = requests(args, Version::Two)?;
-    let targets = way(&in_two, Version::Two)?;
-    Ok((in_two, targets))
+    let ways = way(&in_two, Version::Two)?;
+    Ok((in_two, ways))
 }
 
 /// What is measured goes over WebSockets, and is not merely to be shown as text.
 pub(super) fn is_over_ws(args: &RunArgs) -> bool {
-    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws)
+    !args.target.as_text && args.requests.iter().any(|request| request.url.origin.is_ws())
 }
 
 /// Flags that are for WebSockets or for HTTP, and what WebSockets can't do.
 pub(super) fn check_web_socket(args: &RunArgs) -> Result<()> {
     let steps = args.journeys.iter().flat_map(|journey| &journey.steps).map(|step| &step.request);
     let setup = args.setup.iter().map(|one| &one.request);
-    if steps.chain(setup).any(|request| request.url.origin.is_ws) {
+    if steps.chain(setup).any(|request| request.url.origin.is_ws()) {
         refuse!(
             ["url"],
             "a step of a journey or of [[setup]] can't go over a WebSocket: only [[requests]] can"
         );
     }
-    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws);
+    let is_ws = args.requests.iter().any(|request| request.url.origin.is_ws());
     if !is_ws && let Some(flag) = args.target.web_socket.given() {
         refuse!([flag], "--{flag} is for WebSockets: write ws:// or wss://");
     }
@@ -137,7 +148,7 @@ fn check_named(request: &Request, target: &TargetArgs, path: &str) -> Result<()>
 
 /// HTTP/1.1 takes one request at a time on a connection.
 pub(super) fn check_streams(args: &TargetArgs) -> Result<()> {
-    if args.streams.is_some() && args.http == HttpArg::One {
+    if args.streams.is_some() && args.http == HttpArg::One && !args.as_text {
         refuse!(["streams"], "--streams is for HTTP/2, and this run measures HTTP/1.1: add --http 2");
     }
     Ok(())

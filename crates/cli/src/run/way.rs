@@ -4,12 +4,13 @@ use super::requests::in_words;
 use crate::args::run::RunArgs;
 use crate::args::target::TargetArgs;
 use crate::errors::{refuse, refused};
+use crate::guard::{Guard, Terms};
 use crate::output;
 use crate::request::url::Origin;
 use crate::request::version::Version;
 use anyhow::Result;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use unblink_engine::limits::Limits;
 use unblink_engine::target::{Address, Ask, Refresh, ResolveError, Target, resolve, unix};
 use unblink_engine::tls::{self, TlsOptions};
@@ -23,13 +24,26 @@ pub(super) fn quick_ports(ports: u64) -> u64 {
     ports / 100 * PORTS_FOUND_QUICKLY_PERCENT
 }
 
-/// The ways to all origins, in order.
-pub(super) fn targets(
+/// The ways to all origins, in order, and what holds for load on them.
+pub(crate) struct Ways {
+    pub targets: Vec<Target>,
+    pub terms: Terms,
+    /// Why the load must end: a name leads to where none may go.
+    pub moved: Moved,
+    pub guard: Arc<Guard>,
+}
+
+/// Set once a name leads to where no load may go.
+pub(crate) type Moved = Arc<OnceLock<String>>;
+
+/// The ways to all origins.
+pub(super) fn ways(
     args: &RunArgs,
     version: Version,
     origins: &[Origin],
     limits: &Limits,
-) -> Result<Vec<Target>> {
+    guard: &Arc<Guard>,
+) -> Result<Ways> {
     check_tls(&args.target)?;
     let rules = args.target.connect_to.iter().map(|rule| Ok((rule.as_str(), connect_to(rule)?)));
     let rules: Vec<Rule<'_>> = rules.collect::<Result<_>>()?;
@@ -59,7 +73,21 @@ pub(super) fn targets(
             "{origins} does not use TLS: remove -k, --cacert, --cert and --key, or use https"
         );
     }
-    origins.iter().map(|origin| target(args, version, &rules, origin, limits)).collect()
+    let (mut terms, moved) = (Terms::default(), Moved::default());
+    let mut way = |origin: &Origin| {
+        let (addresses, refresh) = match &args.target.unix_socket {
+            Some(path) => (vec![unix(path.clone())?], None),
+            None => {
+                let asking = Asking { guard, moved: &moved };
+                let (addresses, found, refresh) = asking.all(places(&rules, origin), args)?;
+                terms.add(found);
+                (addresses, refresh)
+            }
+        };
+        target(args, version, origin, limits, addresses, refresh)
+    };
+    let targets = origins.iter().map(&mut way).collect::<Result<_>>()?;
+    Ok(Ways { targets, terms, moved, guard: guard.clone() })
 }
 
 fn tls_options(args: &TargetArgs) -> TlsOptions {
@@ -73,24 +101,11 @@ fn tls_options(args: &TargetArgs) -> TlsOptions {
 fn target(
     args: &RunArgs,
     version: Version,
-    rules: &[Rule<'_>],
     origin: &Origin,
     limits: &Limits,
+    addresses: Vec<Address>,
+    refresh: Option<Refresh>,
 ) -> Result<Target> {
-    let (addresses, refresh) = match &args.target.unix_socket {
-        Some(path) => (vec![unix(path.clone())?], None),
-        None => {
-            let places = places(rules, origin);
-            let asked: Vec<(Ask, Vec<Address>)> = places.into_iter().map(asked).collect::<Result<_, _>>()?;
-            let mut all: Vec<Address> = Vec::new();
-            for address in asked.iter().flat_map(|(_, found)| found) {
-                if !all.contains(address) {
-                    all.push(address.clone());
-                }
-            }
-            (all, args.target.resolve_every.map(|every| Refresh { every, places: asked }))
-        }
-    };
     let tls = || tls::target(&origin.host, &tls_options(&args.target), version.offers());
     let tls = if origin.tls { Some(tls()?) } else { None };
     let mut target = Target { addresses, refresh, tls, per_source: None };
@@ -118,11 +133,49 @@ fn places(rules: &[Rule<'_>], origin: &Origin) -> Vec<(String, u16)> {
     if places.is_empty() { vec![(origin.host.clone(), origin.port)] } else { places }
 }
 
-/// How to ask for the addresses of a place, and what they are now.
-fn asked((host, port): (String, u16)) -> Result<(Ask, Vec<Address>), ResolveError> {
-    let ask: Ask = Arc::new(move || resolve(&host, port));
-    let found = ask()?;
-    Ok((ask, found))
+/// Asks for addresses, and whether load may go there.
+struct Asking<'a> {
+    guard: &'a Arc<Guard>,
+    moved: &'a Moved,
+}
+
+impl Asking<'_> {
+    /// The addresses of all places of an origin, each once, what holds there, and how to ask again.
+    fn all(
+        &self,
+        places: Vec<(String, u16)>,
+        args: &RunArgs,
+    ) -> Result<(Vec<Address>, Terms, Option<Refresh>)> {
+        let (mut all, mut terms, mut asked) = (Vec::new(), Terms::default(), Vec::new());
+        for (host, port) in places {
+            let found = resolve(&host, port)?;
+            let of_place = self.guard.terms(&host, &found)?;
+            for address in &found {
+                if !all.contains(address) {
+                    all.push(address.clone());
+                }
+            }
+            asked.push((self.again(host, port, of_place.clone()), found));
+            terms.add(of_place);
+        }
+        Ok((all, terms, args.target.resolve_every.map(|every| Refresh { every, places: asked })))
+    }
+
+    /// Asks for the addresses of a place while the load goes on, which began under `terms`. Where it may not go, it never
+    /// goes: the addresses known before are used until it has ended.
+    fn again(&self, host: String, port: u16, terms: Terms) -> Ask {
+        let (guard, moved) = (self.guard.clone(), self.moved.clone());
+        Arc::new(move || {
+            let found = resolve(&host, port)?;
+            let why = match guard.terms(&host, &found) {
+                Ok(now) if !terms.is_less(&now) => return Ok(found),
+                Ok(_) => format!("{host} leads to an address that may have less load than this run"),
+                Err(forbidden) => forbidden.to_string(),
+            };
+            let _ = moved.set(why.clone());
+            Err(ResolveError::Forbidden(why))
+        })
+    }
 }
 
 /// Flags of TLS that need or contradict each other.
@@ -174,6 +227,18 @@ fn connect_to(rule: &str) -> Result<(HostPort, HostPort)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A name that comes to where no load may go: the question brings nothing, so that the addresses known before are used on.
+    #[test]
+    fn a_name_that_moves_where_no_load_may_go_is_not_followed() {
+        let (guard, moved) = (Arc::new(Guard::default()), Moved::default());
+        let again =
+            |host: &str| Asking { guard: &guard, moved: &moved }.again(host.into(), 80, Terms::default())();
+        assert_eq!(again("127.0.0.1").expect("this machine").len(), 1);
+        assert!(moved.get().is_none());
+        assert!(matches!(again("192.0.2.1"), Err(ResolveError::Forbidden(_))));
+        assert!(moved.get().is_some_and(|why| why.contains("192.0.2.1")));
+    }
 
     #[test]
     fn connect_to_rules() {

@@ -42,7 +42,7 @@ pub(crate) fn mask_command(args: impl IntoIterator<Item = String>) -> Vec<String
     for arg in args {
         let masked = match flag.as_str() {
             "--header" => mask_header(&arg),
-            "--body" | "--message" | "--script-arg" => mask_body(&arg),
+            "--body" | "--data" | "--message" | "--script-arg" => mask_body(&arg),
             "--" => mask_body(&arg),
             "--expect" => mask_expectation(&arg),
             "--slo" | "--abort-on" => mask_objective(&arg),
@@ -204,6 +204,8 @@ mod tests {
             "Accept: text/html",
             "--body",
             "password=s3cret",
+            "--data",
+            "token=s3cret",
             "--body=s3cret",
             "--expect",
             "contains=s3cret",

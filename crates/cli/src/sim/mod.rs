@@ -387,8 +387,8 @@ impl Simulation {
         // A client other than the dispatcher has its own account: what it sent, or knew that it did not.
         let warmup = self.plan.measured_from();
         let scheduled = self.plan.scheduled(warmup, offered).filter(|_| self.client.is_none());
-        let apart = self.plan.scheduled_apart(warmup, offered).filter(|_| self.client.is_none());
-        let apart = apart.unwrap_or_default();
+        let apart =
+            self.plan.scheduled_apart(warmup, offered).filter(|_| self.client.is_none()).unwrap_or_default();
         let ending = Ending {
             status: RunStatus::Complete,
             scheduled: scheduled.map(|s| s.measured),
@@ -409,6 +409,7 @@ impl Simulation {
             origins: Vec::new(),
             setup: Vec::new(),
             aborted: None,
+            withheld: 0,
         };
         let ending = ending.with_followed(tally.totals());
         (tally, ending)
@@ -421,10 +422,8 @@ fn room(args: &SimArgs) -> Result<Room> {
     if args.streams.is_some() && !is_two {
         refuse!(["streams"], "--streams is for HTTP/2, and HTTP/1.1 is simulated: add --http 2");
     }
-    Ok(match is_two {
-        true => Room { places: args.streams.unwrap_or(http2::STREAMS), cancels: true },
-        false => Room::SINGLE,
-    })
+    let places = args.streams.unwrap_or(http2::STREAMS);
+    Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }
 
 /// Loads name their requests as objectives do.

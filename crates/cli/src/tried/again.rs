@@ -19,7 +19,7 @@ use unblink_artifact::tried::{TRY_SCHEMA, TryDocument};
 /// What is said of a run, and nothing of what it sends: values of these may be masked in the record.
 const LEFT_OUT: [&str; 6] = ["--expect", "--slo", "--abort-on", "--output", "--tag", "-o"];
 /// What a request needs, and what is masked in the record: always, and where it may be a secret.
-const MASKED: [&str; 3] = ["--body", "--message", "--let"];
+const MASKED: [&str; 4] = ["--body", "--data", "--message", "--let"];
 
 /// `unblink show RUN --arrival N`. Gives the exit code.
 pub(crate) fn again(args: &ShowArgs, number: u64) -> Result<u8> {
@@ -83,8 +83,8 @@ fn command(document: &RunDocument) -> Result<(RunArgs, bool)> {
     while let Some(word) = words.next() {
         let name = name_of(word);
         let value = if name == *word { words.clone().next() } else { Some(word) };
-        let is_masked =
-            name == "--body" || name == "--message" || value.is_some_and(|value| value.contains(MASK));
+        let is_masked = ["--body", "--data", "--message"].contains(&name.as_str())
+            || value.is_some_and(|value| value.contains(MASK));
         if MASKED.contains(&name.as_str()) && is_masked {
             bail!(
                 "{name} of this run is not kept in its record: unblink try with the run's own command line and --arrival \

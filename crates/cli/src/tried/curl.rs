@@ -17,8 +17,14 @@ const ADDED: [&str; 3] = ["Accept", "User-Agent", "Content-Type"];
 
 /// The command that sends what the arrival sends in this version of HTTP, secrets masked.
 pub(super) fn command(prepared: &Prepared, ask: &Ask, protocol: Protocol) -> Result<String> {
-    if protocol == Protocol::WebSocket {
-        bail!("this run went over WebSockets, which a command of curl can't do: leave --curl out");
+    match protocol {
+        Protocol::WebSocket => {
+            bail!("this run went over WebSockets, which a command of curl can't do: leave --curl out")
+        }
+        Protocol::Grpc => {
+            bail!("this run made calls of gRPC, which a command of curl can't do: leave --curl out")
+        }
+        _ => {}
     }
     let job = prepared.job.http1().expect("it was prepared in HTTP/1.1");
     let sent = Walk::filled(job, MASK.as_bytes()).composed(job, &ask.arrival);

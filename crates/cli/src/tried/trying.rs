@@ -214,8 +214,18 @@ impl Trying<'_> {
         let body_bytes = tried.reply.map_or(tried.body.len() as u64, |reply| reply.body_bytes);
         let is_message = self.sent.job.protocol() == Protocol::WebSocket;
         let head = if is_message && tried.reply.is_some() { &b"message"[..] } else { &tried.head };
-        let answer =
-            (!head.is_empty()).then(|| shown::answer(head, &tried.body, body_bytes, &mut self.known));
+        // [[setup]] has a job of its own.
+        let is_of_load = std::ptr::eq(job, self.shown);
+        let expects = if is_of_load { self.sent.job.expects() } else { &job.expects };
+        let expect = expects.of(ask.arrival.operation);
+        let mut text = Vec::new();
+        // A message is shown as what it says.
+        let read = expect.reader.as_ref().and_then(|reader| reader.read(&tried.body, &mut text).ok());
+        let (body, body_bytes) = match read.filter(|_| body_bytes > 0) {
+            Some(text) => (text, text.len() as u64),
+            None => (&tried.body[..], body_bytes),
+        };
+        let answer = (!head.is_empty()).then(|| shown::answer(head, body, body_bytes, &mut self.known));
         let (outcome, why) = match &tried.result {
             Ok(()) => (TriedOutcome::AsExpected, None),
             Err(PreflightError::Answer { reason, .. }) => (TriedOutcome::Unexpected, Some(reason.clone())),
@@ -231,7 +241,7 @@ impl Trying<'_> {
             sent: Some(sent),
             answer,
             took_ns: Some(tried.took.0),
-            expected: expected(job.expects.of(ask.arrival.operation), tried),
+            expected: expected(expect, tried),
             captures: Vec::new(),
         }
     }
@@ -265,6 +275,9 @@ fn notes(job: &Job<Http1>, ask: &Ask) -> Vec<String> {
         notes.push(
             "when the run sends it follows from the answers before it: its time is that of the first".into(),
         );
+    }
+    if values.traces(ask.arrival.operation) {
+        notes.push("{{traceparent}} names another trace in each run".into());
     }
     if values.draws_anew(ask.arrival.operation) {
         notes.push("{{uuid}} is another in each run, because no --seed is given".into());

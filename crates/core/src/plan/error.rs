@@ -23,7 +23,9 @@ pub enum PlanError {
     )]
     RatesTooFine,
     /// Above the user's own cap.
-    #[error("a rate of {rate} is above the cap of {cap} (--max-rate, or max-rate in the config file)")]
+    #[error(
+        "a rate of {rate} is above the cap of {cap} (--max-rate, or one that unblink allow --list shows)"
+    )]
     AboveCap {
         /// What the plan asked for.
         rate: Rate,
@@ -63,7 +65,7 @@ pub enum PlanError {
     },
     /// A burst above the user's own cap.
     #[error(
-        "bursts of {burst_per_s:.0}/s are above the cap of {cap} (--max-rate, or max-rate in the config file)"
+        "bursts of {burst_per_s:.0}/s are above the cap of {cap} (--max-rate, or one that unblink allow --list shows)"
     )]
     BurstsAboveCap {
         /// Their rate, per second.
@@ -147,7 +149,7 @@ pub enum PlanError {
     TooManyThreads(u32),
     /// Nothing holds closed users below the cap.
     #[error(
-        "{users} users may send more than the cap of {cap} (--max-rate, or max-rate in the config file), since a closed load has no rate: \
+        "{users} users may send more than the cap of {cap} (--max-rate, or one that unblink allow --list shows), since a closed load has no rate: \
          give a think time of at least users/cap, {think_s} s, or a rate (-R)"
     )]
     ClosedAboveCap {
@@ -174,7 +176,7 @@ pub enum PlanError {
     },
     /// The loads add up to more than the cap.
     #[error(
-        "the loads add up to {highest_per_s:.0}/s at their highest, more than the cap of {cap} (--max-rate, or max-rate in the config file)"
+        "the loads add up to {highest_per_s:.0}/s at their highest, more than the cap of {cap} (--max-rate, or one that unblink allow --list shows)"
     )]
     SumAboveCap {
         /// The highest sum of their rates, per second.
@@ -185,7 +187,7 @@ pub enum PlanError {
     /// Journeys ask for more than the cap.
     #[error(
         "with the requests of its journeys the load comes to {requests_per_s:.0}/s, more than the cap of {cap} (--max-rate, or \
-         max-rate in the config file)"
+         one that unblink allow --list shows)"
     )]
     JourneysAboveCap {
         /// Requests at the highest rate, per second and on average.

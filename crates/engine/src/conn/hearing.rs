@@ -1,5 +1,7 @@
 //! What answers say: the sink of a connection's protocol, and what a worker is told of it.
 
+mod events;
+
 use super::collecting::{Collecting, Place};
 use super::echoes::{Echo, Echoes};
 use super::whole::WholeAnswers;
@@ -84,6 +86,7 @@ pub(crate) struct Hearing {
     /// All of each answer, for whoever looks at it.
     whole: Option<WholeAnswers>,
     decoded: Vec<u8>,
+    text: Vec<u8>,
     scratch: Vec<u8>,
 }
 
@@ -107,6 +110,7 @@ impl Hearing {
             echoes: None,
             whole: expects.hear_all().then(WholeAnswers::default),
             decoded: Vec::new(),
+            text: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -203,7 +207,7 @@ impl Hearing {
     /// Takes what is to be taken from the answer, or says why it counts as failed. False if it is not yet what its step waits
     /// for; then nothing is taken.
     fn judge_body(&mut self, flight: FlightId, reply: &Reply) -> Result<bool, FailureKind> {
-        let Hearing { flights, expects, collecting, kept, decoded, scratch, .. } = self;
+        let Hearing { flights, expects, collecting, kept, decoded, text, scratch, .. } = self;
         let heard = &flights[flight.slot as usize];
         let expect = expects.of(heard.operation);
         let expected = |is_right: bool| if is_right { Ok(()) } else { Err(FailureKind::UNEXPECTED_BODY) };
@@ -223,9 +227,10 @@ impl Hearing {
         if heard.is_too_large {
             return Err(FailureKind::UNCHECKED);
         }
-        let body = heard.coding.decode(collecting.body(heard.body), decoded).map_err(|why| match why {
+        let sent = collecting.body(heard.body);
+        let body = expect.text_of(heard.coding, sent, decoded, text).map_err(|why| match why {
             Undecoded::TooLarge => FailureKind::UNCHECKED,
-            Undecoded::Unknown | Undecoded::Broken => FailureKind::UNDECODABLE,
+            Undecoded::Unknown | Undecoded::Broken | Undecoded::NoMessage => FailureKind::UNDECODABLE,
         })?;
         expected(expect.allows_body(body, scratch))?;
         if !is_awaited || until.is_some_and(|until| !until.allows_body(body, scratch)) {
@@ -235,35 +240,6 @@ impl Hearing {
         let mut takes =
             of_body.map(|captured| kept.take((heard.place, tag_of(flight).0), captured, &[], body).err());
         missed(heard.missed.or_else(|| takes.find_map(|why| why)))
-    }
-
-    /// A part of the answer's body came, or (`None`) its end: what that means for its events.
-    #[inline]
-    fn hear(&mut self, flight: FlightId, piece: Option<&[u8]>) {
-        if self.flights[flight.slot as usize].events.is_some() {
-            self.hear_events(flight, piece);
-        }
-    }
-
-    fn hear_events(&mut self, flight: FlightId, piece: Option<&[u8]>) {
-        let Some(heard) = &mut self.flights[flight.slot as usize].events else { return };
-        let found = match piece {
-            Some(piece) => heard.reader.read(heard.format, piece),
-            None => heard.reader.end(heard.format),
-        };
-        if found.is_nothing() {
-            return;
-        }
-        heard.is_any |= found.events > 0;
-        let Found { events, keep_alives } = found;
-        // All that one read brings has one time.
-        match self.news.last_mut() {
-            Some(News::Heard(last, sum)) if *last == flight => {
-                sum.events += events;
-                sum.keep_alives += keep_alives;
-            }
-            _ => self.news.push(News::Heard(flight, Events { events, keep_alives })),
-        }
     }
 
     /// Head and body of the answer to a flight, where all of each is kept.
@@ -387,6 +363,13 @@ impl Sink for Ear<'_> {
             heard.is_too_large = !collecting.add(&mut heard.body, piece);
         } else if let Some(needle) = &expect.contains {
             heard.matched = needle.advance(heard.matched, piece);
+        }
+    }
+
+    #[inline]
+    fn message(&mut self, tag: Tag) {
+        if self.hearing.reads.1 {
+            self.hearing.tell_events(flight_of(tag), Found { events: 1, keep_alives: 0 });
         }
     }
 

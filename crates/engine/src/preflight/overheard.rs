@@ -50,6 +50,8 @@ impl<P: Protocol> Protocol for Overheard<P> {
 
     const CODES: Codes = P::CODES;
 
+    const DEADLINE: Option<u16> = P::DEADLINE;
+
     const TAKES_TURNS: bool = P::TAKES_TURNS;
 
     fn places(settings: &P::Settings) -> Places {
@@ -156,6 +158,21 @@ impl<S: Sink> Sink for Tap<'_, S> {
         let room = BODY_MAX - self.heard.body.len();
         self.heard.body.extend_from_slice(&piece[..piece.len().min(room)]);
         self.sink.body(tag, piece);
+    }
+
+    fn message(&mut self, tag: Tag) {
+        self.sink.message(tag);
+    }
+
+    fn trailers(&mut self, tag: Tag, lines: &[u8]) {
+        let head = &mut self.heard.head;
+        // They are told with the head, before the line that ends it.
+        if head.ends_with(b"\r\n\r\n") {
+            head.truncate(head.len() - 2);
+        }
+        head.extend_from_slice(lines);
+        head.extend_from_slice(b"\r\n");
+        self.sink.trailers(tag, lines);
     }
 
     fn done(&mut self, tag: Tag, reply: Reply) {

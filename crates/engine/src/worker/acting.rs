@@ -1,12 +1,12 @@
 //! Carrying out what the dispatcher asks for.
 
 use super::Worker;
-use crate::composing::Composing;
+use crate::composing::{Composing, Until};
 use crate::conn::Conn;
 use unblink_core::dispatch::{Action, CloseKind, Closing, ConnId, Event, FlightId, Loss};
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
-use unblink_core::time::Instant;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::Protocol;
 
@@ -98,6 +98,17 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         operation: u32,
         filler: &mut impl Filler,
     ) {
+        // Only some protocols tell the target how long its answer is waited for.
+        if P::DEADLINE.is_none() {
+            return self.submit(id, flight, operation, filler);
+        }
+        let now = self.pacer.watch().last();
+        let left = self.left(flight, now);
+        self.submit(id, flight, operation, &mut Until { filler, left });
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ConnId, flight: FlightId, operation: u32, filler: &mut impl Filler) {
         let Some(conn) = self.conns.get_mut(id) else { return };
         if !self.is_serial {
             conn.submit(&self.job, &mut self.common, flight, operation, filler);
@@ -118,6 +129,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
             // Rare: only a TLS session can fail here. The socket's own failures show when it is read.
             self.deferred.push_back(Deferred::Closed(id, closing.kind));
         }
+    }
+
+    /// How long the end of a flight is waited for from `now` on.
+    pub(super) fn left(&self, flight: FlightId, now: Instant) -> Nanos {
+        let timeout = self.job.plan.spec().timeout;
+        self.dispatch.arrival(flight).map_or(Nanos::ZERO, |arrival| (arrival.intended + timeout).since(now))
     }
 
     /// Requests on one connection leave in one write.

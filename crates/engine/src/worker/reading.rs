@@ -3,9 +3,11 @@
 use super::Worker;
 use crate::conn::{News, Reading};
 use rustix::event::epoll::EventFlags;
-use unblink_core::dispatch::{CloseKind, ConnId, Event, SENDS_PER_CALL_MAX};
+use unblink_core::code::Code;
+use unblink_core::dispatch::{CloseKind, ConnId, Event, FlightId, SENDS_PER_CALL_MAX};
 use unblink_core::load::Load;
-use unblink_core::time::Instant;
+use unblink_core::record::Answer;
+use unblink_core::time::{Instant, Nanos};
 use unblink_wire::protocol::Protocol;
 
 /// Handshake messages worked on in one turn: each costs up to 0.3 ms, and arrivals are due meanwhile.
@@ -87,6 +89,9 @@ impl<L: Load, P: Protocol> Worker<L, P> {
     /// may have come in one read: what follows them leaves in one write.
     #[inline]
     pub(super) fn tell(&mut self, id: ConnId, now: Instant) {
+        if P::DEADLINE.is_some() {
+            self.leave_deadlines(now);
+        }
         let mut i = 0;
         while let Some(news) = self.common.hearing.news.get(i) {
             i += 1;
@@ -107,6 +112,27 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         }
         self.write_together();
         self.common.hearing.news.clear();
+    }
+
+    /// Forgets answers by which the target says that the time has passed which it was told. Their own timeout ends these arrivals
+    /// a moment later: as failures they would leave the tail, and take nearly as long.
+    fn leave_deadlines(&mut self, now: Instant) {
+        let mut news = std::mem::take(&mut self.common.hearing.news);
+        news.retain(|one| match one {
+            News::Answered(flight, answer) => !self.is_deadline(*flight, answer, now),
+            _ => true,
+        });
+        self.common.hearing.news = news;
+    }
+
+    /// Of an answer that says so sooner, somebody else's time has passed.
+    fn is_deadline(&self, flight: FlightId, answer: &Answer, now: Instant) -> bool {
+        let Some(deadline) = P::DEADLINE else { return false };
+        let moment = Nanos(self.job.plan.spec().timeout.0 / 100).max(Nanos::from_millis(1));
+        answer.failure.is_some()
+            && answer.code == Code::at(deadline)
+            && self.left(flight, now) <= moment
+            && self.dispatch.awaited(flight).is_some()
     }
 
     fn read_later(&mut self, id: ConnId) {

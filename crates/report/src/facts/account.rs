@@ -4,16 +4,21 @@ use super::wrong_client;
 use crate::format;
 use unblink_artifact::document::{LoadModel, RunDocument};
 
-/// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`.
-pub(crate) fn account(doc: &RunDocument) -> [(&'static str, &'static str, u64); 5] {
+/// Where the arrivals of an account ended: (class of colour, name, count). Their sum is `scheduled`. Only a run that was
+/// stopped has withheld any.
+pub(crate) fn account(doc: &RunDocument) -> Vec<(&'static str, &'static str, u64)> {
     let a = &doc.arrivals;
-    [
+    let mut account = vec![
         ("ok", "ok", a.ok),
         ("failed", "failed", a.failed),
         ("timed-out", "timed out", a.timed_out),
         ("unfinished", "unfinished", a.unfinished),
         ("unsent", "unsent", a.unsent),
-    ]
+    ];
+    if a.withheld > 0 {
+        account.push(("withheld", "withheld", a.withheld));
+    }
+    account
 }
 
 /// Whether every arrival ended in exactly one outcome.
@@ -21,12 +26,12 @@ pub(crate) fn adds_up(doc: &RunDocument) -> bool {
     account(doc).iter().map(|(_, _, n)| u128::from(*n)).sum::<u128>() == u128::from(doc.arrivals.scheduled)
 }
 
-/// The share of arrivals that failed or timed out.
+/// The share of the arrivals that fell due that failed or timed out.
 pub(crate) fn errors(doc: &RunDocument) -> String {
     let a = &doc.arrivals;
-    match a.scheduled {
+    match a.due() {
         0 => "–".into(),
-        scheduled => format::share(a.failed.saturating_add(a.timed_out), scheduled),
+        due => format::share(a.failed.saturating_add(a.timed_out), due),
     }
 }
 
@@ -58,6 +63,7 @@ pub(crate) fn outcome_meaning(doc: &RunDocument, name: &str) -> String {
         ),
         "timed out" => format!("longer than {}", format::least(doc.plan.timeout_ns)),
         "unfinished" => "in flight when the run ended".into(),
+        "withheld" => "due after the run was stopped".into(),
         _ => "waiting when the run ended".into(),
     }
 }

@@ -86,7 +86,7 @@ fn host_and_port(url: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     Some(match scheme {
         _ if has_port => host.to_string(),
-        "https" | "wss" => format!("{host}:443"),
+        "https" | "wss" | "grpcs" => format!("{host}:443"),
         _ => format!("{host}:80"),
     })
 }

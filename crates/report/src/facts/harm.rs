@@ -89,11 +89,11 @@ fn failures(doc: &RunDocument) -> Option<Harm> {
         Some((kind, _)) => format!(", most often with {kind}"),
         None => String::new(),
     };
-    let beside = match failed as f64 >= a.scheduled as f64 / 100.0 {
-        true => format!("{} failed", format::share(failed, a.scheduled)),
+    let beside = match failed as f64 >= a.due() as f64 / 100.0 {
+        true => format!("{} failed", format::share(failed, a.due())),
         false => format!("{} failed", format::count(failed)),
     };
-    let finding = format!("{} failed{most}{}", how_many(failed, a.scheduled), when(doc, event::failed(doc)));
+    let finding = format!("{} failed{most}{}", how_many(failed, a.due()), when(doc, event::failed(doc)));
     Some(Harm { kind: Kind::Failures, users: failed, finding, beside })
 }
 
@@ -114,7 +114,7 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
         (finding, had)
     } else if open > a.timed_out {
         let had = "had no answer when the run ended";
-        (format!("{} {had}", how_many(users, a.scheduled)), format!("{} {had}", format::count(users)))
+        (format!("{} {had}", how_many(users, a.due())), format!("{} {had}", format::count(users)))
     } else {
         // Of those that were open at the end nobody knows for how long they would have gone on.
         let had = format!("had no answer within {}", least(doc.plan.timeout_ns));
@@ -122,7 +122,7 @@ fn timeouts(doc: &RunDocument) -> Option<Harm> {
             0 => String::new(),
             open => format!(", and {} none when the run ended", format::count(open)),
         };
-        let many = how_many(a.timed_out, a.scheduled);
+        let many = how_many(a.timed_out, a.due());
         let finding = format!("{many} {had}{left}{}", when(doc, event::censored(doc)));
         (finding, format!("{} {had}{left}", format::count(a.timed_out)))
     };
@@ -153,7 +153,7 @@ fn course(what: &str, doc: &RunDocument, drift: &Drift) -> String {
 /// Whose percentile it is: that of all, unless so many failed that it would be another with them.
 pub(crate) fn whose(doc: &RunDocument, q: f64) -> &'static str {
     let a = &doc.arrivals;
-    match a.failed as f64 >= (1.0 - q) * a.scheduled as f64 && a.failed > 0 {
+    match a.failed as f64 >= (1.0 - q) * a.due() as f64 && a.failed > 0 {
         true if doc.response_time.censored > 0 => " of those that did not fail",
         true => " of the ok answers",
         false => "",
@@ -171,7 +171,7 @@ fn tail(doc: &RunDocument) -> Option<Harm> {
             below = Some(is);
             continue;
         }
-        let users = (doc.arrivals.scheduled as f64 * (1.0 - q)) as u64;
+        let users = (doc.arrivals.due() as f64 * (1.0 - q)) as u64;
         let finding =
             with_cause(doc, &below.map_or(is.clone(), |below| format!("{below}, but {is}")), high.value);
         return Some(Harm { kind: Kind::Tail, users, finding, beside: String::new() });

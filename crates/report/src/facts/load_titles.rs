@@ -10,7 +10,7 @@ use unblink_artifact::document::RunDocument;
 /// Of the rates.
 pub(crate) fn rates(doc: &RunDocument) -> Title {
     let finding = match doc.rate.offered {
-        _ if doc.arrivals.scheduled == 0 => "Nothing was offered".into(),
+        _ if doc.arrivals.due() == 0 => "Nothing was offered".into(),
         None => {
             let users = doc.users().map(|n| plural(u64::from(n), "user", "users"));
             let achieved = format::rate(doc.rate.achieved);
@@ -47,8 +47,8 @@ fn open_rates(doc: &RunDocument, offered: f64) -> String {
         let what = if a.failed > 0 { super::nothing(doc) } else { "nothing was answered in time" };
         return format!("{all} were offered and sent; {what}");
     }
-    let share = |n: u64| format::share(n, a.scheduled);
-    if (a.ok as f64) < a.scheduled as f64 * 0.9 {
+    let share = |n: u64| format::share(n, a.due());
+    if (a.ok as f64) < a.due() as f64 * 0.9 {
         let ok = over_the_load(doc, a.ok);
         return if a.failed > late {
             format!("{all} were offered and sent: {ok} ok, {} failed", over_the_load(doc, a.failed))

@@ -89,7 +89,7 @@ pub(crate) fn answered_within(doc: &RunDocument) -> Option<String> {
 /// Why something can't be drawn, as the end of a sentence.
 pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
     let a = &doc.arrivals;
-    if a.scheduled == 0 {
+    if a.due() == 0 {
         "nothing was measured"
     } else if a.ok > 0 {
         "nothing of it was recorded"
@@ -104,13 +104,22 @@ pub(crate) fn nothing(doc: &RunDocument) -> &'static str {
 
 /// What became of the arrivals as a whole, as a heading.
 pub(crate) fn account_finding(doc: &RunDocument) -> String {
+    let finding = of_those_due(doc);
+    match doc.arrivals.withheld {
+        0 => finding,
+        n => format!("{finding}; {} withheld", format::count(n)),
+    }
+}
+
+fn of_those_due(doc: &RunDocument) -> String {
     let a = &doc.arrivals;
-    let scheduled = plural(a.scheduled, "arrival", "arrivals");
-    if a.scheduled == 0 {
-        "No arrival was scheduled".into()
+    let scheduled = plural(a.due(), "arrival", "arrivals");
+    if a.due() == 0 {
+        let what = if a.withheld > 0 { "fell due" } else { "was scheduled" };
+        format!("No arrival {what}")
     } else if !super::adds_up(doc) {
         format!("The account of {scheduled} does not add up")
-    } else if let (true, Some((omitted, planned))) = (a.ok == a.scheduled, never_asked(doc)) {
+    } else if let (true, Some((omitted, planned))) = (a.ok == a.due(), never_asked(doc)) {
         let were = if omitted == 1 { "was" } else { "were" };
         format!(
             "{} of {} planned arrivals were asked and answered; {} {were} never asked",
@@ -118,7 +127,7 @@ pub(crate) fn account_finding(doc: &RunDocument) -> String {
             format::count(planned),
             format::count(omitted)
         )
-    } else if a.ok == a.scheduled {
+    } else if a.ok == a.due() {
         if a.ok == 1 {
             "The one arrival was answered".into()
         } else {
@@ -127,12 +136,12 @@ pub(crate) fn account_finding(doc: &RunDocument) -> String {
     } else if let Some(why) = none_ok(doc) {
         why
     } else if a.ok == 0 {
-        match a.scheduled {
+        match a.due() {
             1 => "The one arrival was not answered in time".into(),
             _ => format!("None of {scheduled} was answered in time"),
         }
     } else {
-        format!("{} of {scheduled} were answered as expected", format::share(a.ok, a.scheduled))
+        format!("{} of {scheduled} were answered as expected", format::share(a.ok, a.due()))
     }
 }
 
@@ -200,7 +209,7 @@ fn against(doc: &RunDocument, code: &str) -> bool {
 pub(crate) fn of_answered(doc: &RunDocument) -> Option<String> {
     let answered = doc.phases.first_byte.count;
     let many_failed =
-        doc.arrivals.failed.saturating_mul(100) >= doc.arrivals.scheduled && doc.arrivals.failed > 0;
+        doc.arrivals.failed.saturating_mul(100) >= doc.arrivals.due() && doc.arrivals.failed > 0;
     let were = if many_failed { "ok" } else { "answered" };
     ((doc.response_time.censored > 0 || many_failed) && answered > 0)
         .then(|| format!("of the {} {were}", format::count(answered)))

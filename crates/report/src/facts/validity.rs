@@ -25,7 +25,7 @@ pub(crate) fn validity_sentence(doc: &RunDocument) -> String {
         RunStatus::Running | RunStatus::Complete => "",
     };
     match doc.validity.status {
-        ValidityStatus::Valid if doc.arrivals.scheduled == 0 => {
+        ValidityStatus::Valid if doc.arrivals.due() == 0 => {
             "Nothing was scheduled, so nothing is said.".into()
         }
         ValidityStatus::Valid if !adds_up(doc) => "But the account of arrivals does not add up.".into(),

@@ -61,5 +61,6 @@ pub(crate) fn slo_line(slo: &SloResult) -> String {
 /// Why the run was stopped.
 pub(crate) fn aborted(doc: &RunDocument) -> Option<String> {
     let aborted = doc.aborted.as_ref()?;
-    Some(format!("Stopped after {} because it hurt: {}.", format::moment(aborted.at_ns), aborted.rule))
+    let why = if aborted.guard.is_some() { "by a guard" } else { "because it hurt" };
+    Some(format!("Stopped after {} {why}: {}.", format::moment(aborted.at_ns), aborted.rule))
 }

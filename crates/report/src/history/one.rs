@@ -52,17 +52,20 @@ fn latency(run: &IndexedRun) -> Section {
 
 fn arrivals(run: &IndexedRun) -> Section {
     let all = &run.arrivals;
-    let ends = [
+    let mut ends = vec![
         ("ok", all.ok),
         ("failed", all.failed),
         ("timed out", all.timed_out),
         ("unfinished", all.unfinished),
         ("unsent", all.unsent),
-        ("scheduled", all.scheduled),
     ];
+    if all.withheld > 0 {
+        ends.push(("withheld", all.withheld));
+    }
+    ends.push(("scheduled", all.scheduled));
     let row = |(name, n)| vec![plain(name), plain(format::count(n)), plain(format::share(n, all.scheduled))];
     let align = vec![Align::Left, Align::Right, Align::Right];
-    let table = Table { head: Vec::new(), align, rows: ends.map(row).into() };
+    let table = Table { head: Vec::new(), align, rows: ends.into_iter().map(row).collect() };
     let note = "each ends in exactly one of these".into();
     Section { class: "", name: "Arrivals", note, blocks: vec![Block::Table(table)] }
 }

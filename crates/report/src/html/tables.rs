@@ -156,6 +156,7 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
             plain(slow.connection.map_or("–".into(), |connection| connection.to_string())),
             plain(&slow.operation),
             plain(origin.map_or("–".into(), |origin| origin.name.to_string())),
+            plain(slow.trace_link.as_ref().or(slow.trace_id.as_ref()).map_or("–", String::as_str)),
         ]
     };
     let head = [
@@ -168,10 +169,13 @@ fn slowest(doc: &RunDocument) -> Option<Section> {
         right("connection"),
         left("operation"),
         left("origin"),
+        left("trace"),
     ];
     let table = Table::new(head, doc.slowest.iter().take(20).map(row).collect());
     let has_origins = doc.slowest.iter().any(|slow| slow.origin.is_some());
     let table = if has_origins { table } else { table.without("origin") };
+    let has_traces = doc.slowest.iter().any(|slow| slow.trace_id.is_some());
+    let table = if has_traces { table } else { table.without("trace") };
     (!doc.slowest.is_empty())
         .then(|| section("slowest wide-block", SLOWEST, String::new(), table, SLOWEST_NOTE))
 }

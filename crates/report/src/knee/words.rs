@@ -201,6 +201,11 @@ fn refused(doc: &KneeDocument, refusal: &KneeRefusal) -> String {
             "The target did not come to rest before {at} was to be tried: it went on without an answer to a single \
              request."
         ),
+        RefusalCode::Guard => {
+            format!(
+                "A guard stopped the trial at {at}, and no trial followed:{why}. What was measured before it stands."
+            )
+        }
         RefusalCode::Preflight => format!(
             "The target did not answer the request before the first trial as expected, so nothing was \
              measured:{why}. Mend that, or start anyway (--no-preflight)."

@@ -65,10 +65,10 @@ fn figures(doc: &RunDocument) -> String {
     }
     let a = &doc.arrivals;
     let errors = a.failed.saturating_add(a.timed_out);
-    parts.push(format!("errors\u{a0}{}", format::share(errors, a.scheduled)));
+    parts.push(format!("errors\u{a0}{}", format::share(errors, a.due())));
     let open = a.unfinished.saturating_add(a.unsent);
     if open > 0 {
-        parts.push(format!("without an end\u{a0}{}", format::share(open, a.scheduled)));
+        parts.push(format!("without an end\u{a0}{}", format::share(open, a.due())));
     }
     let achieved = format::rate(doc.rate.achieved);
     // What was offered stands beside it where it is another figure.

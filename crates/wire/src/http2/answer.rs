@@ -83,7 +83,10 @@ impl Http2 {
         }
         if stream.status != 0 {
             match self.heads.pass_over(block, &self.limits, (scratch, text))? {
-                None if ends => self.finish(id, sink),
+                None if ends => {
+                    sink.trailers(tag, text);
+                    self.finish(id, sink);
+                }
                 fault => self.fail(id, fault.unwrap_or(Fault::InvalidTrailers).into(), sink),
             }
             return Ok(());

@@ -1,7 +1,7 @@
 //! Invariants of a connection, checked for anything that a server may send. Shared by the fuzz target, the replay of its
 //! corpus and the tests; not part of the API.
 
-use super::{Http2, Request, Scheme, Settings};
+use super::{Http2, Request, Scheme, Settings, Shared};
 use crate::blank::NothingToFill;
 use crate::protocol::{Carrier, Protocol, Reply, Sink, Tag, Violation};
 use crate::{Limits, RequestBuilder};
@@ -122,16 +122,20 @@ pub fn requests() -> Vec<Request> {
 ///
 /// # Panics
 /// If the connection breaks an invariant that holds for every call.
-pub fn drive(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
+pub fn drive(limits: Limits, bytes: &[u8], next_len: impl FnMut() -> usize) -> Outcome {
+    drive_as::<Http2>(limits, bytes, next_len)
+}
+
+fn drive_as<P: Over>(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() -> usize) -> Outcome {
     let settings = Settings { limits, streams: REQUESTS as u32 };
-    let (mut http, mut shared, mut heard) = (Http2::new(&settings), Http2::shared(1), Heard::default());
+    let (mut http, mut shared, mut heard) = (P::new(&settings), P::shared(1), Heard::default());
     let requests = requests();
     assert_eq!(http.begin(Carrier::Plain), Ok(false));
     for (number, request) in requests.iter().enumerate() {
         http.submit(&mut shared, Tag(number as u64), number as u32, request, &mut NothingToFill);
     }
     let mut written = Vec::new();
-    let mut write = |http: &mut Http2| {
+    let mut write = |http: &mut P| {
         loop {
             let [output, rest] = http.output(&requests);
             assert!(rest.is_empty());
@@ -161,16 +165,25 @@ pub fn drive(limits: Limits, bytes: &[u8], mut next_len: impl FnMut() -> usize) 
 /// # Panics
 /// If the outcome depends on the cuts, or an invariant breaks.
 pub fn check(data: &[u8]) {
+    check_as::<Http2>(data);
+}
+
+/// What HTTP/2 and what goes over it have in common.
+pub(crate) trait Over: Protocol<Request = Request, Settings = Settings, Shared = Shared> {}
+
+impl<P: Protocol<Request = Request, Settings = Settings, Shared = Shared>> Over for P {}
+
+pub(crate) fn check_as<P: Over>(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else { return };
     let limits = if *choice == b'1' { SMALL_LIMITS } else { Limits::default() };
-    let whole = drive(limits, bytes, || bytes.len());
+    let whole = drive_as::<P>(limits, bytes, || bytes.len());
     let mut state = u32::from(*seed);
-    let cut = drive(limits, bytes, || {
+    let cut = drive_as::<P>(limits, bytes, || {
         // Knuth's MMIX multiplier cut to 32 bits: any sequence will do, if it is the same each time.
         state = state.wrapping_mul(0x4c95_7f2d).wrapping_add(0xf767_814f);
         1 + (state >> 16) as usize % 97
     });
-    let bytewise = drive(limits, bytes, || 1);
+    let bytewise = drive_as::<P>(limits, bytes, || 1);
     for other in [&cut, &bytewise] {
         assert_eq!(
             (&whole.events, whole.result),

@@ -1,7 +1,8 @@
 //! A request, encoded ahead of its time.
 
 use super::hpack::encoder::{put_field, put_name, put_value};
-use crate::blank::{Blank, Filler, place};
+use crate::blank::{Blank, Filler, NothingToFill, place};
+use crate::message::Message;
 use crate::request::{LENGTH, write_decimal};
 use crate::syntax::trim;
 use crate::{RenderError, RequestBuilder, RequestKind};
@@ -23,8 +24,18 @@ pub struct Request {
     parts: Box<[Part]>,
     body: Arc<[u8]>,
     /// Sent instead of `body` where it differs from one arrival to the next.
-    blank: Option<Arc<Blank>>,
+    filled: Option<Arc<Filled>>,
     kind: RequestKind,
+    /// Of a call of gRPC: its answer has any number of messages.
+    answers_in_messages: bool,
+}
+
+/// A body that differs from one arrival to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Filled {
+    Text(Blank),
+    /// A message of gRPC, which begins with its length.
+    Message(Message),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +98,7 @@ impl Request {
                 return Err(Unrenderable::ConnectionHeader { name: name.clone() });
             }
         }
-        let blank = Some(Blank::new(builder.body)).filter(Blank::has_gaps).map(Arc::new);
+        let blank = Some(Blank::new(builder.body)).filter(Blank::has_gaps);
         let length = builder.length_to_say(blank.is_some())?;
         let scheme = if scheme == Scheme::Https { "https" } else { "http" };
         let mut parts = Parts::default();
@@ -112,7 +123,28 @@ impl Request {
             None => {}
         }
         let kind = RequestKind::of_method(builder.method);
-        Ok(Request { parts: parts.done(), body, blank, kind })
+        let filled = blank.map(|blank| Arc::new(Filled::Text(blank)));
+        Ok(Request { parts: parts.done(), body, filled, kind, answers_in_messages: false })
+    }
+
+    /// A call of gRPC: these fields, in lower case, and `message` behind its prefix.
+    pub(crate) fn call(fields: &[(&str, &str)], message: Message, answers_in_messages: bool) -> Request {
+        let mut parts = Parts::default();
+        fields.iter().for_each(|(name, value)| parts.add(name, value));
+        let mut body = Vec::new();
+        let filled = match message.is_fixed() {
+            true => {
+                message.write_framed(&mut NothingToFill, &mut body);
+                None
+            }
+            false => Some(Arc::new(Filled::Message(message))),
+        };
+        let kind = RequestKind::of_method("POST");
+        Request { parts: parts.done(), body: body.into(), filled, kind, answers_in_messages }
+    }
+
+    pub(crate) fn answers_in_messages(&self) -> bool {
+        self.answers_in_messages
     }
 
     pub(super) fn kind(&self) -> RequestKind {
@@ -121,13 +153,15 @@ impl Request {
 
     /// The body, where it is always the same.
     pub(super) fn fixed_body(&self) -> Option<&Arc<[u8]>> {
-        self.blank.is_none().then_some(&self.body)
+        self.filled.is_none().then_some(&self.body)
     }
 
     /// Writes a body that is another for each arrival.
     pub(super) fn fill_body(&self, filler: &mut impl Filler, out: &mut Vec<u8>) {
-        if let Some(blank) = &self.blank {
-            blank.write(|place, out| filler.fill(place, out), out);
+        match self.filled.as_deref() {
+            Some(Filled::Text(text)) => text.write(|place, out| filler.fill(place, out), out),
+            Some(Filled::Message(message)) => message.write_framed(filler, out),
+            None => {}
         }
     }
 

@@ -17,6 +17,8 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 pub enum Condition {
     /// The status is one of these.
     Statuses(Vec<RangeInclusive<u16>>),
+    /// The code is one of these, in a protocol whose codes have names.
+    Codes(Vec<NamedCode>),
     /// The body has so many bytes, as it is sent.
     Size(RangeInclusive<u64>),
     /// The body contains this.
@@ -29,6 +31,15 @@ pub enum Condition {
     Json(Path, Test),
     /// The body comes event by event, and has one at least.
     Events(EventFormat),
+}
+
+/// A code of an answer that has a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedCode {
+    /// As the protocol calls it.
+    pub name: String,
+    /// Its place among the codes of the protocol.
+    pub place: u16,
 }
 
 /// What a single value must be like.
@@ -294,6 +305,10 @@ impl fmt::Display for Condition {
                     (low, high) => format!("{low}..{high}"),
                 };
                 write!(f, "status={}", ranges.iter().map(one).collect::<Vec<_>>().join(","))
+            }
+            Condition::Codes(codes) => {
+                let names: Vec<&str> = codes.iter().map(|code| code.name.as_str()).collect();
+                write!(f, "status={}", names.join(","))
             }
             Condition::Size(range) => match (*range.start(), *range.end()) {
                 (low, high) if low == high => write!(f, "size={low}"),

@@ -101,6 +101,9 @@ pub enum Undecoded {
     /// It is not what its coding allows, or ends too early.
     #[error("it is not what its Content-Encoding says")]
     Broken,
+    /// It is no message of its type.
+    #[error("it is no message of its type")]
+    NoMessage,
     /// It is above [`BODY_MAX`].
     #[error("it has more than 16 MiB, and no more is looked at")]
     TooLarge,

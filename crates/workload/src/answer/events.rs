@@ -9,6 +9,8 @@ pub enum EventFormat {
     Sse,
     /// A line that is not blank, as in JSON Lines.
     Lines,
+    /// A message, where the protocol tells when one is whole.
+    Messages,
 }
 
 /// What a piece has brought to its end.
@@ -32,6 +34,7 @@ impl fmt::Display for EventFormat {
         f.write_str(match self {
             EventFormat::Sse => "sse",
             EventFormat::Lines => "lines",
+            EventFormat::Messages => "messages",
         })
     }
 }
@@ -73,6 +76,7 @@ impl EventReader {
         match format {
             EventFormat::Sse => self.read_blocks(piece),
             EventFormat::Lines => self.read_lines(piece),
+            EventFormat::Messages => Found::default(),
         }
     }
 

@@ -1,12 +1,13 @@
 //! The conditions on the answers to a request, and those of all requests of a run.
 
 use super::capture::Captured;
-use super::condition::{Condition, Pattern, Test};
-use super::decode::Coding;
+use super::condition::{Condition, NamedCode, Pattern, Test};
+use super::decode::{Coding, Undecoded};
 use super::events::EventFormat;
 use super::head::values;
 use super::json::Path;
 use super::needle::Needle;
+use super::reader::Reader;
 use std::ops::RangeInclusive;
 use unblink_core::failure::FailureKind;
 
@@ -15,6 +16,8 @@ use unblink_core::failure::FailureKind;
 pub struct Expect {
     /// Allowed statuses. Empty: 200–399.
     pub statuses: Vec<RangeInclusive<u16>>,
+    /// Allowed codes, where codes have names. Empty: that of success.
+    pub codes: Vec<NamedCode>,
     /// Allowed sizes of the body in bytes, as it is sent.
     pub size: Option<RangeInclusive<u64>>,
     /// Bytes that the body must contain.
@@ -27,6 +30,8 @@ pub struct Expect {
     pub json: Vec<(Path, Test)>,
     /// The body comes event by event.
     pub events: Option<EventFormat>,
+    /// What makes a text of a body that is none.
+    pub reader: Option<Reader>,
     /// What later requests of the same journey take from it.
     pub captures: Vec<Captured>,
     /// What the last answer of a step is like that asks again and again. One that is not yet like this fails nothing.
@@ -40,6 +45,7 @@ impl Expect {
         for condition in conditions.iter().cloned() {
             match condition {
                 Condition::Statuses(ranges) => expect.statuses.extend(ranges),
+                Condition::Codes(codes) => expect.codes.extend(codes),
                 Condition::Size(range) => expect.size = Some(range),
                 Condition::Contains(needle) => expect.contains = Some(needle),
                 Condition::Header(name, test) => expect.headers.push((name, test)),
@@ -54,20 +60,25 @@ impl Expect {
     /// Each of them alone, in the order in which they are looked at.
     pub fn conditions(&self) -> Vec<Condition> {
         let statuses = (!self.statuses.is_empty()).then(|| Condition::Statuses(self.statuses.clone()));
+        let codes = (!self.codes.is_empty()).then(|| Condition::Codes(self.codes.clone()));
         let headers = self.headers.iter().map(|(name, test)| Condition::Header(name.clone(), test.clone()));
         let size = self.size.clone().map(Condition::Size);
         let contains = self.contains.clone().map(Condition::Contains);
         let patterns = self.patterns.iter().cloned().map(Condition::Regex);
         let json = self.json.iter().map(|(path, test)| Condition::Json(path.clone(), test.clone()));
         let events = self.events.map(Condition::Events);
-        let of_head = statuses.into_iter().chain(headers).chain(size);
+        let of_head = statuses.into_iter().chain(codes).chain(headers).chain(size);
         of_head.chain(contains).chain(patterns).chain(json).chain(events).collect()
     }
 
-    /// True when `status` is one of those asked for; `None` when nothing was asked.
+    /// True when `status`, or the code that stands in its place, is one of those asked for; `None` when nothing was asked.
     #[inline]
     pub fn allows_status(&self, status: u16) -> Option<bool> {
-        (!self.statuses.is_empty()).then(|| self.statuses.iter().any(|r| r.contains(&status)))
+        match (self.statuses.is_empty(), self.codes.is_empty()) {
+            (true, true) => None,
+            (_, false) => Some(self.codes.iter().any(|code| code.place == status)),
+            (false, true) => Some(self.statuses.iter().any(|r| r.contains(&status))),
+        }
     }
 
     /// True when `bytes` of body, as they are sent, are as asked for.
@@ -95,6 +106,7 @@ impl Expect {
     pub fn collects_body(&self) -> bool {
         !self.patterns.is_empty()
             || !self.json.is_empty()
+            || (self.reader.is_some() && self.contains.is_some())
             || self.captures.iter().any(|captured| captured.capture.reads_body())
             // It is looked at beside the other conditions, once.
             || self.until.as_ref().is_some_and(|until| until.reads_body())
@@ -109,6 +121,10 @@ impl Expect {
     /// An answer with this status and this head comes event by event, so that its events count. Those of an error do not: it
     /// would be the fastest of all.
     pub fn begins_events(&self, status: u16, head: &[u8]) -> Option<EventFormat> {
+        if self.events == Some(EventFormat::Messages) {
+            // Their status comes behind them, and an error has none.
+            return self.events.filter(|_| self.allows_head(head));
+        }
         let is_allowed =
             self.allows_status(status).unwrap_or_else(|| FailureKind::of_status(status).is_none());
         self.events.filter(|format| is_allowed && self.allows_head(head) && is_of(*format, head))
@@ -124,6 +140,24 @@ impl Expect {
             });
             is_there && all_hold
         })
+    }
+
+    /// The text of a whole body that was sent as `body`. `decoded` and `text` are written over where it is another.
+    ///
+    /// # Errors
+    /// Why it can't be looked at.
+    pub fn text_of<'a>(
+        &self,
+        coding: Coding,
+        body: &'a [u8],
+        decoded: &'a mut Vec<u8>,
+        text: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Undecoded> {
+        let body = coding.decode(body, decoded)?;
+        match &self.reader {
+            None => Ok(body),
+            Some(reader) => reader.read(body, text),
+        }
     }
 
     /// A whole, decoded body is as asked for. `scratch` is written over.
@@ -145,7 +179,7 @@ pub(super) fn is_of(format: EventFormat, head: &[u8]) -> bool {
     };
     let is_so_called = match format {
         EventFormat::Sse => values(head, "content-type").any(is_stream),
-        EventFormat::Lines => true,
+        EventFormat::Lines | EventFormat::Messages => true,
     };
     is_so_called && Coding::of(head) == Coding::Plain
 }

@@ -38,7 +38,10 @@ impl Expect {
     pub fn unmet(&self, status: u16, head: &[u8], body_bytes: u64, body: &[u8]) -> Option<Unmet> {
         let unmet = |condition, found| Some(Unmet::Condition { condition, found });
         if self.allows_status(status) == Some(false) {
-            return unmet(Condition::Statuses(self.statuses.clone()), format!("it is {status}"));
+            return match self.codes.is_empty() {
+                true => unmet(Condition::Statuses(self.statuses.clone()), format!("it is {status}")),
+                false => unmet(Condition::Codes(self.codes.clone()), "it is another".into()),
+            };
         }
         for (name, test) in &self.headers {
             let condition = || Condition::Header(name.clone(), test.clone());
@@ -72,8 +75,8 @@ impl Expect {
                 None => Some(Unmet::Body(Undecoded::TooLarge)),
             };
         }
-        let mut decoded = Vec::new();
-        let body = match coding.decode(body, &mut decoded) {
+        let (mut decoded, mut text) = (Vec::new(), Vec::new());
+        let body = match self.text_of(coding, body, &mut decoded, &mut text) {
             Ok(body) => body,
             Err(why) => return Some(Unmet::Body(why)),
         };
@@ -111,6 +114,9 @@ fn no_events(format: EventFormat, head: &[u8], body: &[u8]) -> Option<String> {
             Some(value) => format!("its Content-Type is {}", text(value, "")),
             None => "it has no Content-Type, where text/event-stream is expected".into(),
         });
+    }
+    if format == EventFormat::Messages {
+        return body.is_empty().then(|| "it has no message".into());
     }
     let mut reader = EventReader::default();
     let found = reader.read(format, body).events + reader.end(format).events;

@@ -14,11 +14,13 @@ mod explain;
 pub mod head;
 pub mod json;
 mod needle;
+mod reader;
 
 pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
-pub use condition::{Condition, ConditionError, Literal, Pattern, Test};
+pub use condition::{Condition, ConditionError, Literal, NamedCode, Pattern, Test};
 pub use decode::{BODY_MAX, Coding, Undecoded};
 pub use events::{EventFormat, EventReader, Found};
 pub use expects::{Expect, Expects};
 pub use explain::Unmet;
 pub use needle::Needle;
+pub use reader::Reader;

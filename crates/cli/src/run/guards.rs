@@ -1,0 +1,369 @@
+//! What stops a load from outside of it: kill switches, budgets, and a name that leads to where no load may go. Kill switches
+//! have threads of their own, so that they are heard within a second, whatever the workers do.
+
+use super::job::{AnyJob, Whole};
+use super::version::agreed;
+use super::way::{Moved, Ways};
+use crate::args::guards::GuardArgs;
+use crate::args::run::RunArgs;
+use crate::errors::{refuse, refused};
+use crate::guard::Guard;
+use crate::observe::{End, Observer};
+use crate::request::Request;
+use crate::request::url::Speaks;
+use crate::secrets;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use unblink_artifact::document::{Aborted, GuardKind};
+use unblink_artifact::tally::Tally;
+use unblink_core::dispatch::Pool;
+use unblink_core::origins::Origins;
+use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::record::Interval;
+use unblink_core::schedule::{Rate, Schedule};
+use unblink_core::time::{Instant, Nanos};
+use unblink_engine::controls::Controls;
+use unblink_engine::limits::Limits;
+use unblink_engine::preflight::PreflightError;
+use unblink_report::format;
+
+/// From one look at a file to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// From one answer of a kill URL to the next question.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// For one answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// So many questions in a row without an answer are two seconds of silence, with the time between them.
+const UNANSWERED_MAX: u32 = 2;
+/// For the answer before the load.
+const FIRST_PATIENCE: Duration = Duration::from_secs(3);
+/// What is under way when a kill switch stops journeys or retries is waited for so long: what would follow it is load, too.
+const GRACE: Duration = Duration::from_millis(500);
+/// Requests of journeys are held against their cap over so many seconds.
+const CAP_WINDOW: usize = 10;
+
+/// What may stop a load.
+pub(crate) struct Guards {
+    kill_file: Option<PathBuf>,
+    /// How it is asked, and as it may be shown.
+    kill_url: Option<(AnyJob, String)>,
+    budgets: Budgets,
+    moved: Moved,
+    /// Requests follow answers.
+    has_followers: bool,
+}
+
+/// What the requests and their answers may come to.
+#[derive(Clone, Copy, Default, Debug)]
+struct Budgets {
+    /// Of requests that no schedule counts.
+    requests: Option<u64>,
+    errors: Option<u64>,
+    time: Option<Nanos>,
+    /// When the requests of a schedule have used up their budget, and what that is: nothing is due from then on.
+    requests_end: Option<(Nanos, u64)>,
+    /// Of a load whose requests follow answers, which no schedule holds below it.
+    rate_cap: Option<Rate>,
+}
+
+/// What `args` ask for, and what follows from `plan` and its `rate_cap`.
+pub(super) fn prepare(
+    args: &RunArgs,
+    plan: &Plan,
+    rate_cap: Option<Rate>,
+    moved: Moved,
+    limits: &Limits,
+) -> Result<Guards> {
+    let GuardArgs { kill_file, kill_url, budget_requests, budget_errors, budget_time } =
+        args.target.guards.clone();
+    let kill_url =
+        kill_url.map(|url| Ok::<_, anyhow::Error>((asking(args, &url, limits)?, secrets::mask_url(&url))));
+    // Requests that follow others stand in no schedule.
+    let is_counted = plan.journeys().is_none() && plan.spec().retry.is_none();
+    let schedule = plan.schedule().filter(|_| is_counted);
+    let within = |end: &Nanos| *end < plan.load_length();
+    let requests_end = budget_requests
+        .zip(schedule)
+        .map(|(n, schedule)| (Schedule::clone(schedule).with_limit(n).span(), n));
+    let budgets = Budgets {
+        requests: budget_requests.filter(|_| schedule.is_none()),
+        errors: budget_errors,
+        time: budget_time.filter(within),
+        requests_end: requests_end.filter(|(end, _)| within(end)),
+        rate_cap: rate_cap.filter(|_| plan.journeys().is_some()),
+    };
+    let kill_url = kill_url.transpose()?;
+    let guards = Guards { kill_file, kill_url, budgets, moved, has_followers: !is_counted };
+    guards.check_file()?;
+    Ok(guards)
+}
+
+/// How a kill URL is asked: like a request before the run, with the same trust in certificates.
+fn asking(args: &RunArgs, url: &str, limits: &Limits) -> Result<AnyJob> {
+    let context = || format!("--kill-url {}", secrets::mask_url(url));
+    let request = Request::new(None, url).with_context(context)?;
+    if request.url.origin.speaks != Speaks::Http {
+        refuse!(["kill-url"], "{}: it is asked in HTTP: give an http or https URL", context());
+    }
+    let (load, mut target) = (args.load.clone(), args.target.clone());
+    // What the load's requests are like, and where they go, is nothing to it.
+    (target.web_socket, target.grpc, target.request, target.script) = Default::default();
+    (target.connect_to, target.unix_socket, target.resolve_every) = Default::default();
+    (target.http, target.streams) = Default::default();
+    let own = RunArgs::of_experiment(vec![request], load, target, true);
+    let (requests, Ways { targets, .. }) =
+        agreed(&own, limits, Guard::of_questions()).with_context(context)?;
+    let plan = Plan::new(PlanSpec {
+        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
+        warmup: Nanos::ZERO,
+        limit: None,
+        timeout: Nanos::from_secs(1),
+        drain: None,
+        pool: Pool::Fixed { n: 1 },
+        threads: 1,
+        retry: None,
+        idempotent: requests.idempotent.clone(),
+        mix: Default::default(),
+        origins: Origins::new(&requests.origin_of).expect("one request has one origin"),
+        rate_cap: None,
+    })?;
+    let whole = Whole { plan, targets, values: None, script: None, expects: requests.expects() };
+    Ok(AnyJob::new(whole, requests.operations, &own.target))
+}
+
+/// The guards of a run that is under way, for as long as this lives.
+pub(super) struct Watching {
+    fired: Fired,
+    /// Stops that were known beforehand, after the schedule's zero.
+    planned: Vec<(Nanos, GuardKind, String)>,
+    /// Requests follow answers, which goes on when nothing falls due any more.
+    has_followers: bool,
+    controls: Arc<Controls>,
+    /// Their ends are what the threads wait for.
+    _alive: Vec<Sender<()>>,
+}
+
+type Fired = Arc<OnceLock<(GuardKind, String)>>;
+
+impl Guards {
+    /// Nothing stops the load before it has begun.
+    ///
+    /// # Errors
+    /// A kill switch is set already.
+    pub(super) fn check(&self) -> Result<()> {
+        self.check_file()?;
+        if let Some((job, url)) = &self.kill_url {
+            job.preflight(0, FIRST_PATIENCE).map_err(|why| {
+                refused(&["kill-url"], format!("--kill-url {url} does not say that load may begin: {why}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_file(&self) -> Result<()> {
+        match &self.kill_file {
+            Some(path) if path.exists() => Err(refused(
+                &["kill-file"],
+                format!(
+                    "--kill-file {}: this file is there, so no load may begin; remove it first",
+                    path.display()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Watches a load whose schedule begins at `start`, and stops it.
+    pub(super) fn watch(self, controls: Arc<Controls>, start: Instant) -> Result<(Watching, Spending)> {
+        let Guards { kill_file, kill_url, budgets, moved, has_followers } = self;
+        let mut planned = Vec::new();
+        if let Some(time) = budgets.time {
+            let rule = format!("--budget-time {} is over", format::plain(&format::duration(time.0)));
+            planned.push((time, GuardKind::BudgetTime, rule));
+        }
+        if let Some((end, n)) = budgets.requests_end {
+            planned.push((end, GuardKind::BudgetRequests, requests_spent(n)));
+        }
+        for (at, ..) in &planned {
+            controls.stop_from(start + *at);
+        }
+        let (fired, _alive) = (Fired::default(), Vec::new());
+        let mut watching = Watching { fired, planned, has_followers, controls, _alive };
+        if has_followers && let Some(at) = watching.planned.iter().map(|(at, ..)| *at).min() {
+            watching.end_after(Duration::from_nanos(at.0) + GRACE)?;
+        }
+        watching.thread(LOOK_EVERY, move || switched(kill_file.as_deref(), &moved))?;
+        if let Some((job, url)) = kill_url {
+            let mut unanswered = 0;
+            watching.thread(ASK_EVERY, move || {
+                let said = match job.preflight(0, PATIENCE) {
+                    Ok(_) => {
+                        unanswered = 0;
+                        return None;
+                    }
+                    Err(PreflightError::Answer { answer, .. }) => format!("answers {answer:?}"),
+                    Err(_) if unanswered + 1 < UNANSWERED_MAX => {
+                        unanswered += 1;
+                        return None;
+                    }
+                    Err(why) => format!("does not answer: {why}"),
+                };
+                Some((GuardKind::KillUrl, format!("--kill-url {url} {said}")))
+            })?;
+        }
+        Ok((watching, Spending { budgets, sent: 0, errors: 0, window: Vec::new() }))
+    }
+}
+
+/// Why no more load may be sent, as far as a file and a name tell.
+fn switched(kill_file: Option<&Path>, moved: &Moved) -> Option<(GuardKind, String)> {
+    match kill_file.filter(|path| path.exists()) {
+        Some(path) => Some((GuardKind::KillFile, format!("--kill-file {} exists", path.display()))),
+        None => moved.get().map(|why| (GuardKind::Moved, why.clone())),
+    }
+}
+
+fn requests_spent(budget: u64) -> String {
+    format!("--budget-requests {budget} is used up")
+}
+
+impl Watching {
+    /// What has stopped a load that was stopped then, after the schedule's zero, if one of them did.
+    pub(super) fn fired(&self, stopped_at: Option<Nanos>) -> Option<(GuardKind, String)> {
+        let planned = self.planned.iter().find(|(at, ..)| Some(*at) == stopped_at);
+        self.fired.get().cloned().or(planned.map(|(_, kind, rule)| (*kind, rule.clone())))
+    }
+
+    /// Whether answers are not waited for once a guard has stopped the load.
+    pub(super) fn has_followers(&self) -> bool {
+        self.has_followers
+    }
+
+    /// Looks every so often, until there is a reason to stop.
+    fn thread(
+        &mut self,
+        every: Duration,
+        mut look: impl FnMut() -> Option<(GuardKind, String)> + Send + 'static,
+    ) -> Result<()> {
+        let (fired, controls, has_followers) =
+            (self.fired.clone(), self.controls.clone(), self.has_followers);
+        self.spawn(move |ended| {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let Some(why) = look() else { continue };
+                if controls.stop() {
+                    let _ = fired.set(why);
+                    if has_followers && ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+                        controls.abort();
+                    }
+                }
+                return;
+            }
+        })
+    }
+
+    /// Waits for no answer any longer, a while after a stop that was known beforehand.
+    fn end_after(&mut self, wait: Duration) -> Result<()> {
+        let controls = self.controls.clone();
+        self.spawn(move |ended| {
+            if ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                controls.abort();
+            }
+        })
+    }
+
+    fn spawn(&mut self, life: impl FnOnce(Receiver<()>) + Send + 'static) -> Result<()> {
+        let (alive, ended) = channel();
+        self._alive.push(alive);
+        let thread = std::thread::Builder::new().name("guard".into()).spawn(move || life(ended));
+        thread.map(drop).context("can't watch for what stops the load")
+    }
+}
+
+/// Counts what has been sent and what has failed, an interval after the other.
+pub(super) struct Spending {
+    budgets: Budgets,
+    sent: u64,
+    errors: u64,
+    /// Requests in each of the last seconds, and how long it was.
+    window: Vec<(u64, Nanos)>,
+}
+
+impl Observer for Spending {
+    fn look(&mut self, interval: &Interval, _: &mut Tally) -> Option<End> {
+        let counters = &interval.bank.counters;
+        let both = [&counters.measured, &counters.warmup];
+        let sent = both.iter().map(|of| of.sent + of.retries.sent_again).sum::<u64>();
+        self.sent += sent;
+        self.errors += both.iter().map(|of| of.failed_total() + of.timed_out).sum::<u64>();
+        let Budgets { requests, errors, rate_cap, .. } = self.budgets;
+        let (kind, rule) = if errors.is_some_and(|max| self.errors >= max) {
+            (GuardKind::BudgetErrors, format!("--budget-errors {} is used up", errors.unwrap_or_default()))
+        } else if requests.is_some_and(|max| self.sent >= max) {
+            (GuardKind::BudgetRequests, requests_spent(requests.unwrap_or_default()))
+        } else {
+            let per_s = self.above(rate_cap?, sent, interval.length)?;
+            let cap = rate_cap.unwrap_or_default();
+            (GuardKind::MaxRate, format!("journeys have come to {per_s:.0}/s, more than the cap of {cap}"))
+        };
+        let at_ns = (interval.start + interval.length).0;
+        Some(End::Aborted(Aborted { rule, at_ns, guard: Some(kind) }))
+    }
+}
+
+impl Spending {
+    /// The rate of the last seconds, if it is surely above the cap: a Poisson process at the cap is above this in one
+    /// window of 30,000.
+    fn above(&mut self, cap: Rate, sent: u64, length: Nanos) -> Option<f64> {
+        if self.window.len() == CAP_WINDOW {
+            self.window.remove(0);
+        }
+        self.window.push((sent, length));
+        if self.window.len() < CAP_WINDOW {
+            return None;
+        }
+        let sent: u64 = self.window.iter().map(|(sent, _)| sent).sum();
+        let seconds: f64 = self.window.iter().map(|(_, length)| length.as_secs_f64()).sum();
+        let most = cap.as_per_s() * seconds;
+        (sent as f64 > most + 4.0 * most.sqrt()).then(|| sent as f64 / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spending(cap_per_s: u64) -> Spending {
+        let budgets = Budgets { rate_cap: Some(Rate::per_second(cap_per_s)), ..Budgets::default() };
+        Spending { budgets, sent: 0, errors: 0, window: Vec::new() }
+    }
+
+    fn above(spending: &mut Spending, each: u64, seconds: usize) -> Option<f64> {
+        let cap = spending.budgets.rate_cap.unwrap();
+        (0..seconds).filter_map(|_| spending.above(cap, each, Nanos::from_secs(1))).last()
+    }
+
+    #[test]
+    fn a_file_and_a_name_are_switches() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, moved) = (folder.path().join("kill"), Moved::default());
+        assert_eq!(switched(Some(&path), &moved), None);
+        moved.set("gone".into()).expect("once");
+        assert_eq!(switched(None, &moved), Some((GuardKind::Moved, "gone".into())));
+        std::fs::write(&path, "").expect("a file");
+        assert!(switched(Some(&path), &moved).is_some_and(|(kind, _)| kind == GuardKind::KillFile));
+    }
+
+    #[test]
+    fn journeys_are_held_against_their_cap_over_a_while() {
+        // 10 s at 100/s: 1,000 and 126 more.
+        assert_eq!(above(&mut spending(100), 112, 10), None);
+        assert_eq!(above(&mut spending(100), 113, 9), None, "too early to tell");
+        assert_eq!(above(&mut spending(100), 113, 10), Some(113.0));
+        let mut later = spending(100);
+        assert_eq!(above(&mut later, 0, 100), None);
+        assert!(above(&mut later, 200, 10).is_some(), "only the last seconds count");
+    }
+}
