@@ -365,7 +365,6 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
 
 pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
     let address = || "192.0.2.1:80".to_string();
-    let answers = AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) };
     Ending {
         status: RunStatus::Complete,
         scheduled: Some(seconds * RATE),
