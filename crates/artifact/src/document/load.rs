@@ -138,6 +138,8 @@ pub enum LoadKind {
 pub enum Process {
     /// Evenly spaced.
     Even,
+    /// When they were recorded.
+    Recorded,
     /// Independent of each other.
     Poisson {
         /// The same seed gives the same arrivals.
@@ -161,6 +163,7 @@ impl Process {
     pub fn name(self) -> &'static str {
         match self {
             Process::Even => "even",
+            Process::Recorded => "recorded",
             Process::Poisson { .. } => "poisson",
             Process::Bursty { .. } => "bursty",
         }
@@ -181,6 +184,7 @@ impl Process {
     pub fn of(process: schedule::Process) -> Process {
         match process {
             schedule::Process::Even => Process::Even,
+            schedule::Process::Recorded => Process::Recorded,
             schedule::Process::Poisson { seed } => Process::Poisson { seed },
             schedule::Process::Bursty { seed, bursts } => {
                 Process::Bursty { seed, peak: bursts.peak(), on_ns: bursts.on.0, off_ns: bursts.off.0 }

@@ -20,7 +20,7 @@ fn sample(field: &Field) -> String {
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
         "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
-        | "journeys-max" | "attempts" | "keep-failures" => "3",
+        | "speed" | "scale" | "loop" | "journeys-max" | "attempts" | "keep-failures" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
         "precision" | "resolution" | "min-effect" => "5%",
@@ -34,8 +34,9 @@ fn sample(field: &Field) -> String {
         "service" => "cart=1ms",
         "tag" => "branch=main",
         "watch-pid" => "1",
-        "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration"
-        | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout" | "retry-wait" => "5s",
+        "from" | "to" | "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain"
+        | "max-duration" | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout"
+        | "retry-wait" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()
