@@ -303,6 +303,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             Order::Random { seed } => Some(document::Order::Random { seed }),
         },
         values: Vec::new(),
+        replay: args.replay.known(args.seed).map(|replay| replay.document(plan.operations_apart())),
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,

@@ -89,6 +89,14 @@ fn any_number_of_threads_sends_what_was_recorded() {
         for note in ["10 of 301 recorded requests", "10 POST", "1 of 301 recorded requests", "bodies (3)"] {
             assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
         }
+        let replay = run.at("/plan/replay");
+        assert_eq!((&replay["recorded"], &replay["left_out_by_method"]["POST"]), (&json!(301), &json!(10)));
+        let then = &replay["operations"][0];
+        assert_eq!(
+            (&then["requests"], &then["codes"], &then["answer_bytes_mean"]),
+            (&json!(190), &json!({"200": 190}), &json!(10.0))
+        );
+        assert_eq!((&replay["left_out_by_path"], &then["took"]["count"]), (&json!(1), &json!(190)));
         let names = scheduled(&run.document);
         let shares = [("GET /items/{id}", 190), ("GET /about", 100)].map(|(name, n)| (name.into(), n));
         assert_eq!(names, BTreeMap::from(shares));

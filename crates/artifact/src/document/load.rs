@@ -1,6 +1,9 @@
 //! What a run was to do, and each of its loads.
 
-use super::{ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, RetryPlan};
+use super::{
+    ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, ReplayPlan,
+    RetryPlan,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -18,6 +21,9 @@ pub struct RunPlan {
     /// What is drawn for each request, by name; empty where every request of a kind is the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValuePlan>,
+    /// What was recorded, where the load is a replay of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayPlan>,
     /// The name of the load's shape, if it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,

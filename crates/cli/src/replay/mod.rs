@@ -1,5 +1,6 @@
 //! Replays of traces: what was recorded becomes a schedule, and requests for the host of the URL.
 
+mod answers;
 mod operations;
 mod placed;
 mod reading;
@@ -12,11 +13,13 @@ use crate::args::steady::Warmup;
 use crate::errors::{refuse, refused};
 use crate::request::Request;
 use crate::{inputs, output};
+use answers::Answers;
 use anyhow::{Result, bail};
 use operations::Operation;
 use reading::LeftOut;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use unblink_artifact::document::ReplayPlan;
 use unblink_core::recorded::Recorded;
 use unblink_core::time::Nanos;
 use unblink_report::format;
@@ -132,6 +135,23 @@ impl Replay {
             request.url_text = format!("{address}{}", operation.path);
             request
         })
+    }
+
+    /// What the document says of it, where so many operations are recorded apart.
+    pub(crate) fn document(&self, apart: usize) -> ReplayPlan {
+        let (each, others) = self.operations.split_at(apart.saturating_sub(1).min(self.operations.len()));
+        let others = others.iter().fold(Answers::default(), |mut all, one| {
+            all.merge(&one.answers);
+            all
+        });
+        let each = each.iter().map(|one| one.answers.document());
+        ReplayPlan {
+            recorded: self.left_out.all,
+            left_out_by_method: self.left_out.mutating.clone(),
+            left_out_by_path: self.left_out.path,
+            offsets_ns: self.offsets.iter().map(|offset| offset.0).collect(),
+            operations: each.chain([others.document()]).collect(),
+        }
     }
 
     /// After the number of requests: how they were placed.

@@ -1,5 +1,6 @@
 //! The kinds of recorded requests: by method, and by path with its numbers left out.
 
+use super::answers::Answers;
 use std::collections::HashMap;
 use unblink_trace::format::Request;
 use unblink_trace::route::route;
@@ -21,12 +22,20 @@ pub(crate) struct Operation {
     pub path: String,
     /// How many were recorded.
     pub count: u64,
+    /// What was recorded of their answers.
+    pub(super) answers: Answers,
 }
 
 impl Operation {
     fn new(name: &str, method: &str) -> Operation {
         let path = name.get(method.len() + 1..).unwrap_or_default().to_string();
-        Operation { name: name.to_string(), method: method.to_string(), path, count: 0 }
+        Operation {
+            name: name.to_string(),
+            method: method.to_string(),
+            path,
+            count: 0,
+            answers: Answers::default(),
+        }
     }
 }
 
@@ -56,8 +65,16 @@ impl Kinds {
                 }
             }
         };
-        self.all[usize::from(number)].count += 1;
+        let kind = &mut self.all[usize::from(number)];
+        kind.count += 1;
+        kind.answers.add(request);
         Some(number)
+    }
+
+    /// A kind alone, for tests of what lies around it.
+    #[cfg(test)]
+    pub(super) fn of_one(name: &str) -> Vec<Operation> {
+        vec![Operation::new(name, "GET")]
     }
 
     fn add(&mut self, method: &str) -> u16 {
