@@ -156,7 +156,7 @@ mod tests {
 
     /// Bursts and lulls, about 100 in a second.
     fn bursty(n: u64) -> Vec<u64> {
-        let gap = |k: u64| if mixed(k / 50) % 4 == 0 { mixed(k) % 3 } else { mixed(k) % 27 };
+        let gap = |k: u64| if mixed(k / 50).is_multiple_of(4) { mixed(k) % 3 } else { mixed(k) % 27 };
         let next = |at: &mut u64, k| {
             *at += gap(k);
             Some(*at)

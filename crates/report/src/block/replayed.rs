@@ -92,7 +92,7 @@ mod tests {
         assert_eq!((page[1][1].as_str(), page[1][2].as_str()), ("1 000", "1 %"));
         assert_eq!(
             (page[1][4].as_str(), page[1][6].as_str(), page[1][8].as_str()),
-            ("2.00 ms", "30.0 ms", "512 B")
+            ("2 ms", "30 ms", "512 B")
         );
         assert_eq!(page[1][5], service(&doc.operations[0], 0.5).map(|text| format::plain(&text)).unwrap());
         assert_eq!((page[2][2].as_str(), page[2][4].as_str()), ("–", "–"));
