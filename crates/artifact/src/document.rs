@@ -9,6 +9,7 @@ mod journey;
 mod load;
 mod operation;
 mod origin;
+mod replay;
 mod retries;
 mod series;
 mod shape;
@@ -32,6 +33,7 @@ pub use load::{
 };
 pub use operation::{Operation, OperationArrivals, OperationPlan, Protocol, Spilled};
 pub use origin::{Origin, OriginName, Scheme};
+pub use replay::{RecordedAnswers, RecordedTimes, ReplayPlan};
 pub use retries::{Retries, RetryJitter, RetryPlan};
 pub use series::{EndedQuantile, HeatColumn, Heatmap, Series, SeriesRow, Spectra, SpectrumPoint, Timeline};
 pub use shape::*;

@@ -3,9 +3,11 @@
 use crate::args::load::LoadArgs;
 use crate::args::sim::ExplainArgs;
 use crate::args::steady::Warmup;
+use crate::errors::refuse;
 use crate::sim::mix::Asked;
 use crate::sim::{Described, Simulation};
 use crate::{exit, output};
+
 use anyhow::{Context, Result, bail};
 use std::cell::RefCell;
 use std::path::Path;
@@ -93,6 +95,12 @@ fn figures(row: &Figures) -> serde_json::Value {
 }
 
 fn describe(args: &ExplainArgs) -> Result<Described> {
+    if args.load.replay.replay.is_some() {
+        refuse!(
+            ["replay"],
+            "a replay has many kinds of requests, and this compares tools by one: unblink sim takes --replay"
+        );
+    }
     let mut world = args.world.clone();
     if world.server.is_none() && world.scenario.is_none() {
         world.scenario = Some("stall".into());

@@ -5,13 +5,14 @@ use crate::args::load::{LoadArgs, PlannedLoad, ShapeName};
 use crate::args::steady::Warmup;
 use crate::errors::{self, refuse, refused, refused_value};
 use crate::value::Shape;
-use crate::{retry, shape as named, trace};
+use crate::{replay, retry, shape as named, trace};
 use anyhow::{Result, bail};
 use unblink_artifact::document::{self, LoadKind, LoadPhase, LoadPlan, RunPlan, Target};
 use unblink_artifact::names::few;
 use unblink_core::mix::Order;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec, Stretch, together};
-use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule};
+use unblink_core::recorded::Recorded;
+use unblink_core::schedule::{HOLD_LENGTH_MAX, Phase, Process, Rate, Schedule, recorded_phases};
 use unblink_core::time::Nanos;
 use unblink_report::format;
 
@@ -22,6 +23,10 @@ const DURATION_DEFAULT: Nanos = Nanos::from_secs(30);
 
 /// What offers the load. `targets` are those that a load may be restricted to.
 pub(crate) fn spec(args: &LoadArgs, targets: &[Target]) -> Result<LoadSpec> {
+    if let Some(found) = args.replay.read(args.seed)? {
+        replay::check(args)?;
+        return Ok(LoadSpec::Recorded(found.lasting(args.duration)?));
+    }
     if args.loads.is_empty() {
         return one(args);
     }
@@ -94,7 +99,7 @@ fn one(args: &LoadArgs) -> Result<LoadSpec> {
         ),
         (None, None) => bail!(
             "how much load? Add -R RATE for a rate that nothing the target does can change (such as -R 100), \
-             or --closed USERS for users who each wait for their answer"
+             --closed USERS for users who each wait for their answer, or --replay TRACE for what was recorded"
         ),
         (None, Some(users)) => {
             named?;
@@ -161,7 +166,7 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
     retry::check(&spec)?;
     let ramp_up = match spec.load {
         LoadSpec::Closed { ramp_up, .. } => Some(ramp_up),
-        LoadSpec::Open { .. } | LoadSpec::Several(_) => None,
+        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => None,
     };
     let warmup = spec.warmup;
     let starts: Vec<Nanos> = spec.load.open_parts().iter().map(|part| part.start).collect();
@@ -176,6 +181,8 @@ pub(crate) fn plan(spec: PlanSpec) -> Result<Plan> {
             PlanError::AboveCap { .. }
             | PlanError::SumAboveCap { .. }
             | PlanError::JourneysAboveCap { .. } => &["rate", "trace", "max-rate"],
+            PlanError::RecordedAboveCap { .. } => &["replay", "speed", "scale", "max-rate"],
+            PlanError::WarmupOfRecorded => &["warmup", "replay"],
             PlanError::BurstsWithoutTime
             | PlanError::BurstsImpossible { .. }
             | PlanError::TooManyBursts { .. }
@@ -242,7 +249,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             let until = format!("until {} {are} sent", format::plural(n, "request", "requests"));
             // Nobody knows how fast closed users send.
             match spec.load {
-                LoadSpec::Open { .. } | LoadSpec::Several(_) => until,
+                LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => until,
                 LoadSpec::Closed { .. } => {
                     format!("{until}, {} at the most", format::moment(HOLD_LENGTH_MAX.0))
                 }
@@ -261,6 +268,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
             )
         }
         LoadSpec::Several(parts) => several(parts, length, names),
+        LoadSpec::Recorded(recorded) => of_recorded(args, recorded),
         LoadSpec::Closed { users, think, ramp_up, .. } => {
             let people = if *users == 1 { "user" } else { "users" };
             let thinking =
@@ -296,6 +304,7 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         },
         values: Vec::new(),
         traces: None,
+        replay: args.replay.known(args.seed).map(|replay| replay.document(plan.operations_apart())),
         shape: args.shape.map(named::document),
         phases,
         warmup_ns: plan.measured_from().0,
@@ -310,6 +319,16 @@ pub(crate) fn describe(args: &LoadArgs, plan: &Plan, names: &[Target]) -> (RunPl
         requests_max: spec.limit,
     };
     (plan, loads)
+}
+
+/// A replay: how many requests of which trace, and how they were placed.
+fn of_recorded(args: &LoadArgs, recorded: &Recorded) -> (Vec<LoadPlan>, Vec<LoadPhase>, String) {
+    let phases = recorded_phases(recorded);
+    let (kind, words) = open(None, &phases, Process::Recorded);
+    let requests = format::plural(recorded.count(), "recorded request", "recorded requests");
+    let placed = args.replay.known(args.seed).map(|replay| replay.in_words(&args.replay)).unwrap_or_default();
+    let words = format!("open, {requests}{placed}, {words}");
+    (vec![LoadPlan { name: None, kind }], phases.iter().map(phase).collect(), words)
 }
 
 /// Several open loads: each with its name, what they ask for together, and all of it in words. The longest ends after

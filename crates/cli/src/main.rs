@@ -31,6 +31,7 @@ mod output;
 mod plan;
 mod precision;
 mod recorded;
+mod replay;
 mod report;
 mod request;
 mod retry;

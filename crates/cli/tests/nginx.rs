@@ -82,6 +82,18 @@ impl Nginx {
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
+
+    /// What it has logged, once that is so many lines: it logs a request when its answer was written.
+    fn log(&self, lines: usize) -> String {
+        for _ in 0..1000 {
+            let log = std::fs::read_to_string(self._place.path().join("access.log")).unwrap_or_default();
+            if log.lines().count() >= lines && log.ends_with('\n') {
+                return log;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("nginx has not logged {lines} requests");
+    }
 }
 
 impl Drop for Nginx {
@@ -250,4 +262,36 @@ fn the_log_of_a_load_becomes_a_trace_of_it() {
     assert_eq!(traced, logged);
     let posts = traced.iter().filter(|(_, request)| request.starts_with("POST")).count();
     assert_eq!((traced.len(), posts), (200, 80), "the mix that was asked for");
+}
+
+/// What was asked for, line by line of a log.
+fn asked(log: &str) -> Vec<String> {
+    log.lines().filter_map(|line| line.split('"').nth(1)).map(str::to_string).collect()
+}
+
+/// One connection, so that the log is in the order in which requests were sent.
+#[test]
+fn a_logged_load_is_replayed_with_its_mix_and_in_its_order() {
+    let (nginx, place) = (Nginx::start(), Place::new());
+    let url = nginx.url();
+    let one = ["-c", "1", "--no-preflight"];
+    let mix = ["-R", "100", "-n", "150", "--request", "70% /logged/a", "--request", "30% /logged/b"];
+    place.measure(&[&[url.as_str()], &mix[..], &["--order", "random"], &one].concat()).assert_all("ok");
+    let offered = nginx.log(150);
+    place.file("access.log", &offered);
+    let import = ["import", "access.log", "--format", "nginx", "--log-format", LOGGED, "-o", "hour.trace"];
+    assert_eq!(place.call(&import).code(), Some(0));
+    let again = Place::new();
+    std::fs::copy(place.path().join("hour.trace"), again.path().join("hour.trace")).expect("a trace");
+    let run = again.measure(&[&[url.as_str(), "--replay", "hour.trace", "--speed", "2"], &one[..]].concat());
+    run.assert_all("ok");
+    let both = nginx.log(300);
+    assert_eq!(asked(&both)[150..], asked(&offered)[..]);
+    let of = |name: &str| asked(&offered).iter().filter(|line| line.contains(name)).count() as u64;
+    assert_eq!(run.arrivals("scheduled"), of("/logged/a") + of("/logged/b"));
+    let then = run.at("/plan/replay/operations/0");
+    assert_eq!(
+        (&then["requests"], &then["codes"]["200"]),
+        (&of("/logged/a").into(), &of("/logged/a").into())
+    );
 }

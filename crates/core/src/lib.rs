@@ -18,6 +18,7 @@ pub mod plan;
 pub mod random;
 pub mod rate;
 pub mod record;
+pub mod recorded;
 pub mod schedule;
 pub mod share;
 pub mod shuffle;

@@ -23,6 +23,7 @@ pub mod preflight;
 pub mod priority;
 pub mod run;
 pub mod setup;
+pub mod spill;
 mod starvation;
 pub mod target;
 pub mod tls;

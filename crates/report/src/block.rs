@@ -6,6 +6,7 @@ pub(crate) mod apart;
 pub(crate) mod events;
 pub(crate) mod journeys;
 pub(crate) mod markdown;
+pub(crate) mod replayed;
 pub(crate) mod run;
 
 use crate::facts;

@@ -206,7 +206,7 @@ pub(crate) fn hold_figures(text: &str) -> String {
 }
 
 /// Any finite number with about three digits: evidence of findings, whose units are in their names.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.is_finite() { thousands(&three_or_whole(value)) } else { "–".into() }
 }
 

@@ -6,7 +6,7 @@ mod sections;
 mod strip;
 pub(crate) mod text;
 
-use crate::block::{Section, Tone, apart, events, run};
+use crate::block::{Section, Tone, apart, events, replayed, run};
 use crate::facts;
 use text::{Paint, Screen};
 use unblink_artifact::document::RunDocument;
@@ -55,6 +55,7 @@ pub fn render_with(doc: &RunDocument, style: &Style, places: &[(&str, String)]) 
     all(&mut screen, run::statuses(doc, room));
     sections::failures(&mut screen, doc);
     all(&mut screen, apart::all(doc, room));
+    all(&mut screen, replayed::section(doc, room));
     all(&mut screen, run::values(doc));
     screen.section(&run::throughput(doc));
     bottom::draw(&mut screen, doc, places);

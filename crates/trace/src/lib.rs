@@ -31,6 +31,7 @@ pub mod format;
 pub mod import;
 mod lines;
 mod order;
+pub mod route;
 pub mod source;
 pub mod summary;
 mod time;

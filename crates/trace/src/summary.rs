@@ -4,6 +4,7 @@
 use crate::Counts;
 use crate::entry::SECOND;
 use crate::format::{Header, Reader, Request, TraceError};
+use crate::route::route;
 use hdrhistogram::Histogram;
 use siphasher::sip::SipHasher13;
 use std::collections::{BTreeMap, HashMap};
@@ -187,26 +188,6 @@ impl All {
             took_ns: self.took.spread(),
             users: self.users.users(),
             dispersion: dispersion.collect(),
-        }
-    }
-}
-
-/// Requests whose paths differ in numbers only are the same.
-fn route(request: &Request, out: &mut String) {
-    out.push_str(&request.method);
-    out.push(' ');
-    let path = request.path.split('?').next().unwrap_or_default();
-    for (place, segment) in path.split('/').enumerate() {
-        if place > 0 {
-            out.push('/');
-        }
-        let digits = segment.bytes().take_while(u8::is_ascii_digit).count();
-        match segment[digits..].bytes().next() {
-            None | Some(b'.') if digits > 0 => {
-                out.push_str("{id}");
-                out.push_str(&segment[digits..]);
-            }
-            _ => out.push_str(segment),
         }
     }
 }

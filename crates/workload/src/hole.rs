@@ -8,6 +8,9 @@ use crate::lets::Lets;
 /// Longest text of `bytes(…)`; longer ones are cut to it.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 20;
 
+/// What stands between the braces for the path of a recorded arrival. No value can be called so.
+pub const RECORDED: &str = "recorded path";
+
 /// A place, and how it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hole {
@@ -26,6 +29,8 @@ pub(crate) enum What {
     Captured(u32),
     /// What its journey took from an earlier answer.
     Kept(u32),
+    /// The text of a recorded arrival: its path, as it is.
+    Recorded,
     /// The number of the arrival.
     Index,
     /// Random, version 4 (RFC 9562 §5.4).
@@ -71,6 +76,7 @@ impl What {
         }
         match text {
             "" => Err(format!("there is nothing between the braces: {}", lets.in_words())),
+            RECORDED => Ok(What::Recorded),
             "index" => Ok(What::Index),
             "uuid" => Ok(What::Uuid),
             "traceparent" => Ok(What::Traceparent),
@@ -204,7 +210,7 @@ impl What {
         match self {
             What::Value { of, .. } => lets.source(*of).is_number(),
             What::Index | What::Int { .. } | What::Now(Clock::Units(_)) => true,
-            What::Literal(_) | What::Captured(_) | What::Kept(_) => false,
+            What::Literal(_) | What::Captured(_) | What::Kept(_) | What::Recorded => false,
             What::Uuid | What::Traceparent | What::Now(Clock::Date) | What::Bytes(_) => false,
         }
     }

@@ -36,7 +36,7 @@ pub use draws::{Drawing, Draws};
 pub use encode::Context;
 pub use error::{Place, SourceError};
 pub use globals::Globals;
-pub use hole::Hole;
+pub use hole::{Hole, RECORDED};
 pub use kept::{KEPT_MAX, Kept};
 pub use lets::{LETS_MAX, Lets};
 pub use source::{Needs, Source};

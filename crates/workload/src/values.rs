@@ -13,6 +13,7 @@ use std::sync::Arc;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::mix::{Among, Counted};
 use unblink_core::plan::Plan;
+use unblink_core::recorded::Recorded;
 use unblink_core::schedule::Schedule;
 use unblink_core::time::{Instant, Nanos};
 use unblink_core::trace_context::trace_id;
@@ -115,6 +116,7 @@ pub struct Values {
     trace_seed: u64,
     letters: Box<[u8]>,
     globals: Arc<Globals>,
+    recorded: Option<Recorded>,
 }
 
 impl Values {
@@ -168,6 +170,7 @@ impl Values {
             trace_seed: uuid_seed,
             letters,
             globals: Arc::new(Globals::new(captured)),
+            recorded: plan.recorded().cloned(),
         })
     }
 
@@ -222,6 +225,15 @@ impl Values {
         let is_uuid = |hole: &Hole| matches!(hole.what, What::Uuid);
         let draws = |composition: &Composition| composition.holes.iter().any(is_uuid);
         self.lets.run_id() != 0 && self.composition(operation).is_some_and(draws)
+    }
+
+    /// What the arrival with this key is recorded with.
+    fn recorded_text(&self, key: Key, operation: u32) -> &[u8] {
+        let Some(recorded) = &self.recorded else { return &[] };
+        // One that is none of the run asks as the first of its operation.
+        let first = || (0..recorded.count()).find(|&k| recorded.operation(k) == operation);
+        let number = if key.load == 0 { Some(key.unit) } else { first() };
+        number.map_or(&[], |number| recorded.text(number))
     }
 
     /// What a named value is drawn for.
@@ -351,6 +363,9 @@ impl Composer {
             What::Captured(number) => out.extend_from_slice(self.globals.value(*number)),
             What::Kept(number) => {
                 out.extend_from_slice(self.kept.get(*number as usize).map_or(&[], Vec::as_slice));
+            }
+            What::Recorded => {
+                return out.extend_from_slice(values.recorded_text(self.key, self.operation));
             }
             What::Index => return decimal(self.index, out),
             What::Uuid => return identity::uuid(&mut self.draws(values.uuid_seed, number), out),

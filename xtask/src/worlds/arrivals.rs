@@ -54,7 +54,7 @@ impl Arrivals {
         let mut measured_from = ZERO + plan.spec().warmup;
         let (worker, workers) = (u64::from(part.worker), u64::from(plan.threads()));
         let (source, end) = match &plan.spec().load {
-            LoadSpec::Open { .. } | LoadSpec::Several(_) => {
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => {
                 let mine = open(plan, part.worker)?;
                 let [schedules @ .., last] = &plan.schedules().collect::<Vec<_>>()[..] else {
                     return Err("an open load has no schedule".to_string());
@@ -154,7 +154,9 @@ fn open(plan: &Plan, worker: u32) -> Result<Vec<Due>, String> {
         let turns = asked.len() as u64;
         for (number, offset) in intended_times(plan, schedule).map_err(|e| format!("load {load}: {e}"))? {
             let (is_mine, turn) = match schedule.process() {
-                Process::Even => (share.in_group(number / u64::from(workers)) == number, number),
+                Process::Even | Process::Recorded => {
+                    (share.in_group(number / u64::from(workers)) == number, number)
+                }
                 Process::Poisson { .. } | Process::Bursty { .. } => {
                     let stream = number % STREAMS;
                     let is_mine = stream % u64::from(workers) == u64::from(worker);

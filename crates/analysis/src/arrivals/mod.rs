@@ -9,6 +9,8 @@
 //!
 //! Bursty arrivals are a Poisson process in what the bursts make of Λ. The bursts are known, so the test is the same.
 //!
+//! Recorded arrivals claim nothing: how late they were sent is told as a figure.
+//!
 //! An even process must lie on the line Λ(d(k)) = k; how far it is off is told as a figure.
 
 mod anderson_darling;
@@ -28,6 +30,8 @@ use unblink_core::time::{Instant, Nanos, SECOND_NS};
 pub enum ClaimedProcess {
     /// Evenly spaced in Λ.
     Even,
+    /// As they were recorded, whatever that was.
+    Recorded,
     /// Independent: exponential gaps in Λ.
     Poisson,
     /// The same, in bursts that Λ has already.
@@ -85,7 +89,7 @@ impl ArrivalProcess {
         let whole = blocks.filter(|block| block.len() >= BLOCK_ARRIVALS as usize);
         let runs: Vec<&[SampledArrival]> = whole.map(|block| &block[..BLOCK_ARRIVALS as usize]).collect();
         let test = |at: fn(&SampledArrival) -> Option<Instant>, tolerance| match claimed {
-            ClaimedProcess::Even => None,
+            ClaimedProcess::Even | ClaimedProcess::Recorded => None,
             ClaimedProcess::Poisson | ClaimedProcess::Bursty => test_gaps(&runs, at, tolerance, shape),
         };
         let line = || arrivals.iter().filter_map(|arrival| off_the_line(arrival, shape)).max();

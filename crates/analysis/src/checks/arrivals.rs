@@ -55,6 +55,7 @@ pub(super) fn not_as_claimed(case: &Case<'_>) -> Option<Finding> {
 fn name(claimed: ClaimedProcess) -> &'static str {
     match claimed {
         ClaimedProcess::Even => "evenly spaced arrivals",
+        ClaimedProcess::Recorded => "they were recorded",
         ClaimedProcess::Poisson => "a Poisson process",
         ClaimedProcess::Bursty => "a Poisson process in the bursts that were drawn",
     }

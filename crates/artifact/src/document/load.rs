@@ -1,7 +1,8 @@
 //! What a run was to do, and each of its loads.
 
 use super::{
-    ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, RetryPlan, TracePlan,
+    ArrivalProcess, Arrivals, Distribution, LoadShape, OperationArrivals, PrecisionGoal, ReplayPlan,
+    RetryPlan, TracePlan,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct RunPlan {
     /// How requests name their traces, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<TracePlan>,
+    /// What was recorded, where the load is a replay of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayPlan>,
     /// The name of the load's shape, if it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,
@@ -143,6 +147,8 @@ pub enum LoadKind {
 pub enum Process {
     /// Evenly spaced.
     Even,
+    /// When they were recorded.
+    Recorded,
     /// Independent of each other.
     Poisson {
         /// The same seed gives the same arrivals.
@@ -166,6 +172,7 @@ impl Process {
     pub fn name(self) -> &'static str {
         match self {
             Process::Even => "even",
+            Process::Recorded => "recorded",
             Process::Poisson { .. } => "poisson",
             Process::Bursty { .. } => "bursty",
         }
@@ -186,6 +193,7 @@ impl Process {
     pub fn of(process: schedule::Process) -> Process {
         match process {
             schedule::Process::Even => Process::Even,
+            schedule::Process::Recorded => Process::Recorded,
             schedule::Process::Poisson { seed } => Process::Poisson { seed },
             schedule::Process::Bursty { seed, bursts } => {
                 Process::Bursty { seed, peak: bursts.peak(), on_ns: bursts.on.0, off_ns: bursts.off.0 }

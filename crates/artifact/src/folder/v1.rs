@@ -179,6 +179,7 @@ impl Load1 {
         RunPlan {
             summary: self.summary.clone(),
             order: None,
+            replay: None,
             values: Vec::new(),
             traces: None,
             shape: self.shape,

@@ -26,6 +26,7 @@ impl Tally {
         };
         let claimed = match process {
             Process::Even => ClaimedProcess::Even,
+            Process::Recorded => ClaimedProcess::Recorded,
             Process::Poisson { .. } => ClaimedProcess::Poisson,
             Process::Bursty { .. } => ClaimedProcess::Bursty,
         };

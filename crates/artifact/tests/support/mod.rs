@@ -53,6 +53,7 @@ pub fn header(seconds: u64, warmup_s: u64) -> RunHeader {
         plan: RunPlan {
             summary: format!("open, {RATE}/s, even, for {seconds} s"),
             order: None,
+            replay: None,
             values: Vec::new(),
             traces: None,
             shape: None,

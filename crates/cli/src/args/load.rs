@@ -1,6 +1,7 @@
 //! What load is offered, and how patiently: flags that every command with a load has in common.
 
 use super::arrivals::{Arrivals, arrivals};
+use super::replay::ReplayArgs;
 use super::retry::RetryArgs;
 use super::steady::{self, Warmup};
 use crate::value;
@@ -41,6 +42,9 @@ pub(crate) struct LoadArgs {
 
     #[command(flatten)]
     pub trace: TraceArgs,
+
+    #[command(flatten)]
+    pub replay: ReplayArgs,
 
     /// Send requests as this many users, each of whom waits for its answer before the next request (closed loop)
     #[arg(long, value_name = "USERS", help_heading = "Load", allow_hyphen_values = true,

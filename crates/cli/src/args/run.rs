@@ -24,6 +24,7 @@ EXAMPLES
   unblink run http://127.0.0.1:8080/ --closed 10 -d 30s
   unblink run --targets targets.txt -R 500 -c 64 -t 2
   unblink run http://127.0.0.1:8080/ -R 1000 --request '80% /a' --request '20% POST /b @body'
+  unblink run https://staging.test --replay hour.trace --speed 2        (see unblink import)
   unblink run plan.toml -R 2000                    (see unblink init, unblink plan)
   unblink run http://127.0.0.1:8080/ -R 1000 --slo 'p99 < 200ms' --slo 'errors < 0.1%'
 

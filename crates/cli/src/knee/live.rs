@@ -228,6 +228,7 @@ fn run_args(args: &KneeArgs, rate: Rate, settle: Nanos, measure: Nanos) -> RunAr
         peak_for: None,
         period: None,
         trace: Default::default(),
+        replay: Default::default(),
         duration: Some(measure),
         requests: None,
         warmup: Warmup::Time(settle),

@@ -29,7 +29,9 @@ impl Holds {
             "body" | "json" | "form" | "message" | "script-arg" => Holds::Body,
             "slo" | "abort-on" => Holds::Objective,
             "expect" | "until" => Holds::Expectation,
-            "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "script" => Holds::File,
+            "targets" | "body-file" | "cacert" | "cert" | "key" | "trace" | "replay" | "script" => {
+                Holds::File
+            }
             _ => Holds::Plain,
         }
     }

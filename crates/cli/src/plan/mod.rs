@@ -268,8 +268,8 @@ fn meant_for(plan: &PlanFile) -> Vec<(For, &'static [&'static str])> {
     let has_world = plan.has_section("world");
     let is_for_knee = plan.has_section("search");
     let is_for_compare = plan.value(fields::CANDIDATE).is_some() || plan.has_section("comparison");
-    let has_load =
-        !plan.loads.is_empty() || ["rate", "closed"].iter().any(|field| plan.value(field).is_some());
+    let has_load = !plan.loads.is_empty()
+        || ["rate", "closed", "replay"].iter().any(|field| plan.value(field).is_some());
     let is_for_run = has_load || !is_for_knee;
     let is_real = plan.has_target() || !has_world;
     let all: [(bool, For, &[&str]); 6] = [

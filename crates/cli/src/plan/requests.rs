@@ -13,7 +13,7 @@ use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
 use crate::request::version::Version;
-use crate::request::{Parts, Request, Taking};
+use crate::request::{NOWHERE, Parts, Request, Taking};
 use crate::{errors, secrets};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
@@ -35,9 +35,6 @@ pub(crate) fn of(plan: &PlanFile, urls: &[String], lets: &Arc<Lets>) -> Result<V
         _ => urls.iter().map(|url| Ok(Request { lets: lets.clone(), ..Request::new(None, url)? })).collect(),
     }
 }
-
-/// Where requests of a simulation go that have no address.
-const NOWHERE: &str = "http://simulated.test";
 
 /// Where the paths of `plan` are, for its journeys: at `urls` if the user gave one, and anywhere at all where nothing is sent.
 pub(super) fn target_of<'a>(

@@ -35,9 +35,9 @@ fn sample(field: &Field) -> String {
         "service" => "cart=1ms",
         "tag" => "branch=main",
         "watch-pid" => "1",
-        "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain" | "max-duration"
-        | "budget-time" | "connection-age" | "resolve-every" | "period" | "trace-step" | "try-timeout"
-        | "retry-wait" => "5s",
+        "from" | "to" | "peak-for" | "think" | "ramp-up" | "duration" | "warmup" | "timeout" | "drain"
+        | "budget-time" | "max-duration" | "connection-age" | "resolve-every" | "period" | "trace-step"
+        | "try-timeout" | "retry-wait" => "5s",
         _ => field.possible.first().map_or("some", String::as_str),
     };
     by_name.to_string()

@@ -30,6 +30,9 @@ use unblink_workload::{Composition, Lets};
 use url::{Speaks, Url};
 use version::{Rendered, Version};
 
+/// Where requests go that are only simulated.
+pub(crate) const NOWHERE: &str = "http://simulated.test";
+
 /// A request before it is rendered, wherever it was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {

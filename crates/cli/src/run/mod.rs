@@ -39,6 +39,7 @@ use unblink_engine::run::{OriginSummary, Summary};
 /// Runs and reports. Gives the exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let prepared = prepare(args)?;
+    args.load.replay.tell(args.load.seed);
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
     let interruptions = signals::listen()?;

@@ -34,7 +34,9 @@ pub(crate) fn all(job: &AnyJob, targets: &[Target]) -> Result<()> {
     for (place, number) in asked().enumerate() {
         // A later step of a journey means nothing without those before it.
         let is_later = plan.journeys().is_some_and(|paths| !paths.can_come_first(number));
-        if is_later || (place >= REQUESTS_MAX && !firsts.contains(&number)) {
+        // What was recorded may have failed then, too: the most frequent kind alone is asked for.
+        let most = if plan.recorded().is_some() { 1 } else { REQUESTS_MAX };
+        if is_later || (place >= most && !firsts.contains(&number)) {
             continue;
         }
         let request = match targets.get(number) {

@@ -213,6 +213,12 @@ fn plan(
 
 /// What offers the load. Loads name their requests as objectives do.
 fn load_spec(args: &RunArgs, requests: &Requests) -> Result<LoadSpec> {
+    if args.load.replay.replay.is_some() && args.precision.precision.is_some() {
+        refuse!(
+            ["precision", "replay"],
+            "--replay and --precision exclude each other: the trace says how long it lasts"
+        );
+    }
     let mut load = precision::lasting(&args.precision, &args.load)?;
     for name in load.loads.iter_mut().flat_map(|one| &mut one.only) {
         *name = requests.called(name);
@@ -373,7 +379,7 @@ fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
     match load {
-        LoadSpec::Open { .. } | LoadSpec::Several(_) => wanted,
+        LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => wanted,
         LoadSpec::Closed { users, .. } => wanted.min(*users),
     }
 }

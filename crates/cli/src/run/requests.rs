@@ -12,7 +12,7 @@ use crate::request::url::Origin;
 use crate::request::version::{Operations, Version};
 use crate::request::{Parts, Request, Taking};
 use crate::script::Source;
-use crate::secrets;
+use crate::{replay, secrets};
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -233,7 +233,12 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
             Some(file) => target_file::read(file, &mut |request| {
                 gathering.add(Request { lets: args.lines.lets.named.clone(), ..request })
             })?,
-            None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
+            None => match args.load.replay.read(args.load.seed)? {
+                Some(found) => {
+                    found.requests(replay::base(args)?).try_for_each(|request| gathering.add(request))?
+                }
+                None => args.requests.iter().try_for_each(|request| gathering.add(request.clone()))?,
+            },
         }
         let plain = gathering.count();
         let steps = args.journeys.iter().flat_map(|journey| &journey.steps);
@@ -241,7 +246,7 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
         Ok(plain)
     })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
-    if args.targets.is_none() {
+    if args.targets.is_none() && args.load.replay.replay.is_none() {
         let alone = args.requests.iter().map(|request| request.share);
         let journeys = args.journeys.iter().map(|journey| journey.share);
         let shares: Vec<Option<Share>> = alone.chain(journeys).collect();

@@ -3,10 +3,13 @@
 
 use super::server;
 use super::wanted::Wanted;
+use crate::args::load::LoadArgs;
 use crate::args::objectives::SloArgs;
 use crate::args::sim::SimArgs;
 use crate::errors::{refuse, refused_value};
+use crate::replay::Replay;
 use crate::request::share::{self, OrderArg};
+use crate::request::{NOWHERE, Request};
 use crate::run::objectives::{self, Known};
 use crate::run::requests::{Requests, listed};
 use crate::secrets;
@@ -20,6 +23,14 @@ use unblink_core::mix::Mix;
 use unblink_core::origins::Origins;
 use unblink_core::plan::Plan;
 use unblink_core::sim::Service;
+
+/// What is replayed. It needs no address where nothing is sent.
+fn replayed(args: &SimArgs, replay: &Replay) -> Result<Vec<Request>> {
+    if !args.requests.is_empty() || !args.journeys.is_empty() {
+        refuse!(["replay"], "a replay sends what was recorded: leave [[requests]] and journeys out");
+    }
+    Ok(replay.requests(&Request::new(None, NOWHERE)?).collect())
+}
 
 /// The requests of a simulation; one kind of them where a plan lists none.
 #[derive(Default)]
@@ -36,9 +47,10 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(super) fn of(args: &SimArgs) -> Result<Asked> {
-        let requests = match args.journeys.is_empty() {
-            true => listed(Default::default(), &args.requests)?,
-            false => None,
+        let requests = match (args.load.replay.read(args.load.seed)?, args.journeys.is_empty()) {
+            (Some(replay), _) => listed(Default::default(), &replayed(args, &replay)?)?,
+            (None, true) => listed(Default::default(), &args.requests)?,
+            (None, false) => None,
         };
         let wanted = Wanted::of(args)?;
         let mut asked = Asked { requests, wanted, order: args.order, ..Asked::default() };
@@ -100,8 +112,15 @@ impl Asked {
         self.requests.as_ref().map(|requests| &requests.targets[..]).unwrap_or_default()
     }
 
+    /// Loads name their requests as objectives do.
+    pub(super) fn with_names(&self, args: &LoadArgs) -> LoadArgs {
+        let mut args = args.clone();
+        args.loads.iter_mut().flat_map(|load| &mut load.only).for_each(|name| *name = self.called(name));
+        args
+    }
+
     /// As a load means it: by method and path, too.
-    pub(super) fn called(&self, name: &str) -> String {
+    fn called(&self, name: &str) -> String {
         self.requests.as_ref().map_or_else(|| name.to_string(), |requests| requests.called(name))
     }
 

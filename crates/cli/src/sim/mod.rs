@@ -36,6 +36,7 @@ use unblink_core::schedule::Rate;
 use unblink_core::sim::{ClientSpec, Correct, ToolSpec, Watch, WorldSpec, simulate_client, simulate_until};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::http2;
+use words::one_space;
 
 /// A simulated machine has no limit of ports or descriptors; this one keeps the memory bounded.
 const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
@@ -43,6 +44,7 @@ const AUTO_CONNECTIONS_MAX: u32 = 1_000_000;
 /// Simulates and reports. Gives the exit code.
 pub(crate) fn sim(args: &SimArgs) -> Result<u8> {
     let mut simulation = simulation(args)?;
+    args.load.replay.tell(args.load.seed);
     simulation.header.fanout = args.exports.fanout;
     output::check_exports(&args.exports)?;
     let folder = Folder::named_or_new(args.output.as_ref(), "unblink-runs")?;
@@ -62,8 +64,8 @@ pub(crate) fn planned(args: &SimArgs) -> Result<(Plan, String)> {
 fn simulation(args: &SimArgs) -> Result<Simulation> {
     let mut described = Described::new(&args.world)?;
     described.world.room = room(args)?;
-    let load = precision::lasting(&args.precision, &args.load)?;
     let asked = Asked::of(args)?;
+    let load = precision::lasting(&args.precision, &args.load)?;
     let mut simulation = described.simulation(&described.load(&load), &args.client, &asked)?;
     if args.precision.precision.is_some() && simulation.client.is_some() {
         refuse!(
@@ -126,7 +128,7 @@ impl Described {
     /// The load that was asked for; without one, that for which the scenario was made.
     pub(crate) fn load(&self, args: &LoadArgs) -> LoadArgs {
         let mut load = args.clone();
-        if !load.loads.is_empty() {
+        if !load.loads.is_empty() || load.replay.replay.is_some() {
             return load;
         }
         let says_how_much = load.rate.is_some() || load.closed.is_some() || load.trace.trace.is_some();
@@ -154,7 +156,7 @@ impl Described {
             Connections::Fixed(n) => Pool::Fixed { n },
         };
         let plan = load::plan(PlanSpec {
-            load: load::spec(&with_names(args, asked), asked.names())?,
+            load: load::spec(&asked.with_names(args), asked.names())?,
             warmup: args.warmup.planned(),
             limit: args.requests,
             timeout: args.timeout,
@@ -216,6 +218,13 @@ impl Described {
     /// The client with what it takes from the load.
     fn fitted(&self, client: Client, args: &LoadArgs, plan: &Plan) -> Result<Option<ClientSpec>> {
         let Client::Other { mut spec, by_planned_interval } = client else { return Ok(None) };
+        if args.replay.replay.is_some() {
+            refuse!(
+                ["client", "replay"],
+                "--client imitates a tool with a schedule of its own, and a replay has that of its trace: leave one of \
+                 them out"
+            );
+        }
         if !args.loads.is_empty() {
             refuse!(
                 ["client"],
@@ -426,13 +435,6 @@ fn room(args: &SimArgs) -> Result<Room> {
     Ok(if is_two { Room { places, cancels: true } } else { Room::SINGLE })
 }
 
-/// Loads name their requests as objectives do.
-fn with_names(args: &LoadArgs, asked: &Asked) -> LoadArgs {
-    let mut args = args.clone();
-    args.loads.iter_mut().flat_map(|load| &mut load.only).for_each(|name| *name = asked.called(name));
-    args
-}
-
 fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
     let (Some(Shape::Hold(rate)), Some(workers)) = (&args.rate, tool.workers) else {
         refuse!(
@@ -442,8 +444,4 @@ fn planned_interval(tool: &ToolSpec, args: &LoadArgs) -> Result<Nanos> {
         );
     };
     Ok(rate.time_of(u64::from(workers)))
-}
-
-fn one_space(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

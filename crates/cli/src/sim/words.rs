@@ -14,6 +14,11 @@ pub(super) fn wrong(flag: &'static str, why: impl std::fmt::Display) -> Error {
     refused(&[flag], format!("--{flag}: {why}"))
 }
 
+/// As it is shown: with one space between words.
+pub(super) fn one_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// One word of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {

@@ -28,9 +28,9 @@ impl Among {
 }
 
 impl Asked {
-    /// The arrivals of `operations`, numbered together. `None` in random order, where all those before must be counted.
+    /// The arrivals of `operations`, numbered together. `None` in random order and in a recorded one, where all those before must be counted.
     pub fn among(&self, operations: &[u32]) -> Option<Among> {
-        if matches!(self.pick, Pick::Random { .. }) && self.count > 1 {
+        if matches!(self.pick, Pick::Random { .. } | Pick::Recorded(_)) && self.count > 1 {
             return None;
         }
         let all = (0..self.count).map(|one| self.number(one)).max().unwrap_or(0);

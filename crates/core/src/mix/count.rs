@@ -10,7 +10,7 @@ impl Asked {
         match &self.pick {
             Pick::Turn => Some(self.count),
             Pick::Shuffled { shares, .. } => Some(shares.total),
-            Pick::Random { .. } => None,
+            Pick::Random { .. } | Pick::Recorded(_) => None,
         }
     }
 
@@ -26,6 +26,10 @@ impl Asked {
             Pick::Turn => (ones().count() as u64, self.count),
             Pick::Shuffled { shares, .. } | Pick::Random { shares, .. } => {
                 (ones().map(|one| self.places_of(one)).sum(), shares.total)
+            }
+            Pick::Recorded(recorded) => {
+                let all = (0..recorded.count()).map(|ordinal| recorded.operation(ordinal));
+                (all.filter(|operation| operations.contains(operation)).count() as u64, recorded.count())
             }
         }
     }
@@ -55,7 +59,7 @@ impl Asked {
     /// Of an operation in each block.
     pub(super) fn places_of(&self, one: u64) -> u64 {
         match &self.pick {
-            Pick::Turn => 1,
+            Pick::Turn | Pick::Recorded(_) => 1,
             Pick::Shuffled { shares, .. } | Pick::Random { shares, .. } => shares.places_of(one as usize),
         }
     }

@@ -10,6 +10,7 @@ pub use among::{Among, Counted};
 
 use crate::journey::Journeys;
 use crate::random::{below, mixed};
+use crate::recorded::Recorded;
 use crate::shuffle::Shuffle;
 use std::sync::Arc;
 
@@ -103,6 +104,7 @@ enum Pick {
     Turn,
     Shuffled { key: u64, shuffle: Shuffle, shares: Shares },
     Random { key: u64, shares: Shares },
+    Recorded(Recorded),
 }
 
 /// How many places of a block each operation has.
@@ -118,6 +120,11 @@ impl Asked {
     /// All operations of a run that has `all`, in turn.
     pub fn all(all: usize) -> Asked {
         Asked { count: all.max(1) as u64, only: None, pick: Pick::Turn }
+    }
+
+    /// What was recorded, of a run that has `all` operations. Those of the record must be among them.
+    pub fn recorded(recorded: &Recorded, all: usize) -> Asked {
+        Asked { count: all.max(1) as u64, only: None, pick: Pick::Recorded(recorded.clone()) }
     }
 
     /// Those with the numbers `only`, or all of a run that has `all`, as `mix` says. `load` is the number of the load in
@@ -169,6 +176,7 @@ impl Asked {
             Pick::Random { key, shares } => {
                 shares.at(below(mixed(mixed(key ^ sequence) ^ ordinal), shares.total))
             }
+            Pick::Recorded(recorded) => u64::from(recorded.operation(ordinal)),
         };
         self.number(one)
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::dispatch::{ATTEMPTS_MAX, Pool, Retry};
 use crate::journey::Paths;
 use crate::record::RECORDABLE_MAX;
+use crate::recorded::Recorded;
 use crate::schedule::bursts::{Bursts, CHANGES_MAX, PEAK_MAX};
 use crate::schedule::{
     HOLD_LENGTH_MAX, Phase, Process, RAMP_LENGTH_MAX, RATE_MAX_PER_S, Rate, common_seconds,
@@ -76,6 +77,25 @@ pub(super) fn check_users(users: u32, think: Nanos, spec: &PlanSpec) -> Result<(
         Some(cap) => {
             Err(PlanError::ClosedAboveCap { users, cap, think_s: f64::from(users) / cap.as_per_s() })
         }
+        None => Ok(()),
+    }
+}
+
+/// What was recorded asks for operations of the run, and not for more in any second than is allowed.
+pub(super) fn check_recorded(recorded: &Recorded, spec: &PlanSpec) -> Result<(), PlanError> {
+    if spec.warmup > Nanos::ZERO {
+        return Err(PlanError::WarmupOfRecorded);
+    }
+    check_length("a replay", recorded.length(), HOLD_LENGTH_MAX)?;
+    if (0..recorded.count()).any(|k| recorded.operation(k) as usize >= spec.idempotent.len()) {
+        return Err(PlanError::NoOperations);
+    }
+    let most = Rate::per_second(recorded.most_in_a_second());
+    if most > Rate::per_second(RATE_MAX_PER_S) {
+        return Err(PlanError::RateTooHigh(most));
+    }
+    match spec.rate_cap.filter(|&cap| most > cap) {
+        Some(cap) => Err(PlanError::RecordedAboveCap { most, cap }),
         None => Ok(()),
     }
 }

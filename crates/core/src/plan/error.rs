@@ -32,6 +32,19 @@ pub enum PlanError {
         /// What is allowed.
         cap: Rate,
     },
+    /// A recorded second above the user's own cap.
+    #[error(
+        "a second of the replay has {most}, above the cap of {cap} (--max-rate, or max-rate in the config file)"
+    )]
+    RecordedAboveCap {
+        /// In the busiest second.
+        most: Rate,
+        /// What is allowed.
+        cap: Rate,
+    },
+    /// What was recorded begins at once.
+    #[error("a replay has no warm-up: what was recorded begins at once")]
+    WarmupOfRecorded,
     /// A burst or a lull of no length.
     #[error(
         "bursts and the time between them need a length above 0, such as bursty(peak=5x,on=200ms,off=1s)"

@@ -2,7 +2,8 @@
 
 use super::RAMP_UP_WITHOUT_THINKING;
 use crate::rate::Rate;
-use crate::schedule::{Phase, Process};
+use crate::recorded::Recorded;
+use crate::schedule::{Phase, Process, recorded_phases};
 use crate::time::Nanos;
 
 /// What offers the load, before it is checked.
@@ -17,6 +18,8 @@ pub enum LoadSpec {
     },
     /// Several of those at once.
     Several(Vec<OpenPart>),
+    /// Arrivals as they were recorded, without a warm-up. The record says what they ask for, too.
+    Recorded(Recorded),
     /// A finite population.
     Closed {
         /// How many users.
@@ -75,6 +78,9 @@ impl LoadSpec {
         match self {
             LoadSpec::Open { phases, process } => vec![OpenPart::whole(phases.clone(), *process)],
             LoadSpec::Several(parts) => parts.clone(),
+            LoadSpec::Recorded(recorded) => {
+                vec![OpenPart::whole(recorded_phases(recorded), Process::Recorded)]
+            }
             LoadSpec::Closed { .. } => Vec::new(),
         }
     }

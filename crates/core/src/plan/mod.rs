@@ -4,6 +4,7 @@ mod check;
 mod error;
 mod foreseen;
 mod load;
+mod placed;
 
 pub use error::PlanError;
 pub use load::{LoadSpec, OpenPart, Stretch, highest_per_s, highest_together, together};
@@ -15,10 +16,12 @@ use crate::load::{Closed, ClosedShare, LoadNumber, Open, OpenLoad, OpenShare, Tr
 use crate::mix::{Asked, Mix, Place};
 use crate::origins::Origins;
 use crate::record::{Layout, SampleBlocks};
+use crate::recorded::Recorded;
 use crate::schedule::{Rate, Schedule};
 use crate::share::Share;
 use crate::time::{Instant, Nanos};
-use check::{check_closed_lengths, check_common, check_journeys, check_open, check_users};
+use check::{check_closed_lengths, check_common, check_journeys, check_open, check_recorded, check_users};
+use placed::PlacedLoad;
 use std::sync::Arc;
 
 /// Users of a closed population who don't think begin spread over this time.
@@ -104,13 +107,6 @@ pub struct Plan {
     load_length: Nanos,
 }
 
-/// An open load, whose schedule counts from that of the run.
-#[derive(Clone, PartialEq, Debug)]
-struct PlacedLoad {
-    schedule: Arc<Schedule>,
-    asked: Asked,
-}
-
 impl Plan {
     /// Checks `spec`.
     pub fn new(spec: PlanSpec) -> Result<Plan, PlanError> {
@@ -118,6 +114,7 @@ impl Plan {
         let parts = spec.load.open_parts();
         match &spec.load {
             LoadSpec::Open { .. } | LoadSpec::Several(_) => check_open(&parts, &spec)?,
+            LoadSpec::Recorded(recorded) => check_recorded(recorded, &spec)?,
             LoadSpec::Closed { users, think, ramp_up, duration } => {
                 check_users(*users, *think, &spec)?;
                 check_closed_lengths(*ramp_up, *duration)?;
@@ -133,10 +130,7 @@ impl Plan {
         if let Some(paths) = &journeys {
             check_journeys(&parts, paths, &spec)?;
         }
-        let place = |(load, part): (u32, &OpenPart)| {
-            let asked = asked_by(load, part, &spec, entries)?;
-            Ok(PlacedLoad { schedule: Arc::new(place(load, part, spec.warmup, spec.limit)), asked })
-        };
+        let place = |(load, part)| PlacedLoad::new(load, part, &spec, entries);
         let open: Vec<PlacedLoad> = (0..).zip(&parts).map(place).collect::<Result<_, PlanError>>()?;
         let load_length = match spec.load {
             LoadSpec::Closed { ramp_up, duration, .. } => ramp_up + spec.warmup + duration,
@@ -168,6 +162,14 @@ impl Plan {
         !self.open.is_empty()
     }
 
+    /// The arrivals that it replays, if it does.
+    pub fn recorded(&self) -> Option<&Recorded> {
+        match &self.spec.load {
+            LoadSpec::Recorded(recorded) => Some(recorded),
+            _ => None,
+        }
+    }
+
     /// What is kept apart in its banks.
     pub fn layout(&self) -> Layout {
         let (journeys, steps) =
@@ -180,7 +182,7 @@ impl Plan {
     pub fn measured_from(&self) -> Nanos {
         match self.spec.load {
             LoadSpec::Closed { ramp_up, .. } => ramp_up + self.spec.warmup,
-            LoadSpec::Open { .. } | LoadSpec::Several(_) => self.spec.warmup,
+            LoadSpec::Open { .. } | LoadSpec::Several(_) | LoadSpec::Recorded(_) => self.spec.warmup,
         }
     }
 
@@ -408,25 +410,5 @@ impl Plan {
     /// Operations that are recorded apart.
     pub fn operations_apart(&self) -> usize {
         self.spec.idempotent.len().min(OPERATIONS_APART_MAX)
-    }
-}
-
-fn asked_by(load: u32, part: &OpenPart, spec: &PlanSpec, entries: usize) -> Result<Asked, PlanError> {
-    let only = part.only.as_deref();
-    if only.is_some_and(|only| only.is_empty() || only.iter().any(|&number| number as usize >= entries)) {
-        return Err(PlanError::NoOperations);
-    }
-    Ok(Asked::new(&spec.mix, entries, only, load)?)
-}
-
-/// The warm-up holds the rate with which the shape begins; the limit counts measured arrivals only.
-fn place(load: u32, part: &OpenPart, warmup: Nanos, limit: Option<u64>) -> Schedule {
-    let schedule = Schedule::new(&part.placed(warmup), part.process, u64::MAX).of_load(load);
-    match limit {
-        None => schedule,
-        Some(limit) => {
-            let warm = schedule.count_before(warmup);
-            schedule.with_limit(warm.saturating_add(limit))
-        }
     }
 }

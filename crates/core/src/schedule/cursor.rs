@@ -16,7 +16,7 @@ pub struct Cursor {
     stretch: usize,
 }
 
-/// Where the process's next point is.
+/// Where the process's next point is. Recorded arrivals lie evenly in their Λ.
 #[derive(Clone, Debug)]
 enum Points {
     Even { index: u64, steps: Steps },
@@ -93,6 +93,9 @@ impl Cursor {
     /// The next arrival: its number and its intended time after the start. `None` at the end, for good.
     pub fn next(&mut self, schedule: &Schedule) -> Option<(u64, Nanos)> {
         let (index, units) = self.points.next(schedule)?;
+        if schedule.recorded.is_some() {
+            return Some((index, schedule.at_units(units)?));
+        }
         let units = match &schedule.warp {
             None => units,
             Some(warp) => warp.shape_from(&mut self.stretch, units),

@@ -2,7 +2,8 @@
 //!
 //! A shape is Λ(t), the cumulative number of expected arrivals. A process gives unit-rate points u(k):
 //! `even` is u(k) = k, `poisson` superposes 1,024 independent streams of exponential gaps. An arrival is due at
-//! d = Λ⁻¹(u), the largest whole nanosecond t with Λ(t) ≤ u. Bursts are a change of Λ that lies between the two: the
+//! d = Λ⁻¹(u), the largest whole nanosecond t with Λ(t) ≤ u. Of recorded arrivals Λ(t) is how many were recorded before t, so
+//! that the k-th of them is due when it was recorded. Bursts are a change of Λ that lies between the two: the
 //! points of a bursty load are those of a Poisson one, and [`bursts`] says where in the shape they come to lie. All sums are integers, so nothing
 //! drifts however long the run is, and nothing that the target does can move an arrival.
 //!
@@ -15,16 +16,19 @@ mod by_number;
 mod by_operation;
 mod cursor;
 mod placed;
+mod recorded;
 mod sine;
 mod streams;
 
 pub use crate::rate::Rate;
 pub use bursts::Bursts;
 pub use cursor::Cursor;
+pub use recorded::recorded_phases;
 pub use sine::{PIECES, sine};
 pub use streams::STREAMS;
 
 use crate::rate::gcd;
+use crate::recorded::Recorded;
 use crate::share::Share;
 use crate::time::{Nanos, SECOND_NS};
 use bursts::{PARTS, Warp};
@@ -89,6 +93,8 @@ impl Phase {
 pub enum Process {
     /// Evenly spaced in Λ.
     Even,
+    /// When they were recorded.
+    Recorded,
     /// Independent arrivals: exponential gaps in Λ. Arrival m of stream j has the number 1,024·m + j, so that numbers
     /// are not in order of time.
     Poisson {
@@ -106,10 +112,10 @@ pub enum Process {
 }
 
 impl Process {
-    /// What arrivals are drawn from; nothing is drawn for even ones.
+    /// What arrivals are drawn from; nothing is drawn for even and recorded ones.
     pub fn seed(self) -> Option<u64> {
         match self {
-            Process::Even => None,
+            Process::Even | Process::Recorded => None,
             Process::Poisson { seed } | Process::Bursty { seed, .. } => Some(seed),
         }
     }
@@ -117,7 +123,7 @@ impl Process {
     /// The rate that it reaches, in multiples of the shape's.
     pub fn peak(self) -> f64 {
         match self {
-            Process::Even | Process::Poisson { .. } => 1.0,
+            Process::Even | Process::Recorded | Process::Poisson { .. } => 1.0,
             Process::Bursty { bursts, .. } => bursts.peak(),
         }
     }
@@ -132,6 +138,8 @@ pub struct Schedule {
     load: u32,
     /// What bursts make of the shape's units. A unit of arrivals is a [`PARTS`]th of one of the shape then.
     warp: Option<Warp>,
+    /// What the arrivals are, where they are recorded: a unit is an arrival then, and the phases only tell the rate.
+    recorded: Option<Recorded>,
     units_per_request: u128,
     end_ns: u64,
     /// Nothing falls due from this Λ on: that of the shape's end, or of the arrival that the limit leaves out.
@@ -157,6 +165,7 @@ impl Schedule {
             process,
             load: 0,
             warp: None,
+            recorded: None,
             units_per_request: 2 * u128::from(SECOND_NS) * u128::from(seconds),
             end_ns: start_ns,
             end_units: units,
@@ -275,6 +284,9 @@ impl Schedule {
 
     /// The same of the shape alone, in its units.
     fn shape_units_before(&self, end: Nanos) -> u128 {
+        if let Some(recorded) = &self.recorded {
+            return u128::from(recorded.count_before(end));
+        }
         let place = self.phases.partition_point(|p| p.start_ns + p.phase.duration.0 <= end.0);
         let Some(p) = self.phases.get(place) else {
             return self.phases.last().map_or(0, |p| p.units_after);
@@ -309,6 +321,9 @@ impl Schedule {
     }
 
     fn at_units(&self, units: u128) -> Option<Nanos> {
+        if let Some(recorded) = &self.recorded {
+            return recorded.at(u64::try_from(units).ok()?);
+        }
         let units = match &self.warp {
             None => units,
             Some(warp) => warp.shape(units)?,

@@ -34,8 +34,12 @@ fn of_one(load: &Load) -> Option<String> {
     };
     let within = match asked {
         Process::Bursty { .. } => " in the bursts that were drawn",
-        Process::Even | Process::Poisson { .. } => "",
+        Process::Even | Process::Recorded | Process::Poisson { .. } => "",
     };
+    if asked == Process::Recorded {
+        let late = Bound::Upper.duration(process.sent.deviation_ns_max?);
+        return Some(format!("{looked_at} none was sent more than {late} after its recorded time."));
+    }
     Some(match (asked, gaps(&process.intended), gaps(&process.sent)) {
         (Process::Even, ..) => {
             let off = process.intended.deviation_ns_max.unwrap_or_default();

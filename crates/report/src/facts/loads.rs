@@ -30,7 +30,7 @@ pub fn load_in_words(plan: &LoadPlan, length_ns: u64) -> String {
 pub fn process_in_words(process: Process) -> String {
     let arrivals = format!("{} arrivals", process.name());
     match process {
-        Process::Even | Process::Poisson { .. } => arrivals,
+        Process::Even | Process::Recorded | Process::Poisson { .. } => arrivals,
         Process::Bursty { peak, on_ns, off_ns, .. } => {
             let [on, cycle] = [on_ns, on_ns.saturating_add(off_ns)].map(format::duration);
             format!("{arrivals} ({}\u{a0}× for {on}, every {cycle})", format::number(peak))

@@ -1,7 +1,9 @@
 //! The tables below the pictures.
 
 use super::block::write;
-use crate::block::{Block, Paint, Room, Section, Span, Table, apart, events, left, plain, right, run};
+use crate::block::{
+    Block, Paint, Room, Section, Span, Table, apart, events, left, plain, replayed, right, run,
+};
 use crate::svg::canvas::escape;
 use crate::{facts, format, tried};
 use std::fmt::Write;
@@ -21,6 +23,7 @@ pub(super) fn all(out: &mut String, doc: &RunDocument, level: u8) {
     write(out, phases(doc), level);
     write(out, slowest(doc), level);
     write(out, apart::all(doc, Room::Page), level);
+    write(out, replayed::section(doc, Room::Page), level);
     write(out, run::values(doc), level);
     write(out, run::statuses(doc, Room::Page), level);
     write(out, run::failures(doc, Room::Page), level);

@@ -1,0 +1,107 @@
+//! What is replayed, and how: the flags of recorded traffic.
+
+use crate::value;
+use clap::Args;
+use std::path::PathBuf;
+use unblink_core::time::Nanos;
+
+/// A thousand times as fast, or as often.
+const FACTOR_MAX_MILLI: u64 = 1_000_000;
+
+/// Recorded traffic.
+#[derive(Args, Clone, PartialEq, Debug, Default)]
+pub(crate) struct ReplayArgs {
+    /// Send what this trace has recorded, when it was recorded (see unblink import): its methods and paths, to the host
+    /// of the URL
+    #[arg(long, value_name = "TRACE", help_heading = "Load")]
+    pub replay: Option<PathBuf>,
+
+    /// Replay so many times as fast, such as 2 or 60
+    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
+    pub speed: Option<Factor>,
+
+    /// Replay so much load in the same time: each whole number is a copy of the trace at an offset of its own, and of what is
+    /// left over users are drawn, such as 2 or 0.1
+    #[arg(long, value_name = "FACTOR", help_heading = "Load", value_parser = factor)]
+    pub scale: Option<Factor>,
+
+    /// Replay so many times in a row (3), or for so long (10m)
+    #[arg(long = "loop", value_name = "COUNT|TIME", help_heading = "Load", value_parser = again)]
+    pub again: Option<Again>,
+
+    /// Begin this long after the start of the trace
+    #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = value::duration)]
+    pub from: Option<Nanos>,
+
+    /// End this long after the start of the trace
+    #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = value::duration)]
+    pub to: Option<Nanos>,
+
+    /// Also send what may change something: recorded requests other than GET, HEAD and OPTIONS, without their bodies
+    #[arg(long, help_heading = "Load")]
+    pub mutating: bool,
+}
+
+/// A number above 0, in thousandths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Factor {
+    pub milli: u64,
+}
+
+impl Factor {
+    /// As it is.
+    pub(crate) const ONE: Factor = Factor { milli: 1_000 };
+}
+
+/// How long a replay goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Again {
+    /// So many times.
+    Times(u32),
+    /// So long.
+    For(Nanos),
+}
+
+fn factor(text: &str) -> Result<Factor, String> {
+    let number = text.trim().trim_end_matches(['x', '×']).parse::<f64>().ok();
+    let milli = number.map(|number| number * 1e3).filter(|milli| (milli - milli.round()).abs() < 1e-6);
+    match milli.map(|milli| milli.round()) {
+        Some(milli) if (1.0..=FACTOR_MAX_MILLI as f64).contains(&milli) => Ok(Factor { milli: milli as u64 }),
+        _ => Err(format!(
+            "{text:?} is no factor: give a number from 0.001 to {}, with three decimals at the most, such as 2 or 0.1",
+            FACTOR_MAX_MILLI / 1_000
+        )),
+    }
+}
+
+fn again(text: &str) -> Result<Again, String> {
+    match text.trim().parse::<u32>() {
+        Ok(0) => Err("0 times is no replay: give a count such as 3, or a time such as 10m".into()),
+        Ok(times) => Ok(Again::Times(times)),
+        Err(_) => value::duration(text).map(Again::For),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors() {
+        assert_eq!(factor("2"), Ok(Factor { milli: 2_000 }));
+        assert_eq!(
+            (factor("60x"), factor("0.125")),
+            (Ok(Factor { milli: 60_000 }), Ok(Factor { milli: 125 }))
+        );
+        for bad in ["0", "-1", "x", "", "1001", "0.0001", "1.23456", "nan", "10%"] {
+            assert!(factor(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn how_long() {
+        assert_eq!(again("3"), Ok(Again::Times(3)));
+        assert_eq!(again("10m"), Ok(Again::For(Nanos::from_secs(600))));
+        assert!(again("0").is_err() && again("-1").is_err() && again("often").is_err());
+    }
+}

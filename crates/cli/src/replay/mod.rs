@@ -1,0 +1,225 @@
+//! Replays of traces: what was recorded becomes a schedule, and requests for the host of the URL.
+
+mod answers;
+mod operations;
+mod placed;
+mod reading;
+
+use crate::args::arrivals::Arrivals;
+use crate::args::load::LoadArgs;
+use crate::args::replay::{Again, Factor, ReplayArgs};
+use crate::args::run::RunArgs;
+use crate::args::steady::Warmup;
+use crate::errors::{refuse, refused};
+use crate::request::Request;
+use crate::{inputs, output};
+use answers::Answers;
+use anyhow::{Result, bail};
+use operations::Operation;
+use reading::LeftOut;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use unblink_artifact::document::ReplayPlan;
+use unblink_core::recorded::Recorded;
+use unblink_core::time::Nanos;
+use unblink_report::format;
+use unblink_workload::RECORDED;
+
+/// The last one that was read: a command line is looked at several times.
+static READ: Mutex<Option<(ReplayArgs, u64, Arc<Replay>)>> = Mutex::new(None);
+
+/// What was read of a trace, and put where it belongs.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    /// When what is asked for.
+    pub recorded: Recorded,
+    /// By number.
+    pub operations: Vec<Operation>,
+    /// What of the part is not sent.
+    pub left_out: LeftOut,
+    /// Where each copy of the trace begins in it.
+    pub offsets: Vec<Nanos>,
+}
+
+impl ReplayArgs {
+    /// What is to be replayed, if anything is. `seed` draws the offsets of copies and the users that stay.
+    pub(crate) fn read(&self, seed: u64) -> Result<Option<Arc<Replay>>> {
+        let Some(file) = &self.replay else {
+            self.refuse_alone()?;
+            return Ok(None);
+        };
+        if let Some(known) = self.known(seed) {
+            return Ok(Some(known));
+        }
+        inputs::note(file);
+        let replay = Arc::new(replay(file, self, seed)?);
+        *READ.lock().unwrap_or_else(PoisonError::into_inner) = Some((self.clone(), seed, replay.clone()));
+        Ok(Some(replay))
+    }
+
+    /// What was read for these flags last, if anything was.
+    pub(crate) fn known(&self, seed: u64) -> Option<Arc<Replay>> {
+        let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        let (args, of_seed, replay) = read.as_ref()?;
+        (args == self && *of_seed == seed).then(|| replay.clone())
+    }
+
+    /// Says before the start what of the trace is not sent.
+    pub(crate) fn tell(&self, seed: u64) {
+        for line in self.known(seed).iter().flat_map(|replay| replay.left_out.lines()) {
+            output::note(format_args!("note: {}", format::plain(&line)));
+        }
+    }
+
+    /// Nothing that only a replay has.
+    fn refuse_alone(&self) -> Result<()> {
+        let given = [
+            (self.speed.is_some(), "speed"),
+            (self.scale.is_some(), "scale"),
+            (self.again.is_some(), "loop"),
+            (self.from.is_some(), "from"),
+            (self.to.is_some(), "to"),
+            (self.mutating, "mutating"),
+        ];
+        match given.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, flag)) => {
+                refuse!([flag], "--{flag} is about a replay: add --replay TRACE, or leave it out")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn replay(file: &Path, args: &ReplayArgs, seed: u64) -> Result<Replay> {
+    if args.to.is_some_and(|to| to <= args.from.unwrap_or_default()) {
+        refuse!(["from", "to"], "--to is not behind --from: nothing would be replayed");
+    }
+    let read = reading::read(file, args, seed)?;
+    let speed = args.speed.unwrap_or(Factor::ONE);
+    let placed = placed::placed(&read, speed, args.scale.unwrap_or(Factor::ONE), seed);
+    let placed = placed.map_err(|error| refused(&["replay", "scale"], crate::explain_error(&error)))?;
+    let recorded = match args.again {
+        None => placed.recorded,
+        Some(Again::Times(times)) => {
+            let length = placed.recorded.length().0.checked_mul(times.into());
+            placed.recorded.lasting(Nanos(length.unwrap_or(u64::MAX)))
+        }
+        Some(Again::For(length)) => placed.recorded.lasting(length),
+    };
+    Ok(Replay { recorded, operations: placed.operations, left_out: read.left_out, offsets: placed.offsets })
+}
+
+impl Replay {
+    /// For as long as `-d` says.
+    pub(crate) fn lasting(&self, duration: Option<Nanos>) -> Result<Recorded> {
+        match duration {
+            Some(duration) if duration > self.recorded.length() => refuse!(
+                ["duration", "replay"],
+                "the replay lasts {}, less than -d: leave -d out, or add --loop to go on",
+                format::plain(&format::moment(self.recorded.length().0))
+            ),
+            Some(duration) => Ok(self.recorded.lasting(duration)),
+            None => Ok(self.recorded.clone()),
+        }
+    }
+
+    /// What is sent: one request for each kind of recorded ones, with a place for the path. `base` says where.
+    pub(crate) fn requests<'a>(&'a self, base: &'a Request) -> impl Iterator<Item = Request> + 'a {
+        let before = base.url.target.trim_end_matches('/').to_string();
+        self.operations.iter().map(move |operation| {
+            let mut request = base.clone();
+            request.url.target = format!("{before}/{{{{{RECORDED}}}}}");
+            request.parts.method = Some(operation.method.clone());
+            request.name = Some(operation.name.clone());
+            let address = base.url_text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+            request.url_text = format!("{address}{}", operation.path);
+            request
+        })
+    }
+
+    /// What the document says of it, where so many operations are recorded apart.
+    pub(crate) fn document(&self, apart: usize) -> ReplayPlan {
+        let (each, others) = self.operations.split_at(apart.saturating_sub(1).min(self.operations.len()));
+        let others = others.iter().fold(Answers::default(), |mut all, one| {
+            all.merge(&one.answers);
+            all
+        });
+        let each = each.iter().map(|one| one.answers.document());
+        ReplayPlan {
+            recorded: self.left_out.all,
+            left_out_by_method: self.left_out.mutating.clone(),
+            left_out_by_path: self.left_out.path,
+            offsets_ns: self.offsets.iter().map(|offset| offset.0).collect(),
+            operations: each.chain([others.document()]).collect(),
+        }
+    }
+
+    /// After the number of requests: how they were placed.
+    pub(crate) fn in_words(&self, args: &ReplayArgs) -> String {
+        let times = |factor: Factor| format::number(factor.milli as f64 / 1e3);
+        let mut words = String::new();
+        if let Some(speed) = args.speed {
+            words += &format!(", {}\u{a0}× as fast", times(speed));
+        }
+        if let Some(scale) = args.scale {
+            words += &format!(", {}\u{a0}× as many", times(scale));
+        }
+        if let [_, others @ ..] = &self.offsets[..]
+            && !others.is_empty()
+        {
+            let others: Vec<String> = others.iter().map(|offset| format::moment(offset.0)).collect();
+            words += &format!(" (copies {} later)", others.join(", "));
+        }
+        words
+    }
+}
+
+/// The request that says where a replay goes.
+pub(crate) fn base(args: &RunArgs) -> Result<&Request> {
+    if !args.lines.lines.is_empty() || args.targets.is_some() || !args.journeys.is_empty() {
+        bail!("a replay sends what was recorded: leave --request, --targets and journeys out");
+    }
+    let [base] = &args.requests[..] else {
+        bail!("a replay goes to one place: give one URL, such as https://staging.example");
+    };
+    let parts = &base.parts;
+    if base.name.is_some() || base.share.is_some() || parts.method.is_some() || parts.body.is_some() {
+        bail!(
+            "a replay sends what was recorded: leave [[requests]] out, and give the plan a url in [target]"
+        );
+    }
+    if base.url.origin.is_ws {
+        bail!("a replay sends requests of HTTP: write http:// or https://");
+    }
+    if base.url.target.contains(['?', '{']) {
+        bail!("a replay has paths of its own: give a URL without a query and without {{{{…}}}}");
+    }
+    Ok(base)
+}
+
+/// Nothing that a replay has from its trace.
+pub(crate) fn check(args: &LoadArgs) -> Result<()> {
+    let given: [(bool, &'static str, &str); 10] = [
+        (args.rate.is_some(), "rate", "-R"),
+        (args.closed.is_some(), "closed", "--closed"),
+        (args.shape.is_some(), "shape", "--shape"),
+        (args.trace.trace.is_some(), "trace", "--trace"),
+        (args.peak_for.is_some(), "peak-for", "--peak-for"),
+        (args.period.is_some(), "period", "--period"),
+        (args.think.is_some(), "think", "--think"),
+        (args.ramp_up.is_some(), "ramp-up", "--ramp-up"),
+        (args.arrivals != Arrivals::Even, "arrivals", "--arrivals"),
+        (args.warmup != Warmup::Time(Nanos::ZERO), "warmup", "--warmup"),
+    ];
+    if let Some((_, field, flag)) = given.into_iter().find(|(is_given, ..)| *is_given) {
+        refuse!(
+            [field, "replay"],
+            "--replay and {flag} exclude each other: the trace says when each request starts (--speed and --scale change \
+             how many in a second)"
+        );
+    }
+    if !args.loads.is_empty() {
+        refuse!(["replay"], "a replay is a load that stands alone: leave it out, or the [[loads]]");
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Recorded arrivals at the times at which they are due: faster or slower, in copies, or thinned.
+
+use super::operations::{Kinds, Operation};
+use super::reading::{READ_BYTES, Read};
+use crate::args::replay::Factor;
+use anyhow::{Context, Result, bail};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+use unblink_core::random::{below, mixed};
+use unblink_core::recorded::{ARRIVAL_BYTES, Recorded, RecordedArrival};
+use unblink_core::time::Nanos;
+use unblink_engine::spill::Spill;
+
+/// Requests of all copies together at the most: eight GiB of a file.
+const ARRIVALS_MAX: u64 = 1 << 29;
+/// Of all users, in the unit of a part of them.
+const ALL_USERS: u32 = 1_000_000;
+
+/// Keeps these draws apart from others of the same seed.
+const OFFSETS: u64 = 0x6f66_6673_6574_7300;
+
+/// Where everything lies.
+pub(super) struct Placed {
+    pub(super) recorded: Recorded,
+    pub(super) operations: Vec<Operation>,
+    /// Of each copy.
+    pub(super) offsets: Vec<Nanos>,
+}
+
+/// A copy of the trace, which begins in its midst and goes on from its start.
+struct Copy {
+    /// How much later each of its requests is due.
+    offset: Nanos,
+    /// Which part of the users it has, in millionths.
+    users: u32,
+    /// How many requests of the trace were looked at.
+    passed: u64,
+    /// Where it begins.
+    first: u64,
+}
+
+/// `read` so many times as fast, and in so many copies.
+pub(super) fn placed(read: &Read, speed: Factor, scale: Factor, seed: u64) -> Result<Placed> {
+    let (all, _) = (*read.arrivals).as_ref().as_chunks::<READ_BYTES>();
+    let count = all.len() as u64;
+    if count.saturating_mul(scale.milli) / 1_000 > ARRIVALS_MAX {
+        bail!(
+            "it would have more than {ARRIVALS_MAX} requests: take a smaller --scale, or a part of the trace"
+        );
+    }
+    // Rounded up, so that what began with a recorded second begins with it in the replay, too.
+    let faster = |at: Nanos| Nanos((u128::from(at.0) * 1_000).div_ceil(u128::from(speed.milli)) as u64);
+    let length = faster(read.length).max(faster(read.length - Nanos(1)) + Nanos(1));
+    let (operations, now) = Kinds::sorted(&read.operations);
+    let arrival = |k: u64| {
+        let (arrival, user) = all[k as usize].split_first_chunk::<ARRIVAL_BYTES>().expect("longer than it");
+        let arrival = RecordedArrival::from_bytes(arrival);
+        let user = user.try_into().map_or(0, u32::from_le_bytes);
+        (
+            RecordedArrival {
+                at: faster(arrival.at),
+                operation: now[usize::from(arrival.operation)],
+                ..arrival
+            },
+            user,
+        )
+    };
+    let mut copies: Vec<Copy> = offsets(scale, length, seed)
+        .map(|(offset, users)| {
+            // Those from here on wrap around the end.
+            let first = all.partition_point(|bytes| {
+                let at =
+                    bytes.first_chunk::<ARRIVAL_BYTES>().map(|bytes| RecordedArrival::from_bytes(bytes).at);
+                faster(at.unwrap_or_default()) + offset < length
+            });
+            Copy { offset, users, passed: 0, first: first as u64 }
+        })
+        .collect();
+    let next = |copy: &mut Copy| {
+        while copy.passed < count {
+            let (arrival, user) = arrival((copy.first + copy.passed) % count);
+            copy.passed += 1;
+            if user < copy.users {
+                let at = arrival.at + copy.offset;
+                let at = if at >= length { at - length } else { at };
+                return Some(RecordedArrival { at, ..arrival });
+            }
+        }
+        None
+    };
+    let mut out = Spill::new().context("can't write a temporary file")?;
+    let mut heads = Vec::new();
+    let mut order = BinaryHeap::new();
+    for (number, copy) in copies.iter_mut().enumerate() {
+        let head = next(copy);
+        order.extend(head.map(|head| Reverse((head.at, number))));
+        heads.push(head);
+    }
+    while let Some(Reverse((_, number))) = order.pop() {
+        let head = std::mem::replace(&mut heads[number], next(&mut copies[number]));
+        order.extend(heads[number].map(|head| Reverse((head.at, number))));
+        if let Some(head) = head {
+            out.write_all(&head.to_bytes()).context("can't write a temporary file")?;
+        }
+    }
+    let offsets = copies.iter().map(|copy| copy.offset).collect();
+    let arrivals = out.finish().context("can't write a temporary file")?;
+    let recorded = Recorded::new(arrivals, read.texts.clone(), length)
+        .context("no request is left: take a larger --scale")?;
+    Ok(Placed { recorded, operations, offsets })
+}
+
+/// When each copy begins, and which part of the users it has. The first one is the trace as it is; the others lie in its length
+/// so far from each other that none repeats what another has just sent, and not at fractions of it, at which a rhythm of the
+/// trace would repeat itself.
+fn offsets(scale: Factor, length: Nanos, seed: u64) -> impl Iterator<Item = (Nanos, u32)> {
+    let (whole, rest) = (scale.milli / 1_000, (scale.milli % 1_000) as u32);
+    let copies = whole + u64::from(rest > 0);
+    (0..copies).map(move |number| {
+        let users = if number < whole { ALL_USERS } else { rest * (ALL_USERS / 1_000) };
+        if number == 0 {
+            return (Nanos::ZERO, users);
+        }
+        let part = length.0 / copies;
+        let drawn = below(mixed(mixed(seed ^ OFFSETS) ^ number), (part / 2).max(1));
+        (Nanos(part * number - part / 4 + drawn), users)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use unblink_core::time::SECOND_NS;
+
+    /// Arrivals at so many ms, each by the user of its number in `parts`.
+    fn read(at_ms: &[u64], parts: &[u32]) -> Read {
+        let one = |(k, &ms): (u64, &u64)| {
+            let arrival = RecordedArrival { at: Nanos::from_millis(ms), operation: 0, text: k };
+            let part = parts[k as usize % parts.len()];
+            arrival.to_bytes().into_iter().chain(part.to_le_bytes()).collect::<Vec<u8>>()
+        };
+        let bytes: Vec<u8> = (0..).zip(at_ms).flat_map(one).collect();
+        let length = Nanos::from_millis(at_ms.last().unwrap() + 1);
+        let operations = Kinds::of_one("GET /");
+        Read {
+            arrivals: Arc::new(bytes),
+            texts: Arc::new(Vec::new()),
+            length,
+            operations,
+            left_out: Default::default(),
+        }
+    }
+
+    /// Bursts and lulls, about 100 in a second.
+    fn bursty(n: u64) -> Vec<u64> {
+        let gap = |k: u64| if mixed(k / 50).is_multiple_of(4) { mixed(k) % 3 } else { mixed(k) % 27 };
+        let next = |at: &mut u64, k| {
+            *at += gap(k);
+            Some(*at)
+        };
+        (0..n).scan(0, next).collect()
+    }
+
+    fn times(placed: &Placed) -> Vec<Nanos> {
+        (0..placed.recorded.count()).map_while(|k| placed.recorded.at(k)).collect()
+    }
+
+    fn factor(milli: u64) -> Factor {
+        Factor { milli }
+    }
+
+    /// The variance of the number in windows of 100 ms, divided by its mean.
+    fn dispersion(times: &[Nanos], length: Nanos) -> f64 {
+        let mut counts = vec![0.0; (length.0 / (SECOND_NS / 10)) as usize + 1];
+        times.iter().for_each(|at| counts[(at.0 / (SECOND_NS / 10)) as usize] += 1.0);
+        counts.pop();
+        let n = counts.len() as f64;
+        let mean = counts.iter().sum::<f64>() / n;
+        counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (n - 1.0) / mean
+    }
+
+    #[test]
+    fn each_recorded_second_has_its_requests_at_any_speed() {
+        let at = bursty(20_000);
+        for milli in [60_000, 2_000, 500, 7_300] {
+            let placed = placed(&read(&at, &[0]), factor(milli), Factor::ONE, 1).unwrap();
+            let mut expected = BTreeMap::new();
+            at.iter().for_each(|ms| *expected.entry(ms / 1_000).or_insert(0) += 1);
+            for (second, count) in expected {
+                let due = |second: u64| Nanos((second * SECOND_NS * 1_000).div_ceil(milli));
+                let before = |end| placed.recorded.count_before(end);
+                assert_eq!(before(due(second + 1)) - before(due(second)), count, "second {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_copy_is_the_whole_trace_around_its_end() {
+        let at = bursty(3_000);
+        let read = read(&at, &[0]);
+        let placed = placed(&read, Factor::ONE, factor(4_000), 9).unwrap();
+        assert_eq!((placed.recorded.count(), placed.offsets.len()), (12_000, 4));
+        assert!(times(&placed).is_sorted());
+        let gap = placed.offsets.windows(2).map(|two| two[1] - two[0]).min().unwrap();
+        assert!(gap.0 >= read.length.0 / 4 / 2, "{:?}", placed.offsets);
+        let mut expected: Vec<u64> = placed
+            .offsets
+            .iter()
+            .flat_map(|offset| at.iter().map(move |ms| (ms * 1_000_000 + offset.0) % read.length.0))
+            .collect();
+        expected.sort_unstable();
+        assert!(times(&placed).iter().map(|at| at.0).eq(expected));
+    }
+
+    /// Two copies that don't depend on each other have twice the variance and twice the mean.
+    #[test]
+    fn copies_keep_the_index_of_dispersion() {
+        let at = bursty(60_000);
+        let index = |milli| {
+            let placed = placed(&read(&at, &[0]), Factor::ONE, factor(milli), 3).unwrap();
+            dispersion(&times(&placed), placed.recorded.length())
+        };
+        let (one, two, four) = (index(1_000), index(2_000), index(4_000));
+        assert!(one > 3.0, "bursty: {one}");
+        assert!((two / one - 1.0).abs() < 0.15 && (four / one - 1.0).abs() < 0.2, "{one} {two} {four}");
+    }
+
+    #[test]
+    fn a_smaller_part_of_the_users_is_within_a_larger_one() {
+        let parts = [0, 250_000, 500_000, 999_999];
+        let of = |milli| {
+            let placed = placed(&read(&bursty(400), &parts), Factor::ONE, factor(milli), 5).unwrap();
+            placed.recorded.count()
+        };
+        assert_eq!([1_000, 999, 501, 500, 251, 1].map(of), [400, 300, 300, 200, 200, 100]);
+        assert_eq!([1_250, 2_501].map(of), [500, 1_100]);
+    }
+}

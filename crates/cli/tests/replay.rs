@@ -1,0 +1,220 @@
+//! `run --replay`: what was recorded is sent, when it was recorded.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use support::hostile::{Act, Hostile, answer, ok};
+use support::{Place, Run};
+
+/// What was recorded of one request.
+struct Recorded {
+    after_ns: u64,
+    method: &'static str,
+    path: String,
+    user: u64,
+}
+
+fn get(after_ns: u64, path: &str, user: u64) -> Recorded {
+    Recorded { after_ns, method: "GET", path: path.into(), user }
+}
+
+/// A trace as `unblink import` writes it.
+fn trace(requests: &[Recorded]) -> Vec<u8> {
+    let mut lines = vec![json!({
+        "format": "unblink.trace/1", "made_by": "a test", "start": "2026-01-31T12:00:00.000000000Z",
+        "source": ["nginx"], "keys": ["k"],
+    })];
+    lines.extend(requests.iter().map(|one| {
+        json!({
+            "after": one.after_ns, "method": one.method, "path": one.path, "status": 200, "answer_bytes": 10,
+            "took": 2_000_000, "user": format!("{:016x}", one.user),
+        })
+    }));
+    lines.push(json!({ "end": { "requests": requests.len(), "lacking": { "body": 3 } } }));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    zstd::encode_all(text.as_bytes(), 1).expect("Zstandard")
+}
+
+/// Two seconds of 300 requests, ten of which may change something, and one that can't be sent.
+fn mixed() -> Vec<Recorded> {
+    let one = |n: u64| {
+        let path = if n.is_multiple_of(3) { "/about?page=".into() } else { format!("/items/{}", n % 7) };
+        let method = if n % 30 == 29 { "POST" } else { "GET" };
+        Recorded { after_ns: n * 7_919 % 13 * 1_100_000, method, path, user: n % 10 }
+    };
+    let mut all: Vec<Recorded> = (0..300).map(one).collect();
+    all.push(Recorded { method: "CONNECT", ..get(1, "host:443", 1) });
+    all
+}
+
+/// How often each request was seen, head and all.
+fn seen(server: &Hostile) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for request in server.seen() {
+        *all.entry(format!("{} {} {:?}", request.method, request.target, request.header("host")))
+            .or_default() += 1;
+    }
+    all
+}
+
+/// By name of the operation, how many were due.
+fn scheduled(document: &Value) -> BTreeMap<String, u64> {
+    let operations = document["operations"].as_array().expect("a list");
+    let of =
+        |one: &Value| (one["name"].as_str().unwrap().into(), one["arrivals"]["scheduled"].as_u64().unwrap());
+    operations.iter().map(of).collect()
+}
+
+fn replayed(server: &Hostile, requests: &[Recorded], more: &[&str]) -> Run {
+    let place = Place::new();
+    place.file("t.trace", trace(requests));
+    let url = server.url();
+    place.measure(&[&[url.as_str(), "--replay", "t.trace", "--no-preflight"], more].concat())
+}
+
+fn healthy() -> Hostile {
+    Hostile::start(|_| Act::Answer(ok()))
+}
+
+#[test]
+fn any_number_of_threads_sends_what_was_recorded() {
+    let mut expected = BTreeMap::new();
+    for threads in ["1", "2", "3"] {
+        let server = healthy();
+        let run = replayed(&server, &mixed(), &["--speed", "2", "-t", threads]);
+        run.assert_all("ok");
+        assert_eq!(run.arrivals("scheduled"), 290);
+        assert_eq!(run.at("/loads/0/process"), &json!({ "name": "recorded" }));
+        for note in ["10 of 301 recorded requests", "10 POST", "1 of 301 recorded requests", "bodies (3)"] {
+            assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
+        }
+        let replay = run.at("/plan/replay");
+        assert_eq!((&replay["recorded"], &replay["left_out_by_method"]["POST"]), (&json!(301), &json!(10)));
+        let then = &replay["operations"][0];
+        assert_eq!(
+            (&then["requests"], &then["codes"], &then["answer_bytes_mean"]),
+            (&json!(190), &json!({"200": 190}), &json!(10.0))
+        );
+        assert_eq!((&replay["left_out_by_path"], &then["took"]["count"]), (&json!(1), &json!(190)));
+        let names = scheduled(&run.document);
+        let shares = [("GET /items/{id}", 190), ("GET /about", 100)].map(|(name, n)| (name.into(), n));
+        assert_eq!(names, BTreeMap::from(shares));
+        let seen = seen(&server);
+        assert_eq!(seen.values().sum::<u64>(), 290);
+        let host = Some(server.url().replace("http://", "").trim_end_matches('/').to_string());
+        assert_eq!(seen[&format!("GET /about?page= {host:?}")], 100);
+        let without_host: BTreeMap<_, _> =
+            seen.iter().map(|(key, n)| (key.split(" Some").next().unwrap().to_string(), *n)).collect();
+        if expected.is_empty() {
+            expected.clone_from(&without_host);
+        }
+        assert_eq!(without_host, expected, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_simulation_replays_the_same() {
+    let place = Place::new();
+    place.file("t.trace", trace(&mixed()));
+    let sim = place.call(&["sim", "--replay", "t.trace", "--server", "service=1ms", "--json"]);
+    let document: Value = serde_json::from_str(&sim.stdout).unwrap_or_else(|_| panic!("{sim:?}"));
+    assert_eq!(scheduled(&document), scheduled(&replayed(&healthy(), &mixed(), &["--speed", "3"]).document));
+}
+
+#[test]
+fn what_may_change_something_is_sent_when_asked_for() {
+    let server = healthy();
+    let run = replayed(&server, &mixed(), &["--speed", "4", "--mutating", "-H", "Authorization: Bearer t"]);
+    assert_eq!(run.arrivals("scheduled"), 300);
+    let all = server.seen();
+    assert_eq!(all.iter().filter(|request| request.method == "POST").count(), 10);
+    assert!(all.iter().all(|request| request.body.is_empty()));
+    assert!(all.iter().all(|request| request.header("authorization") == Some("Bearer t")));
+}
+
+#[test]
+fn a_part_of_a_trace_ends_where_it_was_told_to() {
+    let each: Vec<Recorded> = (0..40).map(|n| get(50_000_000, &format!("/{n}"), n)).collect();
+    let server = healthy();
+    // The request with the number n is at 50 (n + 1) ms.
+    let run = replayed(&server, &each, &["--from", "500ms", "--to", "1500ms"]);
+    assert_eq!((run.arrivals("scheduled"), run.count("/plan/duration_ns")), (20, 1_000_000_000));
+    let targets: Vec<String> = server.seen().iter().map(|request| request.target.clone()).collect();
+    assert_eq!(targets.first().map(String::as_str), Some("/9"));
+    assert_eq!(targets.last().map(String::as_str), Some("/28"));
+    let again = replayed(&healthy(), &each, &["--from", "500ms", "--to", "1s", "--loop", "3"]);
+    assert_eq!((again.arrivals("scheduled"), again.count("/plan/duration_ns")), (30, 1_500_000_000));
+    let shorter = replayed(&healthy(), &each, &["--loop", "10s", "-d", "2s", "-n", "35"]);
+    assert_eq!(shorter.arrivals("scheduled"), 35);
+}
+
+#[test]
+fn copies_are_other_moments_and_users_stay_whole() {
+    let each: Vec<Recorded> =
+        (0..200).map(|n| get(5_000_000, &format!("/u{}/{n}", n % 20), n % 20)).collect();
+    let server = healthy();
+    let run = replayed(&server, &each, &["--scale", "2.5"]);
+    assert!(run.at("/plan/summary").as_str().unwrap().contains("as many (copies "), "{run:?}");
+    let mut by_user: BTreeMap<String, u64> = BTreeMap::new();
+    for request in server.seen() {
+        let user = request.target.split('/').nth(1).unwrap().to_string();
+        *by_user.entry(user).or_default() += 1;
+    }
+    assert!(by_user.values().all(|n| [20, 30].contains(n)), "{by_user:?}");
+    let thirds = by_user.values().filter(|n| **n == 30).count();
+    assert!((4..=16).contains(&thirds), "half of 20 users, within three standard deviations: {by_user:?}");
+    let tenth = replayed(&healthy(), &each, &["--scale", "0.5"]);
+    assert!(tenth.arrivals("scheduled").is_multiple_of(10) && tenth.arrivals("scheduled") < 170, "{tenth:?}");
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let place = Place::new();
+    place.file("t.trace", trace(&mixed()));
+    place.file("posts.trace", trace(&[Recorded { method: "POST", ..get(1, "/", 1) }]));
+    place.file("no.trace", "hello");
+    let refused = |args: &[&str], parts: &[&str]| {
+        place.call(&[&["run", "http://127.0.0.1:9/"], args].concat()).refused(parts);
+    };
+    refused(&["--replay", "t.trace", "-R", "5"], &["--replay and -R exclude each other"]);
+    refused(&["--replay", "t.trace", "--closed", "5"], &["--replay and --closed exclude each other"]);
+    refused(&["--replay", "t.trace", "--warmup", "5s"], &["--replay and --warmup exclude each other"]);
+    refused(&["--replay", "t.trace", "--request", "/a"], &["a replay sends what was recorded"]);
+    refused(&["--replay", "t.trace", "--precision", "5%"], &["--replay and --precision exclude each other"]);
+    refused(&["--replay", "t.trace", "--max-rate", "20"], &["a second of the replay has", "--max-rate"]);
+    refused(&["--replay", "t.trace", "-d", "1h"], &["less than -d", "--loop"]);
+    refused(&["--replay", "t.trace", "--from", "1h"], &["t.trace: no request was recorded in this part"]);
+    refused(&["--replay", "t.trace", "--from", "2s", "--to", "1s"], &["--to is not behind --from"]);
+    refused(&["--replay", "posts.trace"], &["posts.trace: none of its requests can be sent", "--mutating"]);
+    refused(&["--replay", "no.trace"], &["no.trace: this is no trace of unblink"]);
+    refused(&["--replay", "absent.trace"], &["absent.trace: can't read it"]);
+    refused(&["--speed", "2", "-R", "5"], &["--speed is about a replay"]);
+    refused(&["--replay", "t.trace", "--scale", "0"], &["is no factor"]);
+    place.call(&["run", "--replay", "t.trace"]).refused(&["a replay goes to one place"]);
+    place.call(&["run", "http://127.0.0.1:9/?a=1", "--replay", "t.trace"]).refused(&["without a query"]);
+}
+
+#[test]
+fn a_plan_says_what_is_replayed() {
+    let (server, place) = (healthy(), Place::new());
+    place.file("t.trace", trace(&mixed()));
+    let plan = format!("target = \"{}base\"\n[load]\nreplay = \"t.trace\"\nspeed = 4\n", server.url());
+    place.file("plan.toml", plan);
+    let checked = place.call(&["plan", "check", "plan.toml"]);
+    assert!(checked.stdout.contains("290 recorded requests, 4 × as fast"), "{checked:?}");
+    let run = place.measure(&["plan.toml"]);
+    run.assert_all("ok");
+    assert!(server.seen().iter().all(|request| request.target.starts_with("/base/")), "{run:?}");
+}
+
+#[test]
+fn a_request_of_a_record_is_found_again() {
+    let place = Place::new();
+    place.file("t.trace", trace(&mixed()));
+    let server = Hostile::start(|_| Act::Answer(answer("200 OK", "hello")));
+    let url = server.url();
+    place.measure(&[&url, "--replay", "t.trace", "--speed", "4", "--no-preflight"]).assert_all("ok");
+    let shown = place.call(&["show", "latest", "--arrival", "4"]);
+    assert!(shown.stdout.contains("GET /items/4 "), "{shown:?}");
+}
