@@ -42,6 +42,7 @@ mod shape;
 mod shown;
 mod signals;
 mod sim;
+mod think;
 mod trace;
 mod tried;
 mod value;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
-use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, Redirects, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
 use unblink_core::record::{Bank, LagCauses, Outcomes, Series, StepCounts};
@@ -78,7 +78,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 }
 
 /// A third of the arrivals begin journeys: of one step, or of up to four, with repeats, chances, exits and think times. Some
-/// steps ask again and again.
+/// steps ask again and again, and some are sent on by their answers.
 fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let mut dice = Dice(seed ^ 0x7a);
     let (plan, server, stop) = if seed.is_multiple_of(3) { roomy_world(seed) } else { random_world(seed) };
@@ -97,17 +97,25 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         let repeat = if until.is_some() { (1, 1) } else { (least, least + dice.roll(3) as u16) };
         let chance = if place == 0 || dice.roll(2) == 0 { CERTAIN } else { 1 + dice.roll(9_999) as u16 };
         let exit = if place + 1 == steps || dice.roll(2) == 0 { 0 } else { 1 + dice.roll(5_000) as u16 };
-        StepSpec { think: think(dice), repeat, chance, exit, until }
+        // Those that ask again and again are not sent on.
+        let redirects = match until {
+            None if dice.roll(3) == 0 => {
+                Redirects { max: dice.roll(4) as u8, operations: 1 + dice.roll(2) as u16 }
+            }
+            _ => Redirects::default(),
+        };
+        StepSpec { think: think(dice), repeat, chance, exit, until, redirects }
     };
     let journeys = [1, 1 + dice.roll(4)]
         .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect() });
     let plain = plan.spec().idempotent.clone();
-    let steps = journeys.iter().map(|journey| journey.steps.len()).sum::<usize>();
+    let of_step = |step: &StepSpec| 1 + usize::from(step.redirects.operations);
+    let steps = journeys.iter().flat_map(|journey| &journey.steps).map(of_step).sum::<usize>();
     let under_way_max = [1, 5, 10_000][dice.roll(3) as usize];
     let mix = Mix {
         weights: Some(vec![2, 2, 1, 1]),
         order: Order::Shuffled { seed },
-        journeys: Journeys { each: journeys.to_vec(), seed, under_way_max },
+        journeys: Journeys { each: journeys.to_vec(), seed, under_way_max, ..Journeys::default() },
     };
     let idempotent = plain.into_iter().chain((0..steps).map(|_| dice.roll(2) == 0)).collect();
     (Plan::new(PlanSpec { mix, idempotent, ..plan.spec().clone() }).expect("a valid plan"), server, stop)
@@ -115,7 +123,8 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 
 #[test]
 fn every_journey_ends_once_and_asks_after_its_answers() {
-    let (mut followed, mut held, mut exited, mut waited) = (0, 0, 0, Outcomes::default());
+    let (mut followed, mut redirected, mut held, mut exited) = (0, 0, 0, 0);
+    let mut waited = Outcomes::default();
     for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = travelling_world(seed);
         let (bank, world) = play(&plan, server, stop);
@@ -130,11 +139,13 @@ fn every_journey_ends_once_and_asks_after_its_answers() {
         check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
         check_journeys(seed, &plan, &bank, length);
         followed += world.books.chains.followed;
+        redirected += world.books.chains.redirected;
         held += bank.counters.lag.held;
         exited += bank.steps.iter().map(|step| step.exited).sum::<u64>();
         let waits = bank.journeys.iter().skip(plan.journeys().map_or(0, |paths| paths.len()));
         waits.for_each(|of| waited.add(&of.outcomes));
     }
+    assert!(redirected > WORLDS, "requests are sent on: {redirected}");
     assert!(exited > WORLDS, "journeys are left: {exited}");
     let ended = [waited.ok, waited.timed_out, waited.failed_total(), waited.unfinished];
     assert!(ended.iter().all(|&n| n > WORLDS / 10), "waits end in every way: {ended:?}");
@@ -187,8 +198,11 @@ fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
         // Requests of journeys that began in the warm-up may be measured.
         if plan.spec().warmup == Nanos::ZERO {
             for (step, operation) in steps.iter().zip(places) {
-                let of = bank.operations.get(operation).expect("recorded apart").outcomes;
-                assert_eq!(step.requests, of.due, "seed {seed}");
+                // Its own, and those that were redirected.
+                let own = (0..plan.spec().idempotent.len())
+                    .filter(|&one| paths.step_of(one as u32) == operation as u32);
+                let due = own.map(|one| bank.operations.get(one).expect("recorded apart").outcomes.due);
+                assert_eq!(step.requests, due.sum::<u64>(), "seed {seed}");
             }
         }
     }

@@ -22,7 +22,7 @@ impl Form {
     pub(super) fn of(field: &str) -> Form {
         match field {
             "body" | "message" => Form::Body,
-            "json" => Form::Json,
+            "json" | "multipart" => Form::Json,
             "form" => Form::Fields,
             _ => Form::Plain,
         }

@@ -19,6 +19,17 @@ pub(crate) struct Origin {
     pub port: u16,
 }
 
+impl Origin {
+    /// As the Host header of a request says it: with the port unless it is the scheme's own.
+    pub(crate) fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (self.tls, self.port) {
+            (false, 80) | (true, 443) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match (self.is_ws, self.tls) {

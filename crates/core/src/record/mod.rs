@@ -37,7 +37,7 @@ mod timeline;
 mod track;
 
 pub use ages::Ages;
-pub use answer::Answer;
+pub use answer::{Answer, Then};
 pub use bank::Bank;
 pub use counted::Counted;
 pub use counters::{

@@ -14,6 +14,7 @@ mod explain;
 pub mod head;
 pub mod json;
 mod needle;
+mod redirect;
 
 pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
 pub use condition::{Condition, ConditionError, Literal, Pattern, Test};
@@ -22,3 +23,4 @@ pub use events::{EventFormat, EventReader, Found};
 pub use expects::{Expect, Expects};
 pub use explain::Unmet;
 pub use needle::Needle;
+pub use redirect::{Elsewhere, Method, Redirects, TargetText};
