@@ -92,6 +92,15 @@ pub(super) fn form(node: &Node) -> Result<String, Wrong> {
     Ok(fields.collect::<Result<Vec<String>, _>>()?.join("&"))
 }
 
+/// A table or a list as the body that the field of this name is.
+pub(super) fn written(field: &str, node: &Node) -> Result<String, Wrong> {
+    match field {
+        "form" => form(node),
+        "multipart" => multipart(node),
+        _ => json(node),
+    }
+}
+
 /// What `multipart` is.
 pub(super) const NO_PARTS: &str = "multipart is a list of parts, such as [{ name = \"note\", value = \"hello\" }, { name = \"photo\", file = \"a.jpg\" }]";
 

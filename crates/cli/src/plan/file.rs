@@ -10,7 +10,6 @@ use super::variables;
 use super::yaml;
 use crate::args::arrivals;
 use crate::errors::{Refused, each, several};
-use crate::secrets;
 use anyhow::{Context, Result, anyhow};
 use clap::Command;
 use std::ops::Range;
@@ -414,23 +413,14 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         },
         (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
             let node = Node { at: node.at, value, is_text: false };
-            let raw = match field.name.as_str() {
-                "form" => body::form(&node),
-                "multipart" => body::multipart(&node),
-                _ => body::json(&node),
-            }?;
+            let raw = body::written(&field.name, &node)?;
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
         (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
-            if field.name == "multipart" && !secrets::is_one_variable(&text.raw) {
-                return Err(Wrong::new(text.at, body::NO_PARTS));
-            }
-            if field.name == "json" {
-                variables::check_json(&text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
-            }
+            variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
             Ok(vec![text])
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn of(
     )?;
     let redirects = Redirects {
         kept: step.lets.kept(Lets::WENT).context("a plan with redirects keeps where they lead to")?,
-        target: Some(TargetText::new(&target.target)?),
+        target: Some(TargetText::new(&target.target)),
         origin: own,
         method,
         origins: elsewhere.collect(),

@@ -2,7 +2,6 @@
 
 use super::capture::KEPT_BYTES_MAX;
 use super::head;
-use crate::template::{Piece, TemplateError, pieces};
 use std::sync::Arc;
 use unblink_core::failure::FailureKind;
 
@@ -69,17 +68,19 @@ impl Method {
 }
 
 impl TargetText {
-    /// `text` has its places by number, as it is rendered.
-    ///
-    /// # Errors
-    /// A place that is never closed.
-    pub fn new(text: &str) -> Result<TargetText, TemplateError> {
-        let text = text.strip_prefix('/').unwrap_or(text);
-        let part = |piece: Piece<'_>| match piece {
-            Piece::Text(text) => Part::Text(text.into()),
-            Piece::Place(number, _) => Part::Place(number.parse().unwrap_or_default()),
-        };
-        Ok(TargetText(pieces(text)?.into_iter().map(part).collect()))
+    /// `text` has its places by number, as it is rendered: `{{3}}`.
+    pub fn new(text: &str) -> TargetText {
+        let mut rest = text.strip_prefix('/').unwrap_or(text);
+        let mut parts = Vec::new();
+        while let Some((before, (number, behind))) =
+            rest.split_once("{{").and_then(|(before, inside)| Some((before, inside.split_once("}}")?)))
+        {
+            parts.push(Part::Text(before.into()));
+            parts.push(Part::Place(number.parse().unwrap_or_default()));
+            rest = behind;
+        }
+        parts.push(Part::Text(rest.into()));
+        TargetText(parts.into())
     }
 
     /// Appends it; `fill` writes what stands in a place.
@@ -363,7 +364,7 @@ mod tests {
     #[test]
     fn a_target_is_written_with_its_places() {
         let mut out = Vec::new();
-        let text = TargetText::new("/a/{{0}}/b?q={{12}}").unwrap();
+        let text = TargetText::new("/a/{{0}}/b?q={{12}}");
         text.write(|place, out| out.extend(format!("<{place}>").bytes()), &mut out);
         assert_eq!(out, b"a/<0>/b?q=<12>");
     }
