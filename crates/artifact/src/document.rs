@@ -27,7 +27,7 @@ pub use connections::{
 pub use distribution::{Distribution, Quantile};
 pub use events::{Events, OperationEvents};
 pub use interval::IntervalKind;
-pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, StepPlan, UntilPlan};
+pub use journey::{Journey, JourneyAccount, JourneyPlan, JourneyStep, RedirectsPlan, StepPlan, UntilPlan};
 pub use load::{
     Load, LoadKind, LoadModel, LoadPhase, LoadPlan, Order, Pacing, Process, RunPlan, SetupRequest, ValuePlan,
 };

@@ -256,6 +256,7 @@ impl RunHeader {
             loads: self.loads.len(),
             journeys: self.journeys.len() + self.waits(),
             steps: self.steps(),
+            redirected: self.redirected(),
             origins: self.origins.len(),
         }
     }
@@ -264,6 +265,12 @@ impl RunHeader {
     fn waits(&self) -> usize {
         let steps = self.journeys.iter().flat_map(|journey| &journey.steps);
         steps.filter(|step| step.until.is_some()).count()
+    }
+
+    /// Operations of redirected requests.
+    fn redirected(&self) -> usize {
+        let steps = self.journeys.iter().flat_map(|journey| &journey.steps);
+        steps.flat_map(|step| &step.redirects).map(|redirects| redirects.operations.len()).sum()
     }
 
     /// Steps of all journeys.

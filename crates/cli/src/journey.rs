@@ -4,12 +4,13 @@ use crate::expect;
 use crate::request::Request;
 use crate::request::fields::RequestArgs;
 use crate::request::share::Share;
+use crate::request::url::Origin;
+use crate::think::{self, Measured, ThinkArg};
 use crate::value;
-use clap::Args;
-use unblink_artifact::document::{JourneyPlan, StepPlan, UntilPlan};
-use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, REPEAT_MAX, StepSpec, Think};
+use clap::{Args, value_parser};
+use unblink_artifact::document::{JourneyPlan, RedirectsPlan, StepPlan, UntilPlan};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, REPEAT_MAX, Redirects, StepSpec, Think};
 use unblink_core::time::Nanos;
-use unblink_report::format;
 use unblink_workload::answer::Condition;
 
 /// One journey of a plan.
@@ -27,13 +28,17 @@ pub(crate) struct PlannedJourney {
     #[arg(long, value_name = "COUNT", conflicts_with = "share")]
     pub weight: Option<String>,
 
-    /// Time from each answer to the next request: 3s, exp(3s) or lognormal(MEDIAN, SIGMA)
-    #[arg(long, value_name = "TIME", value_parser = think)]
-    pub think: Option<Think>,
+    /// Time from each answer to the next request: 3s, exp(3s), lognormal(MEDIAN, SIGMA) or histogram(FILE)
+    #[arg(long, value_name = "TIME", value_parser = think::parse)]
+    pub think: Option<ThinkArg>,
 
     /// Each journey keeps the cookies that answers set, and sends them back to the same origin
     #[arg(long)]
     pub cookies: bool,
+
+    /// Follow so many redirects of each request, one after the other, each as a request of its own
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
+    pub redirects: Option<u8>,
 }
 
 /// One step of a journey.
@@ -48,8 +53,8 @@ pub(crate) struct PlannedStep {
     pub url: String,
 
     /// Time before each of its requests, instead of the journey's think
-    #[arg(long, value_name = "TIME", value_parser = think)]
-    pub think: Option<Think>,
+    #[arg(long, value_name = "TIME", value_parser = think::parse)]
+    pub think: Option<ThinkArg>,
 
     /// So many requests one after the other: 3, or 1..5 for a number drawn for each journey
     #[arg(long, value_name = "COUNT", value_parser = repeat)]
@@ -66,6 +71,10 @@ pub(crate) struct PlannedStep {
     /// What is taken from its answer for later steps, by name: { id = "json $.id" } makes {{id}} what stands there
     #[arg(long, value_name = "TABLE")]
     pub capture: Option<String>,
+
+    /// Follow so many redirects of each of its requests, instead of the journey's redirects; 0 follows none
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(0..=20))]
+    pub redirects: Option<u8>,
 
     /// Ask again and again until the answer is like this, such as "json $.state == 'paid'"
     #[arg(long, value_name = "CONDITION", value_parser = expect::condition)]
@@ -89,6 +98,10 @@ pub(crate) struct PlannedStep {
     /// Send this table as the fields of a form
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json"])]
     pub form: Option<String>,
+
+    /// Send these parts, each with its name and a value or a file
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json", "form"])]
+    pub multipart: Option<String>,
 }
 
 /// How many requests a step has, at the least and at the most.
@@ -104,7 +117,8 @@ pub(crate) struct Chance(pub u16);
 pub(crate) struct Journey {
     pub name: String,
     pub share: Option<Share>,
-    pub cookies: bool,
+    /// The origins whose cookies it keeps, by number; nothing where it keeps none.
+    pub cookies: Option<Vec<Origin>>,
     pub steps: Vec<Step>,
 }
 
@@ -113,26 +127,8 @@ pub(crate) struct Journey {
 pub(crate) struct Step {
     pub request: Request,
     pub spec: StepSpec,
-}
-
-fn think(text: &str) -> Result<Think, String> {
-    let wrong = |why: String| format!("{text:?} is not a think time: {why}");
-    let time = |text: &str| value::duration(text.trim()).map_err(wrong);
-    let inside = |name: &str| text.trim().strip_prefix(name)?.trim().strip_prefix('(')?.strip_suffix(')');
-    if let Some(mean) = inside("exp") {
-        return time(mean).map(Think::Exponential);
-    }
-    let Some(both) = inside("lognormal") else {
-        let laws = || wrong("expected a time such as 3s, exp(MEAN) or lognormal(MEDIAN, SIGMA)".into());
-        return value::duration(text.trim()).map(Think::Constant).map_err(|_| laws());
-    };
-    let form = || wrong("expected lognormal(MEDIAN, SIGMA), such as lognormal(2s, 0.8)".into());
-    let (median, sigma) = both.split_once(',').ok_or_else(form)?;
-    let sigma: f64 = sigma.trim().parse().map_err(|_| form())?;
-    if !(0.001..=5.0).contains(&sigma) {
-        return Err(wrong("SIGMA is the standard deviation of the logarithm, from 0.001 to 5".into()));
-    }
-    Ok(Think::LogNormal { median: time(median)?, sigma_milli: (sigma * 1e3).round() as u32 })
+    /// The times out of which it thinks, if these come from a file.
+    pub measured: Option<Measured>,
 }
 
 fn repeat(text: &str) -> Result<Repeat, String> {
@@ -158,34 +154,57 @@ fn chance(text: &str) -> Result<Chance, String> {
     }
 }
 
-/// For the dispatcher.
-pub(crate) fn specs(journeys: &[Journey], seed: u64, under_way_max: u16) -> Journeys {
-    let spec =
-        |journey: &Journey| JourneySpec { steps: journey.steps.iter().map(|step| step.spec).collect() };
-    Journeys { each: journeys.iter().map(spec).collect(), seed, under_way_max }
+/// For the dispatcher. `redirected` are, for each of their steps, the requests that may follow its redirects; none where nothing
+/// is sent.
+pub(crate) fn specs(
+    journeys: &[Journey],
+    seed: u64,
+    under_way_max: u16,
+    redirected: &[Vec<String>],
+) -> Journeys {
+    let mut redirected = redirected.iter().map(|names| names.len() as u16);
+    let mut times = Vec::new();
+    let mut step = |step: &Step| {
+        let redirects = Redirects { operations: redirected.next().unwrap_or(0), ..step.spec.redirects };
+        let think = match &step.measured {
+            None => step.spec.think,
+            Some(measured) => {
+                times.push(measured.times.clone());
+                Think::OneOf(times.len() as u16 - 1)
+            }
+        };
+        StepSpec { think, redirects, ..step.spec }
+    };
+    let spec = |journey: &Journey| JourneySpec { steps: journey.steps.iter().map(&mut step).collect() };
+    Journeys { each: journeys.iter().map(spec).collect(), times, seed, under_way_max }
 }
 
-/// For the document. `operations` are the names of their steps' operations, one journey after the other; `shares` are theirs
-/// of the whole, if there are shares.
+/// For the document. `operations` are the names of their steps' operations, one journey after the other, and `redirected`
+/// those of the requests that follow the redirects of each; `shares` are theirs of the whole, if there are shares.
 pub(crate) fn describe<'a>(
     journeys: &[Journey],
     under_way_max: u16,
     mut operations: impl Iterator<Item = &'a str>,
+    redirected: &[Vec<String>],
     mut shares: impl Iterator<Item = f64>,
 ) -> Vec<JourneyPlan> {
+    let mut redirected = redirected.iter();
     let mut step = |step: &Step| {
-        let StepSpec { think, repeat: (least, most), chance, exit, until } = step.spec;
+        let StepSpec { think, repeat: (least, most), chance, exit, until, redirects } = step.spec;
+        let elsewhere = redirected.next().cloned().unwrap_or_default();
         let share = |part: u16| f64::from(part) / f64::from(CERTAIN);
         let captures = step.request.parts.taking.captures.iter();
         let captures = captures.filter(|captured| !captured.capture.adds());
         StepPlan {
             operation: operations.next().unwrap_or_default().to_string(),
-            think: (think != Think::NONE).then(|| think_in_words(think)),
+            think: think::in_words(think, step.measured.as_ref()),
             repeat_min: u32::from(least),
             repeat_max: u32::from(most),
             chance: (chance < CERTAIN).then(|| share(chance)),
             exit: (exit > 0).then(|| share(exit)),
             until: until.map(|until| UntilPlan { every_ns: until.every.0, within_ns: until.within.0 }),
+            redirects: (redirects.max > 0)
+                .then(|| RedirectsPlan { max: u32::from(redirects.max), operations: elsewhere }),
             captures: captures.map(|captured| captured.name.clone()).collect(),
         }
     };
@@ -193,42 +212,15 @@ pub(crate) fn describe<'a>(
         name: journey.name.clone(),
         share: shares.next(),
         under_way_max: u32::from(under_way_max),
-        cookies: journey.cookies,
+        cookies: journey.cookies.is_some(),
         steps: journey.steps.iter().map(&mut step).collect(),
     };
     journeys.iter().map(&mut one).collect()
 }
 
-fn think_in_words(think: Think) -> String {
-    let time = |ns| format::plain(&format::duration(ns));
-    match think {
-        Think::Constant(constant) => time(constant.0),
-        Think::Exponential(mean) => format!("exp({})", time(mean.0)),
-        Think::LogNormal { median, sigma_milli } => {
-            format!("lognormal({}, {})", time(median.0), f64::from(sigma_milli) / 1e3)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn think_times_are_read() {
-        let second = Nanos::from_secs(1);
-        assert_eq!(think("1s"), Ok(Think::Constant(second)));
-        assert_eq!(think("exp(1s)"), Ok(Think::Exponential(second)));
-        let log = Think::LogNormal { median: second, sigma_milli: 800 };
-        assert_eq!(think("lognormal(1s, 0.8)"), Ok(log));
-        assert_eq!(think("lognormal( 1s,.8 )"), Ok(log));
-        for bad in
-            ["", "exp", "exp()", "exp(1)s", "lognormal(1s)", "lognormal(1s,9)", "lognormal(1s,NaN)", "-1s"]
-        {
-            assert!(think(bad).is_err(), "{bad}");
-        }
-        assert!(think("normal(1s)").is_err_and(|why| why.contains("exp(MEAN) or lognormal")));
-    }
 
     #[test]
     fn repeats_and_chances_are_read() {

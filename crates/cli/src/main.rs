@@ -44,6 +44,7 @@ mod shape;
 mod shown;
 mod signals;
 mod sim;
+mod think;
 mod trace;
 mod tried;
 mod value;

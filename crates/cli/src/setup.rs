@@ -34,6 +34,10 @@ pub(crate) struct PlannedSetup {
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json"])]
     pub form: Option<String>,
 
+    /// Send these parts, each with its name and a value or a file
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["body", "body_file", "json", "form"])]
+    pub multipart: Option<String>,
+
     #[command(flatten)]
     pub own: RequestArgs,
 }

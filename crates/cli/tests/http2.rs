@@ -318,3 +318,26 @@ fn what_does_not_go_together_is_refused() {
     refused(&["--http", "2", "-H", "Connection: close"], "HTTP/2 forbids it");
     refused(&["--http", "2", "-H", "Transfer-Encoding: chunked"], "HTTP/2 forbids it");
 }
+
+#[test]
+fn journeys_follow_redirects() {
+    // Every other answer is a 302 with a location (static fields 8 and 46 of RFC 7541, and values as they are).
+    let redirect = |stream| {
+        let block = [&[0x08, 3][..], b"302", &[0x0f, 0x1f, 2], b"/x"].concat();
+        frame(1, 5, stream, &block)
+    };
+    let server =
+        serve(&[], move |number, stream| (if number % 2 == 0 { redirect(stream) } else { ok(stream) }, true));
+    let place = Place::new();
+    place.file(
+        "plan.toml",
+        "[load]\nrate = 20\nduration = \"500ms\"\n[[journeys]]\nname = \"go\"\nredirects = 1\n[[journeys.steps]]\nurl = \"/\"\n",
+    );
+    let url = format!("http://{}/", server.address);
+    // The check before the run would have the first of them.
+    let run = place.measure(&["plan.toml", &url, "--http", "2", "--no-preflight", "-t", "1"]);
+    run.assert_accounts();
+    assert_eq!(run.at("/journeys/0/account/completed"), 10, "{}", run.at("/journeys/0"));
+    assert_eq!(run.at("/journeys/0/steps/0/requests"), 20);
+    assert_eq!(run.at("/operations/1/name"), "go: step 1 redirected");
+}

@@ -13,7 +13,7 @@ use unblink_core::dispatch::{Action, Actions, ConnectTimes, Dispatch, Event, Fli
 use unblink_core::load::{Closed, ClosedShare, LoadNumber};
 use unblink_core::mix::Asked;
 use unblink_core::origins::Origins;
-use unblink_core::record::{Answer, Bank, Recorder};
+use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::share::Share;
 use unblink_core::time::{Instant, Nanos};
 
@@ -93,7 +93,7 @@ impl Worker {
             code: Code::of_status(200),
             first_byte: now,
             reusable: true,
-            not_yet: false,
+            then: Then::Done,
         };
         self.handle(now, Event::Answered(id, answer));
         self.act(now);

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant as WallClock;
 use unblink_core::arrival::Arrival;
 use unblink_core::code::Code;
-use unblink_core::record::{Answer, Bank, Flight, Recorder};
+use unblink_core::record::{Answer, Bank, Flight, Recorder, Then};
 use unblink_core::time::{Instant, Nanos, SECOND_NS};
 
 const ROUNDS: u64 = 9;
@@ -35,7 +35,7 @@ fn round(recorder: &mut Recorder, record: bool, late: &[u64], service: &[u64]) -
             failure: None,
             code: Code::of_status(200),
             first_byte: now,
-            not_yet: false,
+            then: Then::Done,
             reusable: true,
         });
         if record {

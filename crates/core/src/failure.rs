@@ -62,6 +62,12 @@ kinds! {
     CAPTURED_TOO_LONG = 22, "captured_too_long";
     /// The script threw an error, or gave what is no request, so that nothing was sent; or it threw one at the answer.
     SCRIPT_FAILED = 23, "script_failed";
+    /// The answer sends its journey to an origin that the plan does not ask.
+    REDIRECTED_ELSEWHERE = 24, "redirected_elsewhere";
+    /// The answer sends its journey on once more than the plan lets it.
+    TOO_MANY_REDIRECTS = 25, "too_many_redirects";
+    /// The answer sends its journey on, and does not say where, or nowhere that can be asked for.
+    BAD_REDIRECT = 26, "bad_redirect";
 }
 
 impl FailureKind {

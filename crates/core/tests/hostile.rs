@@ -1,15 +1,17 @@
 //! Seeded hostile worlds: every arrival ends once, none is early, order holds, the seed decides all.
 
+#[path = "hostile/journeys.rs"]
+mod journeys;
 mod world;
 
 use std::collections::{HashMap, HashSet};
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
-use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, Redirects, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Bank, LagCauses, Outcomes, Series, StepCounts};
+use unblink_core::record::{Bank, LagCauses, Outcomes, Series};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, MILLISECOND_NS, Nanos};
 use world::{SentRecord, Server, World};
@@ -78,7 +80,7 @@ fn random_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 }
 
 /// A third of the arrivals begin journeys: of one step, or of up to four, with repeats, chances, exits and think times. Some
-/// steps ask again and again.
+/// steps ask again and again, and some are sent on by their answers.
 fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
     let mut dice = Dice(seed ^ 0x7a);
     let (plan, server, stop) = if seed.is_multiple_of(3) { roomy_world(seed) } else { random_world(seed) };
@@ -97,17 +99,25 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
         let repeat = if until.is_some() { (1, 1) } else { (least, least + dice.roll(3) as u16) };
         let chance = if place == 0 || dice.roll(2) == 0 { CERTAIN } else { 1 + dice.roll(9_999) as u16 };
         let exit = if place + 1 == steps || dice.roll(2) == 0 { 0 } else { 1 + dice.roll(5_000) as u16 };
-        StepSpec { think: think(dice), repeat, chance, exit, until }
+        // Those that ask again and again are not sent on.
+        let redirects = match until {
+            None if dice.roll(3) == 0 => {
+                Redirects { max: dice.roll(4) as u8, operations: 1 + dice.roll(2) as u16 }
+            }
+            _ => Redirects::default(),
+        };
+        StepSpec { think: think(dice), repeat, chance, exit, until, redirects }
     };
     let journeys = [1, 1 + dice.roll(4)]
         .map(|steps| JourneySpec { steps: (0..steps).map(|place| step(&mut dice, place, steps)).collect() });
     let plain = plan.spec().idempotent.clone();
-    let steps = journeys.iter().map(|journey| journey.steps.len()).sum::<usize>();
+    let of_step = |step: &StepSpec| 1 + usize::from(step.redirects.operations);
+    let steps = journeys.iter().flat_map(|journey| &journey.steps).map(of_step).sum::<usize>();
     let under_way_max = [1, 5, 10_000][dice.roll(3) as usize];
     let mix = Mix {
         weights: Some(vec![2, 2, 1, 1]),
         order: Order::Shuffled { seed },
-        journeys: Journeys { each: journeys.to_vec(), seed, under_way_max },
+        journeys: Journeys { each: journeys.to_vec(), seed, under_way_max, ..Journeys::default() },
     };
     let idempotent = plain.into_iter().chain((0..steps).map(|_| dice.roll(2) == 0)).collect();
     (Plan::new(PlanSpec { mix, idempotent, ..plan.spec().clone() }).expect("a valid plan"), server, stop)
@@ -115,7 +125,8 @@ fn travelling_world(seed: u64) -> (Plan, Server, Option<Nanos>) {
 
 #[test]
 fn every_journey_ends_once_and_asks_after_its_answers() {
-    let (mut followed, mut held, mut exited, mut waited) = (0, 0, 0, Outcomes::default());
+    let (mut followed, mut redirected, mut held, mut exited) = (0, 0, 0, 0);
+    let mut waited = Outcomes::default();
     for seed in (0..WORLDS).filter(|&seed| random_world(seed).0.is_open()) {
         let (plan, server, stop) = travelling_world(seed);
         let (bank, world) = play(&plan, server, stop);
@@ -128,70 +139,19 @@ fn every_journey_ends_once_and_asks_after_its_answers() {
         let scheduled = plan.scheduled(plan.measured_from(), length).expect("open");
         assert_eq!(scheduled.warmup + scheduled.measured + all.followed, all.due, "seed {seed}");
         check_recorder(seed, &bank, &bank.counters.measured, plan.spec().timeout);
-        check_journeys(seed, &plan, &bank, length);
+        journeys::check_journeys(seed, &plan, &bank, length);
         followed += world.books.chains.followed;
+        redirected += world.books.chains.redirected;
         held += bank.counters.lag.held;
         exited += bank.steps.iter().map(|step| step.exited).sum::<u64>();
         let waits = bank.journeys.iter().skip(plan.journeys().map_or(0, |paths| paths.len()));
         waits.for_each(|of| waited.add(&of.outcomes));
     }
+    assert!(redirected > WORLDS, "requests are sent on: {redirected}");
     assert!(exited > WORLDS, "journeys are left: {exited}");
     let ended = [waited.ok, waited.timed_out, waited.failed_total(), waited.unfinished];
     assert!(ended.iter().all(|&n| n > WORLDS / 10), "waits end in every way: {ended:?}");
     assert!(followed > 20 * WORLDS && held > WORLDS, "journeys go on, and wait: {followed}, {held}");
-}
-
-fn check_journeys(seed: u64, plan: &Plan, bank: &Bank<u32>, length: Nanos) {
-    let paths = plan.journeys().expect("has journeys");
-    let scheduled = plan.scheduled_by_journey(plan.measured_from(), length).expect("can be counted");
-    for (journey, (of, scheduled)) in bank.journeys.iter().zip(scheduled).enumerate() {
-        let Outcomes { due, ok, timed_out, unfinished, unsent, .. } = of.outcomes;
-        assert_eq!((due, of.outcomes.ended()), (scheduled, scheduled), "seed {seed}, journey {journey}");
-        let times = |series| of.sums(series).count;
-        assert_eq!(times(Series::Response), ok, "seed {seed}");
-        assert_eq!(times(Series::ResponseCensored), timed_out + unfinished + unsent, "seed {seed}");
-        let places = paths.operations_of(journey);
-        let steps = &bank.steps[places.start - paths.plain()..places.end - paths.plain()];
-        assert_eq!(steps[0].entered, due, "seed {seed}");
-        assert!(steps.iter().all(|step| step.entered == step.left()), "seed {seed}: {steps:?}");
-        assert!(steps.iter().skip(1).all(|step| step.unsent == 0), "seed {seed}: {steps:?}");
-        for pair in steps.windows(2) {
-            let [before, step] = pair else { unreachable!() };
-            assert_eq!(
-                step.entered,
-                before.passed + before.skipped - before.thinking - before.exited,
-                "seed {seed}: {steps:?}"
-            );
-        }
-        let last = steps[steps.len() - 1];
-        let sum = |of: fn(&StepCounts) -> u64| steps.iter().map(of).sum::<u64>();
-        let completed = last.passed + last.skipped + sum(|step| step.exited);
-        assert_eq!((completed, last.thinking, last.exited), (ok, 0, 0), "seed {seed}: {steps:?}");
-        for (number, step) in steps.iter().enumerate() {
-            let Some(place) = paths.wait(journey, number) else { continue };
-            let of = bank.journeys.get(place).expect("a place for each");
-            let Outcomes { due, ok, timed_out, unfinished, unsent, .. } = of.outcomes;
-            let found =
-                [due, of.outcomes.ended(), ok, of.outcomes.failed_total(), timed_out, unfinished, unsent];
-            let StepCounts { entered, skipped, passed, failed, timed_out, unfinished, unsent, .. } = *step;
-            let taken = entered - skipped;
-            assert_eq!(found, [taken, taken, passed, failed, timed_out, unfinished, unsent], "seed {seed}");
-            let times = |series| of.sums(series).count;
-            assert_eq!(times(Series::Response), passed, "seed {seed}");
-            assert_eq!(times(Series::ResponseCensored), timed_out + unfinished + unsent, "seed {seed}");
-        }
-        assert_eq!(sum(|step| step.failed), of.outcomes.failed_total(), "seed {seed}");
-        assert_eq!(sum(|step| step.timed_out), timed_out, "seed {seed}");
-        assert_eq!(sum(|step| step.unfinished + step.thinking), unfinished, "seed {seed}");
-        assert_eq!(sum(|step| step.unsent), unsent, "seed {seed}");
-        // Requests of journeys that began in the warm-up may be measured.
-        if plan.spec().warmup == Nanos::ZERO {
-            for (step, operation) in steps.iter().zip(places) {
-                let of = bank.operations.get(operation).expect("recorded apart").outcomes;
-                assert_eq!(step.requests, of.due, "seed {seed}");
-            }
-        }
-    }
 }
 
 fn play(plan: &Plan, server: Server, stop: Option<Nanos>) -> (Box<Bank<u32>>, World) {

@@ -141,7 +141,7 @@ fn any_number_of_workers_makes_the_same_journeys() {
         repeat: (1, 5),
         chance: 4_000,
         exit: 1_000,
-        until: None,
+        ..StepSpec::ONCE
     };
     let of = |threads| {
         let last = StepSpec { exit: 0, ..drawn };

@@ -7,6 +7,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::mix::Asked;
 use unblink_core::record::{
     Ages, Answer, Bank, Events, Flight, Gauges, Handed, Interval, Merger, Recorder, SampleBlocks, Series,
+    Then,
 };
 use unblink_core::schedule::{Cursor, Phase, Process, Rate, Schedule};
 use unblink_core::share::Share;
@@ -45,7 +46,7 @@ fn fates(seed: u64, schedule: &Schedule) -> Vec<Fate> {
             failure,
             code: Code::of_status(status),
             first_byte: first_byte.min(end),
-            not_yet: false,
+            then: Then::Done,
             reusable: true,
         };
         let flight = Flight {

@@ -9,7 +9,7 @@ use unblink_core::failure::FailureKind;
 use unblink_core::load::{Closed, ClosedShare, LoadNumber};
 use unblink_core::mix::Asked;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder};
+use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::share::Share;
 use unblink_core::sim::{ServerSpec, Service, Windows, WorldSpec, simulate};
@@ -18,7 +18,7 @@ use unblink_core::time::{Instant, Nanos};
 const TIMEOUT: Nanos = Nanos::from_secs(10);
 const START: Instant = Instant(1_000_000_000);
 const ANSWER: Answer =
-    Answer { failure: None, code: Code::of_status(200), first_byte: START, not_yet: false, reusable: true };
+    Answer { failure: None, code: Code::of_status(200), first_byte: START, then: Then::Done, reusable: true };
 
 /// A thousand users who all ask at once, and a worker that is told of everything at one moment.
 struct Worker {

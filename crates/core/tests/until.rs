@@ -7,7 +7,7 @@ use unblink_core::journey::{JourneySpec, Journeys, StepSpec, Until};
 use unblink_core::load::Travelling;
 use unblink_core::mix::Mix;
 use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::record::{Answer, Bank, Recorder, Series, StepCounts};
+use unblink_core::record::{Answer, Bank, Recorder, Series, StepCounts, Then};
 use unblink_core::schedule::{Phase, Process, Rate};
 use unblink_core::time::{Instant, Nanos};
 
@@ -62,7 +62,7 @@ fn play(mut answer: impl FnMut(u32) -> Option<bool>) -> (Vec<u64>, Box<Bank<u32>
                     failure: None,
                     code: Code::of_status(200),
                     first_byte: now,
-                    not_yet,
+                    then: if not_yet { Then::NotYet } else { Then::Done },
                     reusable: true,
                 };
                 Event::Answered(flight, answer)

@@ -7,6 +7,7 @@ mod error;
 mod overheard;
 
 pub use composed::composed;
+pub(crate) use composed::target_of;
 pub use error::PreflightError;
 
 use crate::clock::Clock;
@@ -25,7 +26,7 @@ use std::time::Duration;
 use unblink_core::arrival::{Arrival, Key};
 use unblink_core::dispatch::{CloseKind, FlightId};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::Answer;
+use unblink_core::record::{Answer, Then};
 use unblink_core::time::{Instant, Nanos};
 use unblink_wire::blank::{Filler, NothingToFill};
 use unblink_wire::protocol::{Protocol, Reply, Violation};
@@ -51,8 +52,8 @@ pub struct Tried {
     pub took: Nanos,
     /// A connection takes so many requests at once, and not as many as were asked for.
     pub room: Option<u32>,
-    /// The answer is not yet what its step waits for, which would ask again.
-    pub not_yet: bool,
+    /// What a journey would do after the answer.
+    pub then: Then,
     /// Why the run should not start.
     pub result: Result<(), PreflightError>,
 }
@@ -70,7 +71,7 @@ impl Tried {
     /// Nothing was sent.
     fn nothing(result: Result<(), PreflightError>) -> Tried {
         let (sent, head, body) = (Vec::new(), Vec::new(), Vec::new());
-        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, not_yet: false, result }
+        Tried { sent, head, body, reply: None, took: Nanos::ZERO, room: None, then: Then::Done, result }
     }
 }
 
@@ -159,11 +160,14 @@ fn ask<P: Words>(
     };
     let began = exchange.pacer.watch().last();
     let deadline = began + timeout;
-    let mut not_yet = false;
+    let mut then = Then::Done;
     let result = match exchange.end_by(deadline, filler) {
         End::Answered(answer) => {
-            not_yet = answer.not_yet;
-            judge::<P>(job.expects.of(0), answer.failure, &exchange.conn.protocol().heard)
+            then = answer.then;
+            match then {
+                Then::Redirected(_) => Ok(()),
+                _ => judge::<P>(job.expects.of(0), answer.failure, &exchange.conn.protocol().heard),
+            }
         }
         End::Lost => {
             let error = exchange.conn.take_error();
@@ -179,7 +183,7 @@ fn ask<P: Words>(
     let Heard { sent, head, body, reply, room, .. } = std::mem::take(&mut exchange.conn.protocol_mut().heard);
     let took = exchange.pacer.watch().now().since(began);
     exchange.conn.close(CloseKind::Graceful);
-    Tried { sent, head, body, reply, took, room, not_yet, result }
+    Tried { sent, head, body, reply, took, room, then, result }
 }
 
 /// How an exchange ended.
@@ -309,6 +313,12 @@ fn judge<P: Words>(
     let Heard { received, reply: Some(reply), .. } = heard else { return Ok(()) };
     let is_allowed = expect.allows_status(reply.code);
     let reason = match failure {
+        Some(FailureKind::REDIRECTED_ELSEWHERE) => {
+            Some("it sends the journey to an origin that the plan does not ask".to_string())
+        }
+        Some(FailureKind::BAD_REDIRECT) => {
+            Some("it sends the journey on, and its Location does not say where".to_string())
+        }
         // By the status alone: nobody said which one it must be.
         Some(kind) if is_allowed.is_none() && CodeRules::of::<P>().failure(reply) == Some(kind) => {
             let said = P::reason(&heard.head).map(|said| format!(" (it says \"{said}\")"));

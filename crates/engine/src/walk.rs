@@ -1,13 +1,14 @@
 //! A journey that is walked once, step by step: what an answer brings, the steps behind it are filled in with.
 
 use crate::job::Job;
-use crate::preflight::{AskedOnce, Tried, composed, once_for, why_missed};
+use crate::preflight::{AskedOnce, Tried, composed, once_for, target_of, why_missed};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use unblink_core::arrival::Arrival;
+use unblink_core::record::Then;
 use unblink_wire::protocol::Protocol;
 use unblink_wire::words::Words;
-use unblink_workload::answer::{Captured, Coding};
+use unblink_workload::answer::{Captured, Coding, Expect};
 use unblink_workload::{Kept, Values};
 
 /// That of the only journey.
@@ -52,14 +53,42 @@ impl Walk {
         timeout: Duration,
     ) -> Option<AskedOnce> {
         let arrival = Arrival { slot: PLACE, ..*arrival };
-        let tried = once_for(job, &arrival, &self.kept, timeout)?;
+        let mut tried = once_for(job, &arrival, &self.kept, timeout)?;
+        let expect = job.expects.of(arrival.operation);
+        let target = expect.redirects.as_ref().and_then(|redirects| redirects.target.as_ref());
+        let target = target.map(|target| target_of(job, &arrival, &self.kept, target));
         let owner = u64::from(arrival.key.step);
         self.kept.begin(PLACE, owner, arrival.key);
-        let taken = match tried.reply {
-            Some(_) => self.take(owner, &job.expects.of(arrival.operation).captures, &tried),
-            None => Vec::new(),
+        let taken = match (tried.reply, tried.then) {
+            (None, _) => Vec::new(),
+            (Some(reply), Then::Redirected(_)) => {
+                tried.then = self.sent_on(owner, expect, reply.code, &tried.head, target);
+                let cookies = expect.captures.iter().filter(|captured| captured.capture.adds());
+                self.take(owner, &cookies.cloned().collect::<Vec<_>>(), &tried);
+                Vec::new()
+            }
+            (Some(_), _) => self.take(owner, &expect.captures, &tried),
         };
         Some(AskedOnce { tried, taken })
+    }
+
+    /// What follows an answer that sends the journey on, whose request went to `target`, or where it was sent before.
+    fn sent_on(
+        &mut self,
+        owner: u64,
+        expect: &Expect,
+        status: u16,
+        head: &[u8],
+        target: Option<Vec<u8>>,
+    ) -> Then {
+        let Some(redirects) = expect.follows(status) else { return Then::Done };
+        let followed = self.kept.rewrite((PLACE, owner), redirects.kept, |went| {
+            let (base, mut new) = (target.unwrap_or_else(|| went.clone()), Vec::new());
+            let operation = redirects.follow(status, head, &base, &mut new).ok()?;
+            *went = new;
+            Some(operation)
+        });
+        followed.flatten().map_or(Then::Done, Then::Redirected)
     }
 
     fn take(&mut self, owner: u64, captures: &[Captured], tried: &Tried) -> Vec<Result<Vec<u8>, String>> {

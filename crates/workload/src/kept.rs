@@ -95,6 +95,19 @@ impl Kept {
         if is_there { Ok(()) } else { Err(Missed::Absent) }
     }
 
+    /// Writes a value of the journey at `place` anew, for its request `owner`: `write` is given what it is. Nothing where the
+    /// place is another's by now.
+    pub fn rewrite<T>(
+        &mut self,
+        (place, owner): (Option<NonZeroU16>, u64),
+        number: u32,
+        write: impl FnOnce(&mut Vec<u8>) -> T,
+    ) -> Option<T> {
+        let at = index(place);
+        let is_its = place.is_some() && self.owners.get(at) == Some(&owner);
+        is_its.then(|| write(&mut self.values[at * self.width + number as usize]))
+    }
+
     /// The value with the number `number` of the journey at `place`; empty where none was taken.
     #[inline]
     pub fn value(&self, place: Option<NonZeroU16>, number: u32) -> &[u8] {
@@ -177,6 +190,16 @@ mod tests {
         assert_eq!(kept.take((ONE, 11), &id, b"", br#"{"id":2}"#), Ok(()));
         assert_eq!(kept.take((ONE, 10), &id, b"", br#"{"id":1}"#), Ok(()));
         assert_eq!(kept.value(ONE, 0), b"2");
+    }
+
+    #[test]
+    fn a_value_is_written_anew_by_its_owner_alone() {
+        let mut kept = Kept::new(1, 1);
+        kept.begin(ONE, 10, of(1));
+        assert_eq!(kept.rewrite((ONE, 10), 0, |value| value.extend_from_slice(b"a")), Some(()));
+        assert_eq!(kept.rewrite((ONE, 9), 0, |value| value.clear()), None);
+        assert_eq!(kept.rewrite((None, 10), 0, |value| value.clear()), None);
+        assert_eq!(kept.value(ONE, 0), b"a");
     }
 
     #[test]

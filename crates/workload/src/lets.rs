@@ -83,6 +83,17 @@ impl Lets {
         format!("cookies {number}")
     }
 
+    /// Adds the value that keeps where a journey's latest request went, which no template of a plan can call.
+    ///
+    /// # Errors
+    /// There are too many values.
+    pub fn add_went(&mut self) -> Result<u32, String> {
+        self.kept(Lets::WENT).map_or_else(|| self.push_kept(Lets::WENT.to_string()), Ok)
+    }
+
+    /// What stands between the braces in the path of a request that follows a redirect.
+    pub const WENT: &str = "where to";
+
     fn push_kept(&mut self, name: String) -> Result<u32, String> {
         if self.kept.len() == KEPT_MAX {
             return Err(format!("journeys take {KEPT_MAX} values by name at the most, and this is one more"));

@@ -94,6 +94,8 @@ impl<'a> Holes<'a> {
                     let what = What::read(inside, self.lets, self.taken)
                         .map_err(|message| TemplateError { at, message })?;
                     out.push_str(&place(self.holes.len() as u32));
+                    // A whole path and query is encoded as it must be.
+                    let context = if inside == Lets::WENT { Context::Body } else { context };
                     self.holes.push(Hole { what, context });
                 }
             }

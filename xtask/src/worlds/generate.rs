@@ -4,7 +4,7 @@ use super::entry::GIVEN_UP_MAX;
 use unblink_core::code::Code;
 use unblink_core::dispatch::{Jitter, Pool, Retry, RetryOn, Room};
 use unblink_core::failure::FailureKind;
-use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JourneySpec, Journeys, Redirects, StepSpec, Think, Until};
 use unblink_core::mix::{Mix, Order};
 use unblink_core::origins::Origins;
 use unblink_core::plan::{LoadSpec, OpenPart, Plan, PlanError, PlanSpec};
@@ -152,7 +152,8 @@ fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
         let all = (0..steps).map(|place| step(dice, place == 0, place + 1 == steps));
         each.push(JourneySpec { steps: all.collect() });
     }
-    let steps: usize = each.iter().map(|journey| journey.steps.len()).sum();
+    let of_step = |step: &StepSpec| 1 + usize::from(step.redirects.operations);
+    let steps: usize = each.iter().flat_map(|journey| &journey.steps).map(of_step).sum();
     let origins = plan.origins.count() as u64;
     let mut of_operation: Vec<u8> = (0..plain as u32).map(|plain| plan.origins.of(plain) as u8).collect();
     of_operation.extend((0..steps).map(|_| dice.below(origins) as u8));
@@ -162,7 +163,12 @@ fn journeys(dice: &mut Dice, plan: &mut PlanSpec) {
     plan.mix = Mix {
         weights: Some(weights.collect()),
         order: Order::Shuffled { seed: dice.bits() },
-        journeys: Journeys { each, seed: dice.bits(), under_way_max: [1, 5, 10_000][dice.below(3) as usize] },
+        journeys: Journeys {
+            each,
+            seed: dice.bits(),
+            under_way_max: [1, 5, 10_000][dice.below(3) as usize],
+            ..Journeys::default()
+        },
     };
 }
 
@@ -175,6 +181,8 @@ fn step(dice: &mut Dice, is_first: bool, is_last: bool) -> StepSpec {
         chance: if is_first || dice.one_in(2) { CERTAIN } else { 1 + dice.below(9_999) as u16 },
         exit: if is_last || dice.one_in(2) { 0 } else { 1 + dice.below(5_000) as u16 },
         until,
+        // The simulated server sends nobody on, but what could be asked for then is there.
+        redirects: Redirects { max: u8::from(until.is_none()), operations: dice.below(3) as u16 },
     }
 }
 

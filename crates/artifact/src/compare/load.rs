@@ -58,11 +58,12 @@ fn journeys(run: &RunDocument) -> Told {
         let JourneyPlan { name, share, under_way_max: _, cookies, steps } = journey.plan();
         let steps: Vec<String> = steps
             .iter()
-            .map(|StepPlan { operation, think, repeat_min, repeat_max, chance, exit, until, captures }| {
+            .map(|StepPlan { operation, think, repeat_min, repeat_max, chance, exit, until, redirects, captures }| {
                 let think = think.as_deref().unwrap_or("nothing");
                 format!(
                     "{operation} (thinking {think}, {repeat_min} to {repeat_max} times, chance {chance:?}, exit {exit:?}, \
-                     until {until:?}, taking {captures:?})"
+                     until {until:?}, {}taking {captures:?})",
+                    redirects.as_ref().map_or(String::new(), |redirects| format!("{redirects:?}, "))
                 )
             })
             .collect();

@@ -51,9 +51,21 @@ pub struct StepPlan {
     /// It is asked again and again until its answer is what is waited for; absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilPlan>,
+    /// Redirects are followed; absent where an answer that is one ends the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<RedirectsPlan>,
     /// Names of the values that later steps take from its answers. What they are does not follow from the seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<String>,
+}
+
+/// Which redirects a step follows. Each is a request of its own, intended at the end of the answer before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RedirectsPlan {
+    /// One after the other, at the most: one more fails.
+    pub max: u32,
+    /// The operations of the requests that follow redirects. None of them is a step.
+    pub operations: Vec<String>,
 }
 
 /// How often a step is asked again, and for how long.

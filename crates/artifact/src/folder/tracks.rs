@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn tags_lead_back_to_their_places() {
-        let bank = Bank::new(Layout { operations: 3, loads: 2, journeys: 2, steps: 2, origins: 2 });
+        let bank =
+            Bank::new(Layout { operations: 3, loads: 2, journeys: 2, steps: 2, redirected: 0, origins: 2 });
         assert_eq!(
             Place::of(&bank).count(),
             Series::ALL.len() + (4 + 3 + 3 + 3) * Series::BY_OPERATION.len()

@@ -2,7 +2,8 @@
 
 use super::source::Wrong;
 use super::tree::{Node, Value};
-use unblink_workload::template::{Piece, pieces};
+use std::ops::Range;
+use unblink_workload::template::{Piece, is_template, pieces};
 
 /// The node as JSON (RFC 8259), names in the order in which they were written. A text that is nothing but
 /// `{{number(x)}}` is a number.
@@ -91,6 +92,71 @@ pub(super) fn form(node: &Node) -> Result<String, Wrong> {
     Ok(fields.collect::<Result<Vec<String>, _>>()?.join("&"))
 }
 
+/// A table or a list as the body that the field of this name is.
+pub(super) fn written(field: &str, node: &Node) -> Result<String, Wrong> {
+    match field {
+        "form" => form(node),
+        "multipart" => multipart(node),
+        _ => json(node),
+    }
+}
+
+/// What `multipart` is.
+pub(super) const NO_PARTS: &str = "multipart is a list of parts, such as [{ name = \"note\", value = \"hello\" }, { name = \"photo\", file = \"a.jpg\" }]";
+
+/// The node as a list of parts, in JSON, all of whose values are texts.
+pub(super) fn multipart(node: &Node) -> Result<String, Wrong> {
+    let Value::List(items) = &node.value else { return Err(Wrong::new(node.at.clone(), NO_PARTS)) };
+    if items.is_empty() {
+        return Err(Wrong::new(
+            node.at.clone(),
+            "nothing would be sent: name a part, or leave multipart out",
+        ));
+    }
+    let parts = items.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("[{}]", parts.join(",")))
+}
+
+fn part(node: &Node) -> Result<String, Wrong> {
+    const FIELDS: [&str; 5] = ["name", "value", "file", "filename", "type"];
+    let wrong = |at: &Range<usize>, why: String| Wrong::new(at.clone(), why);
+    let Value::Table(entries) = &node.value else { return Err(Wrong::new(node.at.clone(), NO_PARTS)) };
+    let mut fields = Vec::new();
+    for (key, node) in entries {
+        let Value::Scalar(text) = &node.value else {
+            return Err(wrong(&node.at, format!("{} of a part is one text", key.name)));
+        };
+        match key.name.as_str() {
+            name if !FIELDS.contains(&name) => {
+                let why = format!("a part has no field {name:?}: it takes {}", FIELDS.join(", "));
+                return Err(wrong(&key.at, why));
+            }
+            "value" => {
+                pieces(text).map_err(|error| wrong(&node.at, error.message))?;
+            }
+            name if is_template(text) => {
+                return Err(wrong(
+                    &node.at,
+                    format!("a template can stand in value alone, and this is its {name}"),
+                ));
+            }
+            "type" if text.is_empty() || text.chars().any(|c| c.is_ascii_control() || !c.is_ascii()) => {
+                return Err(wrong(&node.at, "this is no media type, such as image/jpeg".into()));
+            }
+            _ => {}
+        }
+        fields.push(format!("{}:{}", quoted(&key.name), quoted(text)));
+    }
+    let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+    match () {
+        () if !has("name") => Err(wrong(&node.at, "this part has no name".into())),
+        () if has("value") == has("file") => {
+            Err(wrong(&node.at, "a part has either a value or a file".into()))
+        }
+        () => Ok(format!("{{{}}}", fields.join(","))),
+    }
+}
+
 /// Percent-encoded but for its templates and its variables.
 fn encoded(text: &str, node: &Node) -> Result<String, Wrong> {
     let mut out = String::new();
@@ -157,6 +223,31 @@ mod tests {
         }
         assert!(of("x = { a = inf }", json).unwrap_err().contains("inf"));
         assert!(of("x = \"{{a\"", json).unwrap_err().contains("never closed"));
+    }
+
+    #[test]
+    fn lists_of_tables_are_parts() {
+        let parts = of(
+            "x = [{ name = \"n\", value = 5 }, { name = \"f\", file = \"a\", type = \"b/c\" }]",
+            multipart,
+        );
+        assert_eq!(parts.unwrap(), r#"[{"name":"n","value":"5"},{"name":"f","file":"a","type":"b/c"}]"#);
+        for (bad, why) in [
+            ("x = []", "nothing would be sent"),
+            ("x = [1]", "is a list of parts"),
+            ("x = { name = \"n\" }", "is a list of parts"),
+            ("x = [{ value = \"n\" }]", "has no name"),
+            ("x = [{ name = \"n\" }]", "either a value or a file"),
+            ("x = [{ name = \"n\", value = \"\", file = \"a\" }]", "either a value or a file"),
+            ("x = [{ name = \"n\", values = \"\" }]", "no field \"values\""),
+            ("x = [{ name = \"n\", value = [1] }]", "one text"),
+            ("x = [{ name = \"{{n}}\", value = 1 }]", "in value alone"),
+            ("x = [{ name = \"n\", value = \"{{n\" }]", "never closed"),
+            ("x = [{ name = \"n\", value = 1, type = \"a\\nb\" }]", "no media type"),
+        ] {
+            let error = of(bad, multipart).unwrap_err();
+            assert!(error.contains(why), "{bad}: {error}");
+        }
     }
 
     #[test]

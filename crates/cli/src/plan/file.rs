@@ -413,16 +413,14 @@ fn values(field: &Field, node: Node) -> Result<Vec<Text>, Wrong> {
         },
         (Kind::Table, value @ (Value::Table(_) | Value::List(_))) => {
             let node = Node { at: node.at, value, is_text: false };
-            let raw = if field.name == "form" { body::form(&node) } else { body::json(&node) }?;
+            let raw = body::written(&field.name, &node)?;
             Ok(vec![Text { raw, at: node.at }])
         }
         (Kind::Many, Value::List(items)) => items.into_iter().map(text_of).collect(),
         (_, Value::List(_)) => Err(Wrong::new(node.at, format!("{} is one value, no list", field.name))),
         (_, value) => {
             let text = text_of(Node { value, ..node })?;
-            if field.name == "json" {
-                variables::check_json(&text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
-            }
+            variables::check(&field.name, &text.raw).map_err(|why| Wrong::new(text.at.clone(), why))?;
             Ok(vec![text])
         }
     }

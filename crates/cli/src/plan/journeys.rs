@@ -14,9 +14,11 @@ use crate::request::body::BodyFiles;
 use crate::request::share::{self, Share};
 use crate::request::url::Origin;
 use crate::request::{Request, Taking};
+use crate::think::{Measured, ThinkArg};
 use anyhow::{Error, Result};
 use std::sync::Arc;
-use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, StepSpec, Think, Until};
+use unblink_core::journey::{CERTAIN, JOURNEYS_MAX, POLLS_MAX, Redirects, StepSpec, Think, Until};
+use unblink_core::origins::ORIGINS_MAX;
 use unblink_workload::Lets;
 use unblink_workload::answer::{Capture, Captured};
 
@@ -67,6 +69,9 @@ pub(super) fn of(
 
 /// Names the values that journeys take from answers. Those of several journeys may have the same name: each has its own.
 pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
+    let is_whole = |table: &Table| !values_of(&table.given, "url")[0].raw.starts_with('/');
+    let all = plan.requests.iter().chain(plan.journeys.iter().flat_map(|journey| &journey.inner));
+    let all_others = all.filter(|table| is_whole(table)).count().min(ORIGINS_MAX - 1);
     for table in &plan.journeys {
         for step in &table.inner {
             for name in requests::captures(plan, step)?.keys() {
@@ -74,10 +79,17 @@ pub(super) fn add_taken(plan: &PlanFile, lets: &mut Lets) -> Result<()> {
                 lets.add_kept(name).map_err(|why| plan.error(text, why))?;
             }
         }
+        let redirects =
+            std::iter::once(table).chain(&table.inner).flat_map(|t| values_of(&t.given, "redirects"));
+        let redirects = redirects.last();
+        if let Some(text) = redirects {
+            lets.add_went().map_err(|why| plan.error(text, why))?;
+        }
         if let Some(text) = values_of(&table.given, "cookies").first() {
-            // Of the target, and of as many other origins as there may be.
-            let is_whole = |step: &&Table| !values_of(&step.given, "url")[0].raw.starts_with('/');
-            for number in 0..=table.inner.iter().filter(is_whole).count() {
+            // Of the target, and of as many other origins as there may be. A redirect may lead to any.
+            let others = table.inner.iter().filter(|step| is_whole(step)).count();
+            let others = if redirects.is_some() { all_others } else { others };
+            for number in 0..=others {
                 lets.add_cookies(number).map_err(|why| plan.error(text, why))?;
             }
         }
@@ -122,13 +134,15 @@ fn one(
             format!("these are {all} journeys, and a run has {JOURNEYS_MAX} at the most: leave some out");
         return Err(wrong(plan, table, message));
     }
-    let PlannedJourney { name, share, weight, think, cookies } = value::read(plan, table, JOURNEYS)?;
+    let PlannedJourney { name, share, weight, think, cookies, redirects } =
+        value::read(plan, table, JOURNEYS)?;
     let name = name.unwrap_or_else(|| format!("journey {}", number + 1));
     let share = requests::share_in(share, weight).map_err(|message| wrong(plan, table, message))?;
     let mut so_far = SoFar { known: 0, origins: Vec::new(), has_cookies: cookies };
     let of_step = |(i, inner)| {
         let place = Place { number: i, is_last: i + 1 == table.inner.len() };
-        let mut step = step(plan, place, inner, (&name, think, so_far.known), paths, files);
+        let mut step =
+            step(plan, place, (table, inner), (&name, think.as_ref(), redirects, so_far.known), paths, files);
         match &mut step {
             Ok(step) => so_far.goes_on(plan, inner, place, step)?,
             // What it takes is not missed in the next one, too.
@@ -143,7 +157,7 @@ fn one(
             return Err(wrong(plan, &table.inner[place], message));
         }
     }
-    Ok(Journey { name, share, cookies, steps })
+    Ok(Journey { name, share, cookies: cookies.then_some(so_far.origins), steps })
 }
 
 /// Where a step stands in its journey.
@@ -165,7 +179,7 @@ struct SoFar {
 impl SoFar {
     /// What `step` brings is there for those behind it; what was brought before in cookies is sent with it.
     fn goes_on(&mut self, plan: &PlanFile, table: &Table, place: Place, step: &mut Step) -> Result<()> {
-        let Step { request, spec } = step;
+        let Step { request, spec, .. } = step;
         // Of a step that may be skipped nothing is sure to be there.
         if spec.chance == CERTAIN {
             let numbers = request.parts.taking.captures.iter().map(|captured| captured.number);
@@ -202,11 +216,17 @@ fn bits<'a>(lets: &Lets, names: impl Iterator<Item = &'a String>) -> u64 {
     names.filter_map(|name| lets.kept(name)).fold(0, |bits, number| bits | 1 << number)
 }
 
+/// A file of think times can't be used: of the step, or of its whole journey.
+fn think_at_fault(plan: &PlanFile, step: &Table, journey: &Table, why: &str) -> Error {
+    let texts = [step, journey].into_iter().flat_map(|table| values_of(&table.given, "think"));
+    texts.take(1).map(|text| plan.error(text, why)).next().unwrap_or_else(|| wrong(plan, step, why))
+}
+
 fn step(
     plan: &PlanFile,
     place: Place,
-    table: &Table,
-    (journey, of_all, known): (&str, Option<Think>, u64),
+    (journey_table, table): (&Table, &Table),
+    (journey, of_all, redirects_of_all, known): (&str, Option<&ThinkArg>, Option<u8>, u64),
     paths: Paths<'_>,
     files: &mut BodyFiles,
 ) -> Result<Step> {
@@ -218,12 +238,14 @@ fn step(
         chance,
         exit,
         capture: _,
+        redirects,
         until,
         every,
         within,
         own,
         json,
         form,
+        multipart,
     } = value::read(plan, table, STEPS)?;
     let at_fault = |field: &str, message: &str| match values_of(&table.given, field).first() {
         Some(text) => plan.error(text, message),
@@ -267,13 +289,27 @@ fn step(
         );
         return Err(at_fault("every", &message));
     }
+    if asked.is_some() && redirects.is_some_and(|redirects| redirects > 0) {
+        let message = "with until a step asks again and again for one answer: ask where that is, and leave redirects out";
+        return Err(at_fault("redirects", message));
+    }
+    let redirects = redirects.or(redirects_of_all.filter(|_| asked.is_none())).unwrap_or(0);
     let Repeat(least, most) = repeat.unwrap_or(Repeat(1, 1));
+    let (think_law, measured) = match think.as_ref().or(of_all) {
+        None => (Think::NONE, None),
+        Some(ThinkArg::Law(law)) => (*law, None),
+        Some(ThinkArg::File(file)) => match Measured::read(file, plan.path.parent()) {
+            Ok(measured) => (Think::NONE, Some(measured)),
+            Err(why) => return Err(think_at_fault(plan, table, journey_table, &why)),
+        },
+    };
     let spec = StepSpec {
-        think: think.or(of_all).unwrap_or(Think::NONE),
+        think: think_law,
         repeat: (least, most),
         chance: chance.map_or(CERTAIN, |Chance(chance)| chance),
         exit: exit.map_or(0, |Chance(exit)| exit),
         until: asked,
+        redirects: Redirects { max: redirects, operations: 0 },
     };
     if place.number == 0 && most == 1 && think.is_some() {
         let message = "nobody thinks before the first request of a journey: write it to the step after";
@@ -285,7 +321,13 @@ fn step(
         Ok(Captured { number: paths.lets.kept(&name).unwrap_or_default(), name, capture })
     }))?;
     let name = format!("{journey}: {}", name.unwrap_or_else(|| format!("step {}", place.number + 1)));
-    let taking = Taking { known, captures, until };
-    let one = One { name: Some(name), url, share: None, inserts: false, json, form, own, taking };
-    Ok(Step { request: requests::built(plan, table, one, paths.target, None, paths.lets, files)?, spec })
+    let taking = Taking { known, captures, until, redirects: None };
+    let one = One { name: Some(name), url, share: None, inserts: false, json, form, multipart, own, taking };
+    let request = requests::built(plan, table, one, paths.target, None, paths.lets, files)?;
+    if redirects > 0 && request.url.origin.is_ws() {
+        let message =
+            "a message over a WebSocket is never redirected: leave redirects out, here or in the journey";
+        return Err(at_fault("redirects", message));
+    }
+    Ok(Step { request, spec, measured })
 }

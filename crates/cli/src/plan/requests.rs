@@ -9,6 +9,7 @@ use super::variables::Form;
 use crate::errors::Refused;
 use crate::request::body::BodyFiles;
 use crate::request::fields::{PlannedRequest, RequestArgs};
+use crate::request::multipart;
 use crate::request::share::{self, Share};
 use crate::request::template::BodyForm;
 use crate::request::url::{Url, at};
@@ -238,16 +239,27 @@ fn of_one(
     lets: &Arc<Lets>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let PlannedRequest { name, url, share, weight, inserts, json, form, own } =
+    let PlannedRequest { name, url, share, weight, inserts, json, form, multipart, own } =
         value::read(plan, table, REQUESTS)?;
     let share = share_in(share, weight).map_err(|message| plan.error(share_of(table), message));
     match share {
         Ok(share) => {
-            let one = One { name, url, share, inserts, json, form, own, taking: Taking::default() };
+            let one =
+                One { name, url, share, inserts, json, form, multipart, own, taking: Taking::default() };
             built(plan, table, one, target, instead, lets, files)
         }
         Err(error) => {
-            let one = One { name, url, share: None, inserts, json, form, own, taking: Taking::default() };
+            let one = One {
+                name,
+                url,
+                share: None,
+                inserts,
+                json,
+                form,
+                multipart,
+                own,
+                taking: Taking::default(),
+            };
             Err(match built(plan, table, one, target, instead, lets, files) {
                 Ok(_) => error,
                 Err(other) => errors::several(errors::each(other).into_iter().chain([error]).collect()),
@@ -287,6 +299,7 @@ pub(super) struct One {
     pub inserts: bool,
     pub json: Option<String>,
     pub form: Option<String>,
+    pub multipart: Option<String>,
     pub own: RequestArgs,
     pub taking: Taking,
 }
@@ -301,7 +314,7 @@ pub(super) fn built(
     lets: &Arc<Lets>,
     files: &mut BodyFiles,
 ) -> Result<Request> {
-    let One { name, url, share, inserts, json, form, own, taking } = one;
+    let One { name, url, share, inserts, json, form, multipart, own, taking } = one;
     let address = address(plan, &values_of(&table.given, "url")[0], url, target, instead)?;
     let pointed = |error| plan.pointed(error, &table.given, |_| false);
     let mut parts = Parts::read(&own, files, |_| String::new()).map_err(pointed);
@@ -309,6 +322,11 @@ pub(super) fn built(
         parts.taking = taking;
         json.into_iter().for_each(|text| parts.set_body(text, BodyForm::Json));
         form.into_iter().for_each(|text| parts.set_body(text, BodyForm::Form));
+        if let Some(text) = multipart {
+            let body = multipart::body(&text, files, |name| plan.beside(name));
+            let set = body.and_then(|segments| parts.set_segments(segments));
+            set.map_err(|error| pointed(errors::refused(&["multipart"], crate::explain_error(&error))))?;
+        }
     }
     let (url, parts) = errors::both(address.parsed(plan), parts)?;
     let place = Some(format!("{}, line {}", plan.source.name, plan.source.line(table.at.start)));

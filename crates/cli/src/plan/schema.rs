@@ -59,6 +59,21 @@ fn of(field: &Field) -> Value {
         Kind::Table if field.name == "json" => {
             json!({"type": ["object", "array", "string"], "description": help})
         }
+        Kind::Table if field.name == "multipart" => json!({
+            "description": help,
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["name"],
+                "properties": {
+                    "name": {"type": "string", "description": "Name of the field"},
+                    "value": {"type": ["string", "number", "boolean"], "description": "What it says; templates may stand in it"},
+                    "file": {"type": "string", "description": "Or the file that is sent, as it is"},
+                    "filename": {"type": "string", "description": "How the file is called [default: its own name]"},
+                    "type": {"type": "string", "description": "Its media type [default: application/octet-stream for a file]"},
+                },
+            }}],
+        }),
         Kind::Table => json!({"type": ["object", "string"], "description": help}),
         Kind::Many => json!({
             "description": help,

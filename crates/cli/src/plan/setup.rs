@@ -75,9 +75,10 @@ fn check_order(plan: &PlanFile, all: &[SetupRequest]) -> Result<()> {
 }
 
 fn one(plan: &PlanFile, table: &Table, paths: Paths<'_>, files: &mut BodyFiles) -> Result<SetupRequest> {
-    let PlannedSetup { name, url, capture: _, every, json, form, own } = value::read(plan, table, SETUP)?;
+    let PlannedSetup { name, url, capture: _, every, json, form, multipart, own } =
+        value::read(plan, table, SETUP)?;
     let taking = Taking::default();
-    let one = One { name, url, share: None, inserts: false, json, form, own, taking };
+    let one = One { name, url, share: None, inserts: false, json, form, multipart, own, taking };
     let request = built(plan, table, one, paths.target, None, paths.lets, files)?;
     let captures = errors::all(captures(plan, table)?.into_iter().map(|(name, text)| {
         let capture = Capture::parse(&text).map_err(|error| {

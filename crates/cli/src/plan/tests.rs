@@ -20,7 +20,8 @@ fn sample(field: &Field) -> String {
         "abort-on" => "p99 > 1s for 1s",
         "expect" | "until" => "status=200",
         "connections" | "streams" | "depth" | "closed" | "threads" | "fanout" | "requests" | "seed"
-        | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures" => "3",
+        | "journeys-max" | "budget-requests" | "budget-errors" | "attempts" | "keep-failures"
+        | "redirects" => "3",
         "rate" | "max-rate" | "start" | "max" | "at-least" => "50",
         "match" => "json $.id",
         "trace-link" => "https://traces.test/{trace_id}",

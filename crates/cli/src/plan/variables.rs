@@ -22,7 +22,7 @@ impl Form {
     pub(super) fn of(field: &str) -> Form {
         match field {
             "body" | "message" => Form::Body,
-            "json" => Form::Json,
+            "json" | "multipart" => Form::Json,
             "form" => Form::Fields,
             _ => Form::Plain,
         }
@@ -102,8 +102,17 @@ impl Quotes {
     }
 }
 
+/// Why a text can't be the value of the field of this name.
+pub(super) fn check(field: &str, text: &str) -> Result<(), String> {
+    match field {
+        "json" => check_json(text),
+        "multipart" if !secrets::is_one_variable(text) => Err(body::NO_PARTS.to_string()),
+        _ => Ok(()),
+    }
+}
+
 /// What is wrong with a text that is to be JSON once its variables and places are filled in.
-pub(super) fn check_json(text: &str) -> Result<(), String> {
+fn check_json(text: &str) -> Result<(), String> {
     let Ok(all) = pieces(text) else { return Ok(()) };
     // A digit is JSON by itself, and part of a text.
     let whole: String =

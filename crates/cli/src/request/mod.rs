@@ -5,6 +5,7 @@ pub(crate) mod fields;
 pub(crate) mod grpc;
 pub(crate) mod lets;
 pub(crate) mod line;
+pub(crate) mod multipart;
 pub(crate) mod share;
 pub(crate) mod template;
 pub(crate) mod url;
@@ -19,13 +20,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use body::BodyFiles;
 use fields::{RequestArgs, StreamArg};
+use multipart::Segment;
 use share::Share;
 use std::sync::Arc;
 use template::BodyForm;
 use unblink_artifact::{document, harmless};
 use unblink_wire::http2::{Scheme, Unrenderable};
 use unblink_wire::{RenderError, RequestBuilder, RequestKind, http1, http2, parse_header};
-use unblink_workload::answer::{Captured, Condition};
+use unblink_workload::answer::{Captured, Condition, Redirects};
 use unblink_workload::{Composition, Lets};
 use url::{Speaks, Url};
 use version::{Rendered, Version};
@@ -59,6 +61,8 @@ pub(crate) struct Parts {
     pub headers: Vec<(String, String)>,
     pub body: Option<Arc<[u8]>>,
     pub body_form: BodyForm,
+    /// Of a body of several parts: pieces, some of which may have templates.
+    pub segments: Arc<[Segment]>,
     /// The body is a message, which only a WebSocket takes.
     pub is_message: bool,
     /// What an answer must be like.
@@ -74,6 +78,8 @@ pub(crate) struct Taking {
     pub captures: Vec<Captured>,
     /// It is asked again and again until its answer is like this.
     pub until: Vec<Condition>,
+    /// Where its answers may send it on.
+    pub redirects: Option<Redirects>,
 }
 
 impl Parts {
@@ -106,8 +112,7 @@ impl Parts {
         let expect = args.expect.iter().cloned().chain(streams).collect();
         let method = args.method.clone();
         let is_message = args.message.is_some();
-        let (body_form, taking) = (BodyForm::Plain, Taking::default());
-        Ok(Parts { method, headers, body, body_form, is_message, expect, taking })
+        Ok(Parts { method, headers, body, is_message, expect, ..Parts::default() })
     }
 
     /// What `flags` say for every request that does not say it itself.
@@ -122,7 +127,7 @@ impl Parts {
     /// Gives it a body that says what it is, unless a header does.
     pub(crate) fn set_body(&mut self, text: String, form: BodyForm) {
         let content_type = match form {
-            BodyForm::Plain => None,
+            BodyForm::Plain | BodyForm::Multipart => None,
             BodyForm::Json => Some("application/json"),
             BodyForm::Form => Some("application/x-www-form-urlencoded"),
         };
@@ -131,6 +136,18 @@ impl Parts {
             self.headers.push(("Content-Type".to_string(), value.to_string()));
         }
         (self.body, self.body_form) = (Some(text.into_bytes().into()), form);
+    }
+
+    /// Gives it a body of several parts. A header that says something else of it would have another boundary.
+    pub(crate) fn set_segments(&mut self, segments: Vec<Segment>) -> Result<()> {
+        if self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            bail!("its parts need a Content-Type of their own: leave that header out");
+        }
+        self.headers.push(("Content-Type".to_string(), multipart::content_type()));
+        let whole: Vec<u8> = segments.iter().flat_map(Segment::bytes).copied().collect();
+        (self.body, self.body_form) = (Some(whole.into()), BodyForm::Multipart);
+        self.segments = segments.into();
+        Ok(())
     }
 
     /// Takes from `all` what it does not say itself. A header of its own wins over one for all, and a condition over one about

@@ -1,6 +1,7 @@
 //! Templates in the parts of a request: `{{item}}`.
 
 use super::Parts;
+use super::multipart::Segment;
 use crate::errors;
 use anyhow::{Result, bail};
 use std::borrow::Cow;
@@ -20,12 +21,14 @@ pub(crate) enum BodyForm {
     Json,
     /// `name=value`, percent-encoded.
     Form,
+    /// Parts with boundaries between them.
+    Multipart,
 }
 
 impl BodyForm {
     fn context(self) -> Context {
         match self {
-            BodyForm::Plain => Context::Body,
+            BodyForm::Plain | BodyForm::Multipart => Context::Body,
             BodyForm::Json => Context::Json,
             BodyForm::Form => Context::Target,
         }
@@ -50,8 +53,9 @@ pub(crate) fn read<'a>(
 ) -> Result<Filled<'a>> {
     let body = parts.body.clone().unwrap_or_default();
     // What is no text is sent as it is.
-    let text = std::str::from_utf8(&body).ok().filter(|text| is_template(text));
-    if text.is_none() && !is_template(target) && headers.iter().all(|(_, value)| !is_template(value)) {
+    let text = std::str::from_utf8(&body).ok().filter(|text| parts.segments.is_empty() && is_template(text));
+    let has_own = text.is_some() || parts.segments.iter().any(Segment::has_templates);
+    if !has_own && !is_template(target) && headers.iter().all(|(_, value)| !is_template(value)) {
         return Ok(Filled { target: target.into(), headers: headers.into(), body, composition: None });
     }
     let mut holes = Holes::new(lets, parts.taking.known);
@@ -70,17 +74,38 @@ pub(crate) fn read<'a>(
         }
     }
     let body = match text {
-        None => body,
-        Some(text) => match holes.read(text, parts.body_form.context(), place) {
-            Ok(body) => body.into_bytes().into(),
-            Err(error) => {
-                let fields = ["body", "body-file", "json", "form", "message"];
-                return Err(errors::refused(&fields, format!("in its body: {error}")));
-            }
-        },
+        None if parts.segments.is_empty() => verbatim(&body, &mut holes).map(Into::into),
+        None => parts
+            .segments
+            .iter()
+            .try_fold(Vec::new(), |mut all, segment| {
+                all.extend(match segment {
+                    Segment::Text(text) => holes.read(text, Context::Body, place)?.into_bytes(),
+                    Segment::Bytes(bytes) => verbatim(bytes, &mut holes)?,
+                });
+                Ok(all)
+            })
+            .map(Into::into),
+        Some(text) => holes.read(text, parts.body_form.context(), place).map(|body| body.into_bytes().into()),
     };
+    let body = body.map_err(|error: TemplateError| {
+        let fields = ["body", "body-file", "json", "form", "multipart", "message"];
+        errors::refused(&fields, format!("in its body: {error}"))
+    })?;
     let composition = Some(Composition::new(holes.into_holes()));
     Ok(Filled { target: target.into(), headers: filled.into(), body, composition })
+}
+
+/// What is no template may have two braces in it, and must not be taken for a place.
+fn verbatim(bytes: &[u8], holes: &mut Holes<'_>) -> Result<Vec<u8>, TemplateError> {
+    let (mut out, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some(at) = rest.windows(2).position(|two| two == b"{{") {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(holes.read("{{'{{'}}", Context::Body, place)?.as_bytes());
+        rest = &rest[at + 2..];
+    }
+    out.extend_from_slice(rest);
+    Ok(out)
 }
 
 /// `text` with `value` in each of its places.

@@ -32,6 +32,15 @@ pub(crate) enum Speaks {
 }
 
 impl Origin {
+    /// As the Host header of a request says it: with the port unless it is the scheme's own.
+    pub(crate) fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (self.tls, self.port) {
+            (false, 80) | (true, 443) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+
     /// A connection becomes a WebSocket.
     pub(crate) fn is_ws(&self) -> bool {
         self.speaks == Speaks::WebSocket

@@ -30,7 +30,7 @@ pub(super) fn render(
         refuse!(["method"], "a WebSocket has no methods: leave -X out");
     }
     if parts.body_form != BodyForm::Plain {
-        refuse!(["json", "form"], "a WebSocket sends messages: write the text as message");
+        refuse!(["json", "form", "multipart"], "a WebSocket sends messages: write the text as message");
     }
     if parts.body.is_none() {
         refuse!(["url"], "nothing is said of what to send: give --message TEXT, or --body-file FILE");

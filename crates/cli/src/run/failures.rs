@@ -17,7 +17,7 @@ use unblink_artifact::exchange::{KeptFailure, TriedCondition, TriedOutcome, Trie
 use unblink_artifact::folder::FailureWriter;
 use unblink_artifact::tally::Tally;
 use unblink_core::plan::Plan;
-use unblink_core::record::{FailedArrival, Interval};
+use unblink_core::record::{FailedArrival, Interval, Then};
 use unblink_core::time::Nanos;
 use unblink_engine::failed::{Echo, Failed};
 use unblink_engine::job::Job;
@@ -185,7 +185,7 @@ fn conditions(expect: &Expect, echo: &Echo) -> Vec<TriedCondition> {
         reply: (status > 0).then_some(reply),
         took: Nanos::ZERO,
         room: None,
-        not_yet: false,
+        then: Then::Done,
         result: Err(PreflightError::Answer { answer: String::new(), reason: String::new() }),
     };
     let mut all = expected(expect, &tried);

@@ -9,6 +9,7 @@ mod job;
 pub(crate) mod objectives;
 pub(crate) mod preflight;
 mod prepare;
+mod redirected;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod target_file;

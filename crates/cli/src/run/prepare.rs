@@ -245,7 +245,12 @@ fn core_plan(
         retry: retry::spec(&args.load.retry, args.load.seed)?,
         idempotent: requests.idempotent.clone(),
         mix: Mix {
-            journeys: journey::specs(&args.journeys, args.load.seed, args.under_way.journeys_max),
+            journeys: journey::specs(
+                &args.journeys,
+                args.load.seed,
+                args.under_way.journeys_max,
+                &requests.redirected,
+            ),
             ..share::mix(requests.weights.as_deref(), args.target.order, args.load.seed)
         },
         origins: Origins::new(&requests.origin_of).expect("no more origins than a run may have"),
@@ -443,7 +448,7 @@ fn journeys(
 ) -> Vec<document::JourneyPlan> {
     let steps = operations.iter().skip(requests.plain).map(|operation| operation.name.as_str());
     let shares = requests.weights.iter().flat_map(|weights| share::parts(weights)).skip(requests.plain);
-    journey::describe(&args.journeys, args.under_way.journeys_max, steps, shares)
+    journey::describe(&args.journeys, args.under_way.journeys_max, steps, &requests.redirected, shares)
 }
 
 #[cfg(test)]

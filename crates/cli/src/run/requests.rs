@@ -1,10 +1,11 @@
 //! All requests of a run: rendered one by one, so that of a million only what is sent is kept, and named for the report
 //! as far as it lists them.
 
-use super::target_file;
+use super::{redirected, target_file};
 use crate::args::run::RunArgs;
 use crate::aside::Aside;
 use crate::errors::refused;
+use crate::journey::Journey;
 use crate::request::grpc::types::Types;
 use crate::request::grpc::{self, Call};
 use crate::request::share::{self, Share};
@@ -45,8 +46,10 @@ pub(crate) struct Requests {
     expects: Conditions,
     /// For each whether it may be sent twice.
     pub idempotent: Vec<bool>,
-    /// How many of them stand alone; the others are steps of journeys.
+    /// How many of them stand alone; the others are steps of journeys, and what follows redirects.
     pub plain: usize,
+    /// For each step the names of the requests that may follow its redirects; they come behind all steps.
+    pub redirected: Vec<Vec<String>>,
     /// The weight of each that stands alone, and behind these of each journey, if they were given shares.
     pub weights: Option<Vec<u32>>,
     /// The first of them as the report names them, secrets masked.
@@ -107,6 +110,11 @@ impl Gathering {
 
     fn add(&mut self, mut request: Request) -> Result<()> {
         request.parts.fill(&self.of_all);
+        self.add_whole(request)
+    }
+
+    /// Takes one that says all that it says.
+    fn add_whole(&mut self, request: Request) -> Result<()> {
         let place = || request.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         let found = self.found.get_or_insert_with(|| Requests {
             origins: Vec::new(),
@@ -118,6 +126,7 @@ impl Gathering {
             expects: Conditions::default(),
             idempotent: Vec::new(),
             plain: 0,
+            redirected: Vec::new(),
             weights: None,
             targets: Vec::new(),
             asked: Vec::new(),
@@ -177,6 +186,39 @@ impl Gathering {
     }
 }
 
+impl Gathering {
+    /// Takes the steps of all journeys, and behind them what follows their redirects to any origin of the plan.
+    fn add_journeys(&mut self, journeys: &[Journey]) -> Result<()> {
+        let mut steps = Vec::new();
+        for (journey, step) in journeys.iter().flat_map(|one| one.steps.iter().map(move |step| (one, step))) {
+            let mut request = step.request.clone();
+            request.parts.fill(&self.of_all);
+            self.add_whole(request.clone())?;
+            steps.push((journey, step.spec.redirects.max > 0, request));
+        }
+        let Some(found) = &self.found else { return Ok(()) };
+        let origins = found.origins.clone();
+        let first_step = found.operations.len() - steps.len();
+        for (number, (journey, is_followed, request)) in steps.into_iter().enumerate() {
+            let mut names = Vec::new();
+            if is_followed {
+                let first = self.count() as u32;
+                let (redirects, all) = redirected::of(&request, journey.cookies.as_deref(), &origins, first)?;
+                if let Some(found) = &mut self.found {
+                    let taking = Taking { redirects: Some(redirects), ..request.parts.taking.clone() };
+                    found.expects.replace(first_step + number, &request.parts.expect, &taking);
+                }
+                names.extend(all.iter().map(|request| request.target().name));
+                all.into_iter().try_for_each(|request| self.add_whole(request))?;
+            }
+            if let Some(found) = &mut self.found {
+                found.redirected.push(names);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Conditions on the answers to requests, most of which have the same.
 #[derive(Default)]
 struct Conditions {
@@ -187,14 +229,24 @@ struct Conditions {
 
 impl Conditions {
     fn add(&mut self, of_one: &Arc<[Condition]>, taking: &Taking, reader: Option<Reader>) {
+        let place = self.place_of(of_one, taking, reader);
+        self.of.push(place);
+    }
+
+    /// Those of the request with this number are others.
+    fn replace(&mut self, number: usize, of_one: &Arc<[Condition]>, taking: &Taking) {
+        self.of[number] = self.place_of(of_one, taking, None);
+    }
+
+    fn place_of(&mut self, of_one: &Arc<[Condition]>, taking: &Taking, reader: Option<Reader>) -> u32 {
         let is_it = |(known, taken, reads): &(Arc<[Condition]>, Taking, Option<Reader>)| {
             (Arc::ptr_eq(known, of_one) || known == of_one) && taken == taking && *reads == reader
         };
         let known = self.distinct.iter().position(is_it);
-        self.of.push(known.unwrap_or(self.distinct.len()) as u32);
-        if known.is_none() {
+        known.unwrap_or_else(|| {
             self.distinct.push((of_one.clone(), taking.clone(), reader));
-        }
+            self.distinct.len() - 1
+        }) as u32
     }
 }
 
@@ -241,8 +293,7 @@ fn all(args: &RunArgs, version: Version, types: Vec<Types>) -> Result<Requests> 
             },
         }
         let plain = gathering.count();
-        let steps = args.journeys.iter().flat_map(|journey| &journey.steps);
-        steps.map(|step| step.request.clone()).try_for_each(|request| gathering.add(request))?;
+        gathering.add_journeys(&args.journeys)?;
         Ok(plain)
     })?;
     let mut found = found.context("nothing to request: give a URL, a plan, or --targets FILE")?;
@@ -319,13 +370,15 @@ impl Requests {
 
     /// What the answers to each must be like.
     pub(crate) fn expects(&self) -> Expects {
-        let distinct =
-            self.expects.distinct.iter().map(|(conditions, Taking { captures, until, .. }, reader)| Expect {
+        let distinct = self.expects.distinct.iter().map(
+            |(conditions, Taking { captures, until, redirects, .. }, reader)| Expect {
                 reader: reader.clone(),
                 captures: captures.clone(),
+                redirects: redirects.clone(),
                 until: (!until.is_empty()).then(|| Expect::new(until).into()),
                 ..Expect::new(conditions)
-            });
+            },
+        );
         Expects::new(distinct.collect(), self.expects.of.clone())
     }
 

@@ -2,6 +2,7 @@
 
 use unblink_artifact::tried::{TriedCapture, TriedCondition};
 use unblink_core::failure::FailureKind;
+use unblink_core::record::Then;
 use unblink_engine::preflight::Tried;
 use unblink_workload::answer::{Captured, Condition, Expect, Unmet};
 
@@ -66,7 +67,7 @@ pub(crate) fn captures(
 /// Whether a step that asks again and again would do so behind this answer.
 pub(crate) fn awaited(expect: &Expect, tried: &Tried) -> Option<String> {
     let (until, reply, Ok(())) = (expect.until.as_ref()?, tried.reply?, &tried.result) else { return None };
-    if !tried.not_yet {
+    if tried.then != Then::NotYet {
         return Some("this is the answer that until waits for: the run would not ask again".into());
     }
     let found = match until.unmet(reply.code, &tried.head, reply.body_bytes, &tried.body) {

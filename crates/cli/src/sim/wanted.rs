@@ -45,7 +45,7 @@ impl Wanted {
             return Mix::default();
         }
         Mix {
-            journeys: journey::specs(&self.journeys, seed, self.under_way_max),
+            journeys: journey::specs(&self.journeys, seed, self.under_way_max, &[]),
             ..share::mix(self.weights.as_deref(), None, seed)
         }
     }
@@ -80,6 +80,6 @@ impl Wanted {
             self.names.iter().map(|name| Target { name: name.clone(), ..target.clone() }).collect();
         let steps = self.names[self.plain..].iter().map(String::as_str);
         let shares = parts.iter().skip(self.plain).copied();
-        header.journeys = journey::describe(&self.journeys, self.under_way_max, steps, shares);
+        header.journeys = journey::describe(&self.journeys, self.under_way_max, steps, &[], shares);
     }
 }

@@ -9,6 +9,8 @@ use crate::shown::{self, awaited, captures, drawn, expected};
 use std::time::Duration;
 use unblink_artifact::document::Protocol;
 use unblink_artifact::tried::{TriedOutcome, TriedRequest};
+use unblink_core::journey::Paths;
+use unblink_core::record::Then;
 use unblink_engine::job::Job;
 use unblink_engine::preflight::{AskedOnce, PreflightError, Tried, not_of_the_run};
 use unblink_engine::setup::Setup;
@@ -101,43 +103,73 @@ impl Trying<'_> {
 
     /// Sends a request that stands alone.
     pub(super) fn alone(&mut self, ask: &Ask) -> TriedRequest {
-        self.step(&mut Walk::new(self.shown), ask)
+        self.step(&mut Walk::new(self.shown), ask).0
     }
 
     /// Sends one after the other, as long as the answers are as they must be.
     pub(super) fn journey(&mut self, steps: &[Ask]) -> Vec<TriedRequest> {
-        let (mut is_over, mut walk) = (false, Walk::new(self.shown));
-        let each = steps.iter().map(|ask| {
-            let told = match is_over {
+        let (mut is_over, mut walk, mut all) = (false, Walk::new(self.shown), Vec::new());
+        for ask in steps {
+            match is_over {
                 true => {
                     let why = "a step before it was not answered as it must be, and there the journey ends";
-                    not_sent(&self.name(ask.arrival.operation), ask, why.into())
+                    all.push(not_sent(&self.name(ask.arrival.operation), ask, why.into()));
                 }
-                false if ask.is_skipped => self.step(&mut walk.clone(), ask),
-                false => self.step(&mut walk, ask),
-            };
-            is_over = told.outcome != TriedOutcome::AsExpected;
-            told
-        });
-        each.collect()
+                false if ask.is_skipped => self.followed(&mut walk.clone(), ask, &mut all),
+                false => self.followed(&mut walk, ask, &mut all),
+            }
+            is_over = all.last().is_some_and(|told| told.outcome != TriedOutcome::AsExpected);
+        }
+        all
     }
 
-    /// Sends a request behind others of its journey.
-    fn step(&mut self, walk: &mut Walk, ask: &Ask) -> TriedRequest {
+    /// Sends a request of a journey, and those that its redirects ask for.
+    fn followed(&mut self, walk: &mut Walk, ask: &Ask, all: &mut Vec<TriedRequest>) {
+        let (mut told, mut then) = self.step(walk, ask);
+        let mut arrival = ask.arrival;
+        let mut left = self.redirects_max(arrival.operation);
+        while let Then::Redirected(operation) = then {
+            if left == 0 {
+                told.outcome = TriedOutcome::Unexpected;
+                told.why = Some("it is one redirect more than the plan follows".into());
+                break;
+            }
+            left -= 1;
+            told.notes
+                .push("it sends the journey on, and what was to be taken is in the answer there".into());
+            all.push(told);
+            arrival = arrival.following(arrival.key.step + 1, operation, arrival.intended);
+            let (number, notes) = (None, vec!["this follows the redirect before it".into()]);
+            let next = Ask { arrival, number, notes, is_timed: false, is_skipped: ask.is_skipped };
+            (told, then) = self.step(walk, &next);
+        }
+        all.push(told);
+    }
+
+    /// How many redirects a request of this step follows.
+    fn redirects_max(&self, operation: u32) -> u8 {
+        let journeys = &self.shown.plan.spec().mix.journeys.each;
+        let behind = (operation as usize).checked_sub(self.shown.plan.journeys().map_or(0, Paths::plain));
+        let mut steps = journeys.iter().flat_map(|journey| &journey.steps);
+        behind.and_then(|behind| steps.nth(behind)).map_or(0, |step| step.redirects.max)
+    }
+
+    /// Sends a request behind others of its journey. Gives what is to be said of it, and what follows.
+    fn step(&mut self, walk: &mut Walk, ask: &Ask) -> (TriedRequest, Then) {
         let (job, operation) = (self.shown, ask.arrival.operation);
         let name = self.name(operation);
         if let Some(why) = self.lacks(job, operation).or_else(|| lacks_of(walk, job, operation)) {
-            return not_sent(&name, ask, why);
+            return (not_sent(&name, ask, why), Then::Done);
         }
         let as_text = walk.composed(job, &ask.arrival);
         let send = || self.sent.job.step(walk, &ask.arrival, self.timeout);
         let asked = told_if_slow(send, &name, self.timeout);
         let (Some(AskedOnce { tried, taken }), Some(as_text)) = (asked, as_text) else {
-            return not_sent(&name, ask, NO_ROW.into());
+            return (not_sent(&name, ask, NO_ROW.into()), Then::Done);
         };
         let expect = job.expects.of(operation);
         self.note_taken(&expect.captures, &taken);
-        let lacks = !tried.not_yet && taken.iter().any(Result::is_err);
+        let lacks = tried.then != Then::NotYet && taken.iter().any(Result::is_err);
         let unused = match () {
             () if lacks => Some("another value lacks"),
             () if tried.result.is_err() => Some("the answer is not as it must be"),
@@ -146,12 +178,16 @@ impl Trying<'_> {
         };
         let told = self.told(job, &name, ask, &tried, &as_text);
         let awaited = awaited(expect, &tried).map(|note| self.known.masked(&note));
+        // An answer that sends the journey on is held against nothing, and nothing is taken from it.
+        let is_sent_on = matches!(tried.then, Then::Redirected(_));
+        let all_captures = if is_sent_on { &[][..] } else { &expect.captures };
         let told = TriedRequest {
-            captures: captures(&expect.captures, &taken, unused),
+            expected: if is_sent_on { Vec::new() } else { told.expected },
+            captures: captures(all_captures, &taken, unused),
             notes: told.notes.iter().cloned().chain(awaited).collect(),
             ..told
         };
-        if lacks { lacking(told, &taken) } else { told }
+        (if lacks { lacking(told, &taken) } else { told }, tried.then)
     }
 
     /// What an arrival of a run that is over sent.

@@ -82,8 +82,8 @@ pub(super) fn one(plan: &Plan, number: u64) -> Result<Ask> {
             };
             if legs.iter().any(|leg| leg.is_open && u64::from(leg.first) < step) {
                 bail!(
-                    "--arrival {number}: its journey asked until it had its answer, in this step or before it, and how often \
-                     is not kept, so what this request sent can't be drawn again"
+                    "--arrival {number}: its journey asked until it had its answer or followed redirects, in this step or \
+                     before it, and how often is not kept, so what this request sent can't be drawn again"
                 );
             }
             let leg = legs.iter().find(has).ok_or_else(unknown)?;
@@ -132,7 +132,8 @@ fn once(plan: &Plan, arrival: Arrival, is_of_run: bool) -> Once {
         }
         if follows_open {
             ask.notes.push(
-                "a step before it asks until it has its answer: its number is that after one request".into(),
+                "a step before it asks until it has its answer, or follows redirects: its number is that after one request"
+                    .into(),
             );
         }
         follows_open |= leg.is_open;

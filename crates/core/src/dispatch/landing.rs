@@ -8,7 +8,7 @@ use crate::arrival::Arrival;
 use crate::failure::FailureKind;
 use crate::load::Load;
 use crate::outcome::Outcome;
-use crate::record::{Answer, Events, Flight, Recorder, RetryCause};
+use crate::record::{Answer, Events, Flight, Recorder, RetryCause, Then};
 use crate::time::Instant;
 
 /// A flight and the connection that it is bound to.
@@ -112,15 +112,26 @@ impl<L: Load> Dispatch<L> {
         let (origin, conn) = (usize::from(*origin), *conn);
         if !is_abandoned {
             self.answers += 1;
+            let checked;
+            let answer = match answer.then {
+                Then::Redirected(_) => {
+                    checked = self.followed_or_failed(slot, answer);
+                    &checked
+                }
+                _ => answer,
+            };
             if answer.failure.is_none() || !self.is_answer_repeated(slot, answer, now, rec) {
                 let Bound { flight, .. } = &self.flights[slot];
                 let outcome = rec.answered(flight, conn, answer, now);
                 match &mut self.load {
-                    Some(load) if answer.not_yet && outcome == Outcome::Ok => {
-                        load.not_yet(&flight.arrival, now, rec);
-                    }
-                    Some(load) => load.ended(&flight.arrival, outcome, now, rec),
                     None => {}
+                    Some(load) => match answer.then {
+                        Then::NotYet if outcome == Outcome::Ok => load.not_yet(&flight.arrival, now, rec),
+                        Then::Redirected(operation) if outcome == Outcome::Ok => {
+                            load.redirected(&flight.arrival, operation, now, rec);
+                        }
+                        _ => load.ended(&flight.arrival, outcome, now, rec),
+                    },
                 }
             }
         }
@@ -285,6 +296,20 @@ impl<L: Load> Dispatch<L> {
             self.lanes[origin].resend.push_back(Flight { resent: true, ..flight });
         } else if !self.is_tried_again(&flight, RetryCause::Failed(kind), None, now, rec) {
             self.end_unanswered(&flight, conn, Some(kind), now, rec);
+        }
+    }
+
+    /// An answer that sends its arrival on once more than it may be is a failure.
+    #[cold]
+    fn followed_or_failed(&self, slot: u32, answer: &Answer) -> Answer {
+        let may_follow = |load: &L| load.may_follow(&self.flights[slot].flight.arrival);
+        match self.load.as_ref().is_some_and(may_follow) {
+            true => *answer,
+            false => Answer {
+                failure: answer.failure.or(Some(FailureKind::TOO_MANY_REDIRECTS)),
+                then: Then::Done,
+                ..*answer
+            },
         }
     }
 

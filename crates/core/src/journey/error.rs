@@ -34,11 +34,17 @@ pub enum JourneyError {
     /// It repeats as often as it must.
     #[error("a step has until and repeat: it asks until it has its answer; leave repeat out")]
     RepeatOfUntil,
+    /// Of a request that is asked again and again it is not known which answers come first.
+    #[error("a step has until and redirects: ask where it leads to, and leave redirects out")]
+    RedirectsOfUntil,
     /// It asks too often.
     #[error(
         "a step with until would ask more than {POLLS_MAX} times: give it a longer every, or a shorter within"
     )]
     Polls,
+    /// There are no times with this number.
+    #[error("a step thinks by times that the plan does not have")]
+    UnknownTimes,
     /// Nothing could start.
     #[error("0 journeys under way: none could start")]
     NoneUnderWay,

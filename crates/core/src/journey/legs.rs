@@ -12,7 +12,7 @@ pub struct Leg {
     pub first: u32,
     /// How many it has; none where the step is skipped.
     pub requests: u16,
-    /// It asks until it has its answer: it has one request here, and in a run as many as that takes.
+    /// It asks until it has its answer, or follows redirects: in a run it has as many requests more as that takes.
     pub is_open: bool,
 }
 
@@ -24,7 +24,7 @@ impl Paths {
             let number = legs.len();
             let requests =
                 if self.is_taken(&step, number, key) { self.repeats(&step, number, key) } else { 0 };
-            let is_open = step.until.is_some() && requests > 0;
+            let is_open = (step.until.is_some() || step.redirects.max > 0) && requests > 0;
             legs.push(Leg { operation: self.operation(journey, number), first, requests, is_open });
             first += u32::from(requests);
         }

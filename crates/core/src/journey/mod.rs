@@ -9,7 +9,7 @@ mod think;
 
 pub use error::JourneyError;
 pub use legs::Leg;
-pub use think::Think;
+pub use think::{Think, Times};
 
 use crate::arrival::Key;
 use crate::random::{below, mixed};
@@ -40,6 +40,8 @@ const DRAWS: u64 = 0x6a6f_7572_6e65_7973;
 pub struct Journeys {
     /// Each with its steps. Their operations come behind those of the requests that stand alone, in this order.
     pub each: Vec<JourneySpec>,
+    /// Think times that were measured, by the number that [`Think::OneOf`] has.
+    pub times: Vec<Arc<Times>>,
     /// Of what is drawn for them.
     pub seed: u64,
     /// So many of them are under way in one worker at the most; the others wait until one of these has ended.
@@ -48,7 +50,7 @@ pub struct Journeys {
 
 impl Default for Journeys {
     fn default() -> Journeys {
-        Journeys { each: Vec::new(), seed: 0, under_way_max: UNDER_WAY_DEFAULT }
+        Journeys { each: Vec::new(), times: Vec::new(), seed: 0, under_way_max: UNDER_WAY_DEFAULT }
     }
 }
 
@@ -73,6 +75,17 @@ pub struct StepSpec {
     pub exit: u16,
     /// It is asked again and again, until the answer is what is waited for.
     pub until: Option<Until>,
+    /// Where an answer may send it on.
+    pub redirects: Redirects,
+}
+
+/// Redirects that are followed: each is one more request, intended when the answer before it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Redirects {
+    /// One after the other, at the most; none are followed when this is 0.
+    pub max: u8,
+    /// Operations that such a request may ask for: it may go to several origins, and with the method or as a GET.
+    pub operations: u16,
 }
 
 /// How often is asked again, and for how long.
@@ -94,8 +107,14 @@ impl Until {
 
 impl StepSpec {
     /// A request that is always made, at once.
-    pub const ONCE: StepSpec =
-        StepSpec { think: Think::NONE, repeat: (1, 1), chance: CERTAIN, exit: 0, until: None };
+    pub const ONCE: StepSpec = StepSpec {
+        think: Think::NONE,
+        repeat: (1, 1),
+        chance: CERTAIN,
+        exit: 0,
+        until: None,
+        redirects: Redirects { max: 0, operations: 0 },
+    };
 }
 
 /// What is drawn for a journey, apart from each other.
@@ -114,6 +133,9 @@ pub struct Paths {
     /// Operations of requests that stand alone; those of steps come after them.
     plain: u32,
     each: Vec<Path>,
+    /// Operations of redirected requests come last: for each the operation of its step.
+    redirected: Vec<u32>,
+    times: Vec<Arc<Times>>,
     seed: u64,
     under_way_max: u16,
 }
@@ -126,14 +148,14 @@ struct Path {
 }
 
 impl Paths {
-    /// Checks `journeys`, whose steps are the last of `operations`. `operations_max` are recorded apart. `None` when there
-    /// are none.
+    /// Checks `journeys`, whose steps are the last of `operations` but for those of redirected requests. `operations_max` are
+    /// recorded apart. `None` when there are none.
     pub fn new(
         journeys: &Journeys,
         operations: usize,
         operations_max: usize,
     ) -> Result<Option<Paths>, JourneyError> {
-        let Journeys { each, seed, under_way_max } = journeys;
+        let Journeys { each, times, seed, under_way_max } = journeys;
         if each.is_empty() {
             return Ok(None);
         }
@@ -147,8 +169,19 @@ impl Paths {
             return Err(JourneyError::NoneUnderWay);
         }
         each.iter().try_for_each(check)?;
-        let steps: usize = each.iter().map(|journey| journey.steps.len()).sum();
-        let plain = operations.checked_sub(steps).ok_or(JourneyError::NoSteps)? as u32;
+        let thinks = each.iter().flat_map(|journey| journey.steps.iter().map(|step| step.think));
+        let is_unknown =
+            |think: Think| matches!(think, Think::OneOf(number) if usize::from(number) >= times.len());
+        if thinks.into_iter().any(is_unknown) {
+            return Err(JourneyError::UnknownTimes);
+        }
+        let steps = || each.iter().flat_map(|journey| &journey.steps);
+        let redirected: usize = steps().map(|step| usize::from(step.redirects.operations)).sum();
+        let plain = operations.checked_sub(steps().count() + redirected).ok_or(JourneyError::NoSteps)? as u32;
+        let of_step = |(number, step): (u32, &StepSpec)| {
+            std::iter::repeat_n(plain + number, usize::from(step.redirects.operations))
+        };
+        let redirected = (0..).zip(steps()).flat_map(of_step).collect();
         let path = |first: &mut u32, journey: &JourneySpec| {
             let path = Path { first: *first, steps: journey.steps.clone() };
             *first += journey.steps.len() as u32;
@@ -156,11 +189,19 @@ impl Paths {
         };
         let each = each.iter().scan(plain, path).collect();
         let under_way_max = (*under_way_max).min(UNDER_WAY_MAX);
-        Ok(Some(Paths { plain, each, seed: *seed, under_way_max }))
+        let (times, seed) = (times.clone(), *seed);
+        Ok(Some(Paths { plain, each, redirected, times, seed, under_way_max }))
+    }
+
+    /// The operation of the step that an operation is of: its own, unless it is of redirected requests.
+    pub fn step_of(&self, operation: u32) -> u32 {
+        let behind = operation.checked_sub(self.plain + self.steps() as u32);
+        behind.and_then(|behind| self.redirected.get(behind as usize)).copied().unwrap_or(operation)
     }
 
     /// Which of the entries of a mix an operation is a part of.
     pub fn entry_of(&self, operation: u32) -> u32 {
+        let operation = self.step_of(operation);
         match operation.checked_sub(self.plain) {
             None => operation,
             Some(_) => {
@@ -193,6 +234,11 @@ impl Paths {
     /// Steps of all journeys.
     pub fn steps(&self) -> usize {
         self.each.iter().map(|path| path.steps.len()).sum()
+    }
+
+    /// Operations of redirected requests: the last of all.
+    pub fn redirected(&self) -> usize {
+        self.redirected.len()
     }
 
     /// Steps of all journeys that ask again and again.
@@ -230,7 +276,8 @@ impl Paths {
         Starts { plain: self.plain, firsts: self.each.iter().map(|path| path.first).collect() }
     }
 
-    /// Requests of a journey on average, if every step that asks again and again waits for as long as it may.
+    /// Requests of a journey on average, if every step that asks again and again waits for as long as it may, and every
+    /// request is redirected as often as it may be.
     pub fn requests_mean(&self, journey: usize) -> f64 {
         let share = |part: u16| f64::from(part.min(CERTAIN)) / f64::from(CERTAIN);
         let of_step = |there: &mut f64, step: &StepSpec| {
@@ -240,7 +287,7 @@ impl Paths {
             };
             let taken = *there * share(step.chance);
             *there -= taken * share(step.exit);
-            Some(taken * each)
+            Some(taken * each * (1.0 + f64::from(step.redirects.max)))
         };
         self.each[journey].steps.iter().scan(1.0, of_step).sum()
     }
@@ -249,7 +296,8 @@ impl Paths {
     /// long as it may take, and all but one in a thousand think times.
     pub fn drain(&self, timeout: Nanos) -> Nanos {
         let of_step = |step: &StepSpec| {
-            let each = timeout.0.saturating_add(step.think.longest_but_one_in_1000().0);
+            let requests = timeout.0.saturating_mul(1 + u64::from(step.redirects.max));
+            let each = requests.saturating_add(step.think.longest_but_one_in_1000(&self.times).0);
             // Of requests that are made again and again, only the last one can end after the time they have.
             let waits = step.until.map_or(0, |until| until.within.0);
             each.saturating_mul(u64::from(step.repeat.1)).saturating_add(waits)
@@ -272,7 +320,10 @@ impl Paths {
     pub(crate) fn think(&self, step: &StepSpec, key: Key) -> Nanos {
         match step.think {
             Think::Constant(time) => time,
-            think => think.draw([Drawn::Think, Drawn::ThinkToo].map(|what| self.bits(key, key.step, what))),
+            think => {
+                let bits = [Drawn::Think, Drawn::ThinkToo].map(|what| self.bits(key, key.step, what));
+                think.draw(&self.times, bits)
+            }
         }
     }
 
@@ -327,7 +378,10 @@ fn check(journey: &JourneySpec) -> Result<(), JourneyError> {
     if journey.steps.last().is_some_and(|last| last.exit > 0) {
         return Err(JourneyError::ExitAtTheEnd);
     }
-    for StepSpec { repeat: (least, most), chance, until, .. } in &journey.steps {
+    for StepSpec { repeat: (least, most), chance, until, redirects, .. } in &journey.steps {
+        if until.is_some() && redirects.max > 0 {
+            return Err(JourneyError::RedirectsOfUntil);
+        }
         if until.is_some() && (*least, *most) != (1, 1) {
             return Err(JourneyError::RepeatOfUntil);
         }

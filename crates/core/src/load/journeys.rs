@@ -83,6 +83,7 @@ impl Travelling {
             intended: start.intended,
             step: 0,
             left: repeats - 1,
+            redirects: 0,
             since: start.intended,
             is_fresh: true,
             next: Arrival::default(),
@@ -101,12 +102,13 @@ impl Travelling {
         let Travelling { paths, slots, .. } = self;
         let slot = slots.get_mut(number);
         let key = Key { step: arrival.key.step + 1, ..arrival.key };
+        slot.redirects = 0;
         let mut at = usize::from(slot.step);
         if slot.left > 0 {
             slot.left -= 1;
         } else {
             let exits = paths.step(journey, at).is_some_and(|step| paths.exits(&step, at, key));
-            rec.at_step(slot.intended, arrival.operation, |step| {
+            rec.at_step(slot.intended, paths.operation(journey, at), |step| {
                 step.passed += 1;
                 step.exited += u64::from(exits);
             });
@@ -137,9 +139,13 @@ impl Travelling {
 
     /// The next request of the journey in `number`, at the step where it is, is due at `due`.
     fn ask_next(&mut self, number: NonZeroU16, journey: usize, before: &Arrival, due: Instant) {
-        let slot = self.slots.get_mut(number);
-        let operation = self.paths.operation(journey, usize::from(slot.step));
-        slot.next = before.following(before.key.step + 1, operation, due);
+        let operation = self.paths.operation(journey, usize::from(self.slots.get_mut(number).step));
+        self.ask_for(operation, number, before, due);
+    }
+
+    /// The next request of the journey in `number` asks for `operation`, and is due at `due`.
+    fn ask_for(&mut self, operation: u32, number: NonZeroU16, before: &Arrival, due: Instant) {
+        self.slots.get_mut(number).next = before.following(before.key.step + 1, operation, due);
         self.thinking.push(Reverse((due, number)));
     }
 
@@ -154,8 +160,9 @@ impl Travelling {
             // It never got a slot.
             None => At { intended: arrival.intended, since: arrival.intended, step: 0, is_fresh: true },
         };
-        debug_assert_eq!(arrival.operation, self.paths.operation(journey, at.step));
-        rec.at_step(at.intended, arrival.operation, |step| {
+        let of_step = self.paths.operation(journey, at.step);
+        debug_assert_eq!(self.paths.step_of(arrival.operation), of_step);
+        rec.at_step(at.intended, of_step, |step| {
             step.requests += 1;
             step.entered += u64::from(at.is_fresh);
         });
@@ -179,7 +186,7 @@ impl Travelling {
         now: Instant,
         rec: &mut Recorder,
     ) {
-        rec.at_step(at.intended, arrival.operation, |step| step.ends(outcome));
+        rec.at_step(at.intended, self.paths.operation(journey, at.step), |step| step.ends(outcome));
         rec.journey_ended(journey, at.intended, outcome, until);
         if let Some(number) = arrival.slot {
             self.slots.release(number, now);
@@ -311,6 +318,22 @@ impl Load for Travelling {
         self.end(arrival, journey, &at, (Outcome::TimedOut, deadline), now, rec);
     }
 
+    fn may_follow(&self, arrival: &Arrival) -> bool {
+        let place = arrival.slot.zip(arrival.journey());
+        place.is_some_and(|(number, journey)| {
+            let slot = self.slots.get(number);
+            let step = self.paths.step(journey, usize::from(slot.step));
+            step.is_some_and(|step| slot.redirects < step.redirects.max)
+        })
+    }
+
+    fn redirected(&mut self, arrival: &Arrival, operation: u32, now: Instant, rec: &mut Recorder) {
+        let (Some(journey), Some(number)) = (arrival.journey(), arrival.slot) else { return };
+        self.at(arrival, journey, rec);
+        self.slots.get_mut(number).redirects += 1;
+        self.ask_for(operation, number, arrival, now);
+    }
+
     fn stop(&mut self, at: Instant) {
         // Journeys that are under way go on.
         self.open.stop(at);
@@ -324,7 +347,7 @@ impl Load for Travelling {
             let at = At { intended, since, step: usize::from(step), is_fresh };
             if is_fresh {
                 // It thinks behind the step before.
-                rec.at_step(intended, next.operation - 1, |step| step.thinking += 1);
+                rec.at_step(intended, self.paths.operation(journey, at.step) - 1, |step| step.thinking += 1);
                 rec.journey_ended(journey, intended, Outcome::Unfinished, now);
                 self.slots.release(number, now);
             } else {

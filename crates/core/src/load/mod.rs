@@ -39,6 +39,14 @@ pub trait Load {
     fn not_yet(&mut self, arrival: &Arrival, now: Instant, rec: &mut Recorder) {
         self.ended(arrival, Outcome::Ok, now, rec);
     }
+    /// The arrival's answer may send it on once more.
+    fn may_follow(&self, _arrival: &Arrival) -> bool {
+        false
+    }
+    /// An arrival that was popped was sent on by its answer, as it may be: `operation` asks there.
+    fn redirected(&mut self, arrival: &Arrival, _operation: u32, now: Instant, rec: &mut Recorder) {
+        self.ended(arrival, Outcome::Ok, now, rec);
+    }
     /// Nothing falls due at `at` or later any more.
     fn stop(&mut self, at: Instant);
     /// The run is over at `now`: all that waits may be taken, and nothing follows any more.

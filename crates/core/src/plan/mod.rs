@@ -172,10 +172,12 @@ impl Plan {
 
     /// What is kept apart in its banks.
     pub fn layout(&self) -> Layout {
-        let (journeys, steps) =
-            self.journeys.as_ref().map_or((0, 0), |paths| (paths.len() + paths.waits(), paths.steps()));
+        let (journeys, steps, redirected) = self
+            .journeys
+            .as_ref()
+            .map_or((0, 0, 0), |paths| (paths.len() + paths.waits(), paths.steps(), paths.redirected()));
         let (loads, origins) = (self.open.len().max(1), self.spec.origins.count());
-        Layout { operations: self.operations_apart(), loads, journeys, steps, origins }
+        Layout { operations: self.operations_apart(), loads, journeys, steps, redirected, origins }
     }
 
     /// What is left out at the beginning: the ramp-up of closed users, and the warm-up.
@@ -283,15 +285,8 @@ impl Plan {
     /// Some load asks for this operation.
     pub fn asks_for(&self, operation: u32) -> bool {
         // A load names a journey, not its steps.
-        let journeys = self.journeys.as_deref();
-        let entry = match journeys.filter(|paths| operation as usize >= paths.plain()) {
-            Some(paths) => {
-                let is_of = |journey: &usize| paths.operations_of(*journey).contains(&(operation as usize));
-                paths.plain() + (0..paths.len()).find(is_of).unwrap_or_default()
-            }
-            None => operation as usize,
-        };
-        let asks = |part: &OpenPart| part.only.as_ref().is_none_or(|only| only.contains(&(entry as u32)));
+        let entry = self.entry_of(operation);
+        let asks = |part: &OpenPart| part.only.as_ref().is_none_or(|only| only.contains(&entry));
         !self.is_open() || self.spec.load.open_parts().iter().any(asks)
     }
 

@@ -13,8 +13,20 @@ pub struct Answer {
     pub code: Option<Code>,
     /// When the first byte was read.
     pub first_byte: Instant,
-    /// It is as it must be, and not yet what the step of a journey waits for that asks again and again.
-    pub not_yet: bool,
+    /// What follows it, if it is as it must be.
+    pub then: Then,
     /// The connection may carry another request.
     pub reusable: bool,
+}
+
+/// What follows an answer that is as it must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// Its request is done.
+    #[default]
+    Done,
+    /// It is not yet what the step of a journey waits for that asks again and again.
+    NotYet,
+    /// It says that what was asked for is elsewhere: this operation asks there.
+    Redirected(u32),
 }

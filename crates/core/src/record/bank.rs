@@ -51,7 +51,7 @@ pub struct Bank<C: Counter> {
 impl<C: Counter> Bank<C> {
     /// An empty bank.
     pub fn new(layout: impl Into<Layout>) -> Bank<C> {
-        let Layout { operations, loads, journeys, steps, origins } = layout.into();
+        let Layout { operations, loads, journeys, steps, redirected, origins } = layout.into();
         Bank {
             tracks: std::array::from_fn(|_| Track::default()),
             shared: Shared::default(),
@@ -59,7 +59,7 @@ impl<C: Counter> Bank<C> {
             loads: Operations::new(loads),
             journeys: Operations::each_of(journeys),
             steps: vec![StepCounts::default(); steps],
-            first_step: operations.saturating_sub(steps) as u32,
+            first_step: operations.saturating_sub(steps + redirected) as u32,
             origins: Operations::new(origins),
             counters: Counters::default(),
             heat: HeatGrid::default(),

@@ -29,8 +29,10 @@ pub struct Layout {
     pub loads: usize,
     /// Journeys, and steps that ask again and again.
     pub journeys: usize,
-    /// Steps of all journeys: the last of the operations.
+    /// Steps of all journeys: the last of the operations but for those of redirected requests.
     pub steps: usize,
+    /// Operations of redirected requests.
+    pub redirected: usize,
     /// Origins.
     pub origins: usize,
 }
@@ -38,6 +40,6 @@ pub struct Layout {
 /// So many operations, one load and one origin, and no journeys.
 impl From<usize> for Layout {
     fn from(operations: usize) -> Layout {
-        Layout { operations, loads: 1, journeys: 0, steps: 0, origins: 1 }
+        Layout { operations, loads: 1, journeys: 0, steps: 0, redirected: 0, origins: 1 }
     }
 }

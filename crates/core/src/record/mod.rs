@@ -39,7 +39,7 @@ mod timeline;
 mod track;
 
 pub use ages::Ages;
-pub use answer::Answer;
+pub use answer::{Answer, Then};
 pub use bank::Bank;
 pub use by_address::AddressRecord;
 pub use counted::Counted;

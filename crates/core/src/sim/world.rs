@@ -9,7 +9,7 @@ use super::{NetworkSpec, WorldSpec};
 use crate::code::Code;
 use crate::dispatch::{Action, Actions, Closing, ConnId, ConnectTimes, Event, FlightId, Loss, Room};
 use crate::failure::FailureKind;
-use crate::record::{Answer, Events};
+use crate::record::{Answer, Events, Then};
 use crate::time::{Instant, Nanos};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -322,7 +322,7 @@ fn seen(what: What, now: Instant) -> Event {
                 failure,
                 code: Code::of_status(status),
                 first_byte: now,
-                not_yet: false,
+                then: Then::Done,
                 reusable: true,
             };
             Event::Answered(flight, answer)

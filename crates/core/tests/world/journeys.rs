@@ -12,12 +12,16 @@ pub(crate) struct Chains {
     flights: HashMap<FlightId, u64>,
     /// By unit: how many of its requests were answered as expected, and when the last of them was.
     good: HashMap<u64, (u64, Instant)>,
-    /// By unit: the operation of the last request that was sent.
+    /// The operation of the step that redirected requests are of, by theirs.
+    pub(super) steps: HashMap<u32, u32>,
+    /// By unit: the operation of the step of the last request that was sent.
     operations: HashMap<u64, u32>,
     /// By unit: the last request that was sent, and as which flight.
     latest: HashMap<u64, (u64, FlightId)>,
     /// Requests that followed an answer, second sends not counted.
     pub(crate) followed: u64,
+    /// Of these, those that an answer had sent elsewhere.
+    pub(crate) redirected: u64,
 }
 
 impl Chains {
@@ -33,9 +37,11 @@ impl Chains {
         let (good, at) = self.good.get(&unit).copied().unwrap_or_default();
         assert_eq!(good, before, "unit {unit} asks before its answer is there");
         assert!(now >= at, "unit {unit} asks before its answer has come");
-        let last = self.operations.insert(unit, operation);
-        assert!(last.is_none_or(|last| last <= operation), "unit {unit} goes back a step");
+        let of_step = self.steps.get(&operation).copied().unwrap_or(operation);
+        let last = self.operations.insert(unit, of_step);
+        assert!(last.is_none_or(|last| last <= of_step), "unit {unit} goes back a step");
         self.followed += u64::from(before > 0);
+        self.redirected += u64::from(of_step != operation);
     }
 
     pub(super) fn answered(&mut self, now: Instant, flight: FlightId, is_good: bool) {

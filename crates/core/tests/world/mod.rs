@@ -16,7 +16,7 @@ use unblink_core::dispatch::{
 use unblink_core::failure::FailureKind;
 use unblink_core::load::Load;
 use unblink_core::plan::Plan;
-use unblink_core::record::{Answer, Bank, Recorder};
+use unblink_core::record::{Answer, Bank, Recorder, Then};
 use unblink_core::time::{Instant, Nanos};
 
 /// How the virtual target behaves. Times in nanoseconds after the schedule's zero.
@@ -88,6 +88,10 @@ pub(crate) struct World {
     pub(crate) books: Books,
     pub(crate) tries: TryBooks,
     timeout: Nanos,
+    /// By operation, those that its answers may send it on to.
+    hops: HashMap<u32, Vec<u32>>,
+    /// Of flights, what they ask for.
+    operations: HashMap<FlightId, u32>,
     /// When each arrival of an open load is intended.
     intended: HashMap<u64, Instant>,
     pub(crate) closed_by_age: u64,
@@ -114,6 +118,8 @@ pub(crate) fn run<L: Load>(
         books: Books::new(server.room, server.age),
         tries: TryBooks::new(plan.spec(), server.room.cancels),
         timeout: plan.spec().timeout,
+        hops: hops(plan),
+        operations: HashMap::new(),
         intended: intended(plan, start),
         server,
         start,
@@ -125,6 +131,7 @@ pub(crate) fn run<L: Load>(
         sent: vec![],
         closed_by_age: 0,
     };
+    world.books.chains.steps = redirected(plan).collect();
     let mut actions = Actions::new();
     let mut now = Instant(0);
     let mut stop_at = stop_at.map(|s| start + s);
@@ -145,6 +152,23 @@ pub(crate) fn run<L: Load>(
         assert!(now.0 < 1 << 60, "the run does not end");
     }
     (recorder.into_bank(now), world)
+}
+
+/// By operation, those of redirected requests of the same step.
+fn hops(plan: &Plan) -> HashMap<u32, Vec<u32>> {
+    let mut all: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (_, step) in redirected(plan) {
+        let of_step: Vec<u32> = redirected(plan).filter(|(_, of)| *of == step).map(|(hop, _)| hop).collect();
+        of_step.iter().chain([&step]).for_each(|&operation| drop(all.insert(operation, of_step.clone())));
+    }
+    all
+}
+
+/// The operations of redirected requests, each with that of its step.
+fn redirected(plan: &Plan) -> impl Iterator<Item = (u32, u32)> {
+    let operations = 0..plan.spec().idempotent.len() as u32;
+    let of_step = |operation| Some((operation, plan.journeys()?.step_of(operation)));
+    operations.filter_map(of_step).filter(|(operation, step)| operation != step)
 }
 
 /// By the number of the arrival; nothing of closed users.
@@ -201,12 +225,11 @@ impl World {
                 Event::Tick
             }
             Happening::Answer(id, status, reusable) => {
-                // No draw of its own: only journeys heed it.
-                let not_yet = !(now.0 / 1_000 + u64::from(id.slot)).is_multiple_of(3);
                 let failure = FailureKind::of_status(status);
+                let then = self.then(now, id);
                 Event::Answered(
                     id,
-                    Answer { failure, code: Code::of_status(status), first_byte: now, not_yet, reusable },
+                    Answer { failure, code: Code::of_status(status), first_byte: now, then, reusable },
                 )
             }
             Happening::Lose(id, unprocessed) => {
@@ -220,6 +243,17 @@ impl World {
         }
     }
 
+    /// What follows an answer. No draw of its own: only journeys heed it.
+    fn then(&self, now: Instant, id: FlightId) -> Then {
+        let chance = now.0 / 1_000 + u64::from(id.slot);
+        let hops = self.operations.get(&id).and_then(|operation| self.hops.get(operation));
+        match hops {
+            Some(hops) if !chance.is_multiple_of(4) => Then::Redirected(hops[chance as usize % hops.len()]),
+            None if !chance.is_multiple_of(3) => Then::NotYet,
+            _ => Then::Done,
+        }
+    }
+
     fn act<L: Load>(
         &mut self,
         now: Instant,
@@ -230,6 +264,9 @@ impl World {
         // Only `Sent` is fed back here, and it asks for nothing.
         for action in std::mem::take(actions) {
             self.books.note(now, &action);
+            if let Action::Send { flight, operation, .. } = action {
+                self.operations.insert(flight, operation);
+            }
             let intended = |arrival| self.intended.get(&arrival).copied();
             self.tries.note(now, &action, self.timeout, intended);
             match action {

@@ -2,19 +2,20 @@
 
 mod events;
 
-use super::collecting::{Collecting, Place};
+use super::collecting::Collecting;
 use super::echoes::{Echo, Echoes};
+use super::heard::{EventsHeard, Heard, flight_of, kind_of_missed, tag_of};
 use super::whole::WholeAnswers;
 use crate::codes::CodeRules;
 use std::num::NonZeroU16;
 use unblink_core::arrival::Arrival;
 use unblink_core::dispatch::{FlightId, Loss};
 use unblink_core::failure::FailureKind;
-use unblink_core::record::{Answer, ConnectionCounts, Events, FailedArrival};
+use unblink_core::record::{Answer, ConnectionCounts, Events, FailedArrival, Then};
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::Kept;
-use unblink_workload::answer::{Coding, EventFormat, EventReader, Expect, Expects, Found, Missed, Undecoded};
+use unblink_workload::answer::{Coding, EventReader, Expects, Found, Missed, Undecoded};
 
 /// What a worker is told of a connection that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -29,41 +30,6 @@ pub(crate) enum News {
     Room(u32),
     /// It takes no more requests.
     Retired,
-}
-
-/// How far the answer to a flight has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Heard {
-    first_byte: Option<Instant>,
-    operation: u32,
-    /// How far a search over the pieces of a plain body has come.
-    matched: usize,
-    /// Its headers are as they must be.
-    head_is_right: bool,
-    /// They are also what a step waits for that asks again and again.
-    head_is_awaited: bool,
-    /// Where values that are taken from it go: to the journey there.
-    place: Option<NonZeroU16>,
-    /// What it says of itself; 0 until that is known.
-    code: u16,
-    /// Its events, if they count.
-    events: Option<EventsHeard>,
-    /// Why a value in its head can't be taken.
-    missed: Option<Missed>,
-    coding: Coding,
-    /// Of a body that is looked at as a whole.
-    body: Option<Place>,
-    /// There is more of it than may be looked at.
-    is_too_large: bool,
-}
-
-/// The events of an answer.
-#[derive(Clone, Copy, Debug)]
-struct EventsHeard {
-    format: EventFormat,
-    reader: EventReader,
-    /// One has come.
-    is_any: bool,
 }
 
 /// What has been heard of a worker's flights, and the news that nobody has been told yet.
@@ -171,18 +137,40 @@ impl Hearing {
         }
     }
 
-    /// Whether a whole answer counts as failed, and why; whether one that doesn't is not yet what its step waits for.
+    /// The request of the journey at `place` has been sent, and its answer may send it on: where it went is kept. `fill` writes
+    /// what stands in the places of its path and query.
+    pub(crate) fn note_target(
+        &mut self,
+        flight: FlightId,
+        (operation, place): (u32, Option<NonZeroU16>),
+        fill: impl FnMut(u32, &mut Vec<u8>),
+    ) {
+        let Some(redirects) = &self.expects.of(operation).redirects else { return };
+        let Some(target) = &redirects.target else { return };
+        self.kept.rewrite((place, tag_of(flight).0), redirects.kept, |went| {
+            went.clear();
+            target.write(fill, went);
+        });
+    }
+
+    /// Whether a whole answer counts as failed, and why; and what follows one that doesn't.
     #[inline]
-    fn judge(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, bool) {
+    fn judge(&mut self, flight: FlightId, reply: &Reply) -> (Option<FailureKind>, Then) {
         let slot = flight.slot as usize;
+        match self.flights[slot].sent_on {
+            None => {}
+            Some(Ok(operation)) => return (None, Then::Redirected(operation)),
+            Some(Err(kind)) => return (Some(kind), Then::Done),
+        }
         let failure = self.judge_head(slot, reply);
         let expect = self.expects.of(self.flights[slot].operation);
         if failure.is_some() || !(expect.reads_body() || expect.takes()) {
-            return (failure, false);
+            return (failure, Then::Done);
         }
         match self.judge_body(flight, reply) {
-            Ok(is_done) => (None, !is_done),
-            Err(kind) => (Some(kind), false),
+            Ok(true) => (None, Then::Done),
+            Ok(false) => (None, Then::NotYet),
+            Err(kind) => (Some(kind), Then::Done),
         }
     }
 
@@ -257,24 +245,6 @@ impl Hearing {
     }
 }
 
-impl Heard {
-    /// The body is looked at as a whole, and not piece by piece.
-    fn is_collected(&self, expect: &Expect) -> bool {
-        expect.collects_body() || self.coding != Coding::Plain
-    }
-}
-
-/// The tag of a flight's request.
-#[inline]
-pub(super) fn tag_of(flight: FlightId) -> Tag {
-    Tag(u64::from(flight.generation) << 32 | u64::from(flight.slot))
-}
-
-#[inline]
-fn flight_of(Tag(tag): Tag) -> FlightId {
-    FlightId { slot: tag as u32, generation: (tag >> 32) as u32 }
-}
-
 /// Takes what was read at `now`.
 pub(super) struct Ear<'a> {
     pub(super) hearing: &'a mut Hearing,
@@ -305,14 +275,15 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn code(&mut self, tag: Tag, code: u16) {
-        if self.hearing.reads.1 {
+        if self.hearing.reads.0 {
             self.hearing.flights[flight_of(tag).slot as usize].code = code;
         }
     }
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
-        let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, .. } = &mut *self.hearing
+        let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, scratch, .. } =
+            &mut *self.hearing
         else {
             return;
         };
@@ -325,6 +296,14 @@ impl Sink for Ear<'_> {
         }
         let heard = &mut flights[slot];
         let expect = expects.of(heard.operation);
+        if let Some(redirects) = expect.follows(heard.code) {
+            heard.sent_on = Some(heard.send_on(redirects, tag, head, (kept, scratch)));
+            // What else is to be taken is in the last answer.
+            for cookies in expect.captures.iter().filter(|captured| captured.capture.adds()) {
+                let _ = kept.take((heard.place, tag.0), cookies, head, &[]);
+            }
+            return;
+        }
         heard.head_is_right = expect.allows_head(head);
         heard.head_is_awaited = expect.until.as_ref().is_none_or(|until| until.allows_head(head));
         if expect.reads_body() {
@@ -378,7 +357,7 @@ impl Sink for Ear<'_> {
         let flight = flight_of(tag);
         let slot = flight.slot as usize;
         self.hearing.hear(flight, None);
-        let (failure, not_yet) = self.hearing.judge(flight, &reply);
+        let (failure, then) = self.hearing.judge(flight, &reply);
         if let Some(echoes) = &mut self.hearing.echoes {
             echoes.done(slot, reply.code);
         }
@@ -387,7 +366,7 @@ impl Sink for Ear<'_> {
             failure,
             code: self.hearing.codes.code(&reply),
             first_byte: heard.first_byte.unwrap_or(self.now),
-            not_yet,
+            then,
             reusable: reply.reusable && !self.is_last,
         };
         if let body @ Some(_) = heard.body.take() {
@@ -408,14 +387,6 @@ impl Sink for Ear<'_> {
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         let loss = Loss { kind: kind_of_violation(violation), unprocessed };
         self.hearing.news.push(News::Lost(flight_of(tag), loss));
-    }
-}
-
-/// How it is counted that a value was not taken.
-fn kind_of_missed(why: Missed) -> FailureKind {
-    match why {
-        Missed::Absent => FailureKind::NOT_CAPTURED,
-        Missed::TooLong => FailureKind::CAPTURED_TOO_LONG,
     }
 }
 

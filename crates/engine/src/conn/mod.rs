@@ -3,6 +3,7 @@
 mod buffers;
 mod collecting;
 mod echoes;
+mod heard;
 mod hearing;
 mod socket;
 mod transport;
@@ -17,7 +18,8 @@ pub(crate) use transport::Attempt;
 use crate::clock::Watch;
 use crate::job::Job;
 use crate::target::Address;
-use hearing::{Ear, kind_of_violation, tag_of};
+use heard::tag_of;
+use hearing::{Ear, kind_of_violation};
 use rustix::fd::OwnedFd;
 use std::io;
 use transport::{Received, Stage, Transport};

@@ -6,6 +6,7 @@ use unblink_core::arrival::Arrival;
 use unblink_core::time::Instant;
 use unblink_wire::blank::NothingToFill;
 use unblink_wire::protocol::{Carrier, Protocol, Tag};
+use unblink_workload::answer::TargetText;
 use unblink_workload::{Composer, Kept};
 
 /// The bytes that `arrival` of the run sends, whose intended time counts from a schedule that begins at 0; secrets and all.
@@ -30,4 +31,24 @@ pub fn composed<P: Protocol>(job: &Job<P>, arrival: &Arrival, kept: &Kept) -> Op
         None => protocol.submit(&mut shared, Tag(0), 0, request, &mut NothingToFill),
     }
     Some(protocol.output(std::slice::from_ref(request)).concat())
+}
+
+/// Where `arrival` goes: `target` with what stands in its places, as it is kept for redirects.
+pub(crate) fn target_of<P: Protocol>(
+    job: &Job<P>,
+    arrival: &Arrival,
+    kept: &Kept,
+    target: &TargetText,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    match &job.values {
+        None => target.write(|_, _| {}, &mut out),
+        Some(values) => {
+            let mut composer = Composer::new(values, &job.plan);
+            composer.look_up(values, kept, arrival);
+            composer.draw(values, &job.plan, arrival, Instant(0));
+            target.write(|place, out| composer.write(values, place, out), &mut out);
+        }
+    }
+    out
 }

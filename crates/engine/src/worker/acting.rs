@@ -67,6 +67,12 @@ impl<L: Load, P: Protocol> Worker<L, P> {
         self.common.hearing.begin_for(flight, &arrival);
         self.send_one(id, flight, operation);
         self.common.hearing.keep_for(flight, arrival.slot);
+        let Worker { common, composer, job, .. } = self;
+        common.hearing.note_target(flight, (operation, arrival.slot), |place, out| {
+            if let (Some(composer), Some(values)) = (composer.as_mut(), &job.values) {
+                composer.write(values, place, out);
+            }
+        });
     }
 
     #[inline]

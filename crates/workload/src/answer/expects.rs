@@ -8,6 +8,7 @@ use super::head::values;
 use super::json::Path;
 use super::needle::Needle;
 use super::reader::Reader;
+use super::redirect::Redirects;
 use std::ops::RangeInclusive;
 use unblink_core::failure::FailureKind;
 
@@ -36,6 +37,8 @@ pub struct Expect {
     pub captures: Vec<Captured>,
     /// What the last answer of a step is like that asks again and again. One that is not yet like this fails nothing.
     pub until: Option<Box<Expect>>,
+    /// An answer that sends its request on is followed, and not held against what an answer must be like.
+    pub redirects: Option<Redirects>,
 }
 
 impl Expect {
@@ -92,6 +95,7 @@ impl Expect {
         !self.headers.is_empty()
             || self.reads_body()
             || !self.captures.is_empty()
+            || self.redirects.is_some()
             || self.until.as_ref().is_some_and(|until| until.reads_head())
     }
 
@@ -116,6 +120,12 @@ impl Expect {
     #[inline]
     pub fn takes(&self) -> bool {
         !self.captures.is_empty() || self.until.is_some()
+    }
+
+    /// Where an answer with this status sends its request on, if that is followed.
+    #[inline]
+    pub fn follows(&self, status: u16) -> Option<&Redirects> {
+        self.redirects.as_ref().filter(|_| Redirects::is_one(status))
     }
 
     /// An answer with this status and this head comes event by event, so that its events count. Those of an error do not: it
@@ -248,7 +258,10 @@ impl Expects {
 
     /// How many values by name are taken from answers.
     pub fn captured_count(&self) -> usize {
-        let all = self.distinct.iter().flat_map(|expect| &expect.captures);
-        all.map(|captured| captured.number as usize + 1).max().unwrap_or(0)
+        let all = self.distinct.iter().flat_map(|expect| {
+            let captured = expect.captures.iter().map(|captured| captured.number);
+            captured.chain(expect.redirects.iter().map(|redirects| redirects.kept))
+        });
+        all.map(|number| number as usize + 1).max().unwrap_or(0)
     }
 }

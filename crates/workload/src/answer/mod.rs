@@ -15,6 +15,7 @@ pub mod head;
 pub mod json;
 mod needle;
 mod reader;
+mod redirect;
 
 pub use capture::{Capture, CaptureError, Captured, KEPT_BYTES_MAX, Missed};
 pub use condition::{Condition, ConditionError, Literal, NamedCode, Pattern, Test};
@@ -24,3 +25,4 @@ pub use expects::{Expect, Expects};
 pub use explain::Unmet;
 pub use needle::Needle;
 pub use reader::Reader;
+pub use redirect::{Elsewhere, Method, Redirects, TargetText};

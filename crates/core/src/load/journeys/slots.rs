@@ -12,6 +12,8 @@ pub(super) struct Slot {
     /// At which step it is, and how many of that step's requests are still to come.
     pub(super) step: u16,
     pub(super) left: u16,
+    /// How often the answers to this one have sent it on.
+    pub(super) redirects: u8,
     /// When the step's first request was to start.
     pub(super) since: Instant,
     /// None of the step's requests has ended.
@@ -37,6 +39,10 @@ impl Slots {
 
     pub(super) fn is_free(&self) -> bool {
         !self.free.is_empty()
+    }
+
+    pub(super) fn get(&self, number: NonZeroU16) -> &Slot {
+        &self.each[usize::from(number.get()) - 1]
     }
 
     pub(super) fn get_mut(&mut self, number: NonZeroU16) -> &mut Slot {

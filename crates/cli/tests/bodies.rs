@@ -1,0 +1,99 @@
+//! Bodies of several parts, and think times from a file: what plans read from files beside them, on a real server.
+
+mod support;
+
+use serde_json::json;
+use support::Place;
+use support::hostile::{Act, Hostile, ok};
+
+const PARTS: &str = r#"
+[load]
+rate = 20
+duration = "500ms"
+[let]
+n = "sequential"
+[[requests]]
+url = "/{{n}}"
+multipart = [
+  { name = "note", value = "n={{n}} ${NOTE}" },
+  { name = "photo", file = "a.bin", type = "image/x" },
+]
+"#;
+
+#[test]
+fn parts_are_sent_with_their_values_and_files() {
+    let server = Hostile::start(|_| Act::Answer(ok()));
+    let place = Place::new();
+    place.file("plan.toml", PARTS);
+    // No text, and what would be a place of a template.
+    let file = b"\xff{{0}}{{n}}\0";
+    place.file("a.bin", file);
+    let mut command =
+        place.command(&["run", "plan.toml", &server.url(), "--json", "-o", "out", "--no-preflight"]);
+    let run = support::finish(command.env("NOTE", "a\"{{n}}")).run();
+    run.assert_accounts();
+    assert_eq!(run.at("/arrivals/ok"), &json!(10));
+    let seen = server.seen();
+    assert_eq!(seen.len(), 10);
+    for seen in &seen {
+        let n = seen.target.trim_start_matches('/');
+        let said = seen.header("content-type").expect("it says what it is");
+        let boundary = said.strip_prefix("multipart/form-data; boundary=").expect("parts");
+        let text = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nn={n} a\"{{{{n}}}}\r\n--{boundary}\r\n\
+             Content-Disposition: form-data; name=\"photo\"; filename=\"a.bin\"\r\nContent-Type: image/x\r\n\r\n"
+        );
+        let expected = [text.as_bytes(), file, format!("\r\n--{boundary}--\r\n").as_bytes()].concat();
+        assert_eq!(String::from_utf8_lossy(&seen.body), String::from_utf8_lossy(&expected));
+        assert_eq!((seen.method.as_str(), seen.body == expected), ("POST", true));
+    }
+}
+
+#[test]
+fn parts_that_can_not_be_are_refused_at_their_place() {
+    let place = Place::new();
+    for (parts, why) in [
+        ("[]", "nothing would be sent"),
+        ("\"text\"", "is a list of parts"),
+        ("[{ name = \"a\" }]", "either a value or a file"),
+        ("[{ name = \"a\", value = \"{{x}}\" }]", "there is no value \"x\""),
+        ("[{ name = \"a\", file = \"missing\" }]", "missing"),
+        ("[{ name = \"a\", value = \"b\" }]\njson = { a = 1 }", "exclude each other"),
+        ("[{ name = \"a\", value = \"b\" }]\nheader = [\"Content-Type: x/y\"]", "leave that header out"),
+    ] {
+        place.file(
+            "plan.toml",
+            format!("target = \"http://127.0.0.1:9/\"\n[[requests]]\nurl = \"/\"\nmultipart = {parts}\n"),
+        );
+        let said = place.call(&["plan", "check", "plan.toml"]);
+        assert_eq!(said.code(), Some(2), "{parts}: {said:?}");
+        assert!(said.stderr.contains(why) && said.stderr.contains("plan.toml:"), "{parts}: {said:?}");
+        assert!(said.stderr.contains('^'), "{parts}: {said:?}");
+    }
+}
+
+const THINKS: &str = "[load]\nrate = 50\nduration = \"4s\"\nseed = 3\n[world]\nserver = \"service=10ms\"\n[[journeys]]\nname = \"j\"\n\
+                      think = \"histogram(gaps.csv)\"\n[[journeys.steps]]\nurl = \"/\"\n[[journeys.steps]]\nurl = \"/x\"\n";
+
+#[test]
+fn people_think_as_a_file_says() {
+    let place = Place::new();
+    place.file("plan.toml", THINKS);
+    place.file("gaps.csv", "100ms,1\n300ms,3\n");
+    let said = place.call(&["sim", "plan.toml", "--json"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let run: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let journey = &run["journeys"][0];
+    assert_eq!(journey["account"]["completed"], 200);
+    assert_eq!(journey["steps"][1]["think"], "histogram(gaps.csv): 2 times, mean 250 ms");
+    // Twice 10 ms, and one of the two times; three of four are the longer one.
+    assert_eq!(journey["time"]["max"], 320_000_000);
+    let mean = journey["time"]["mean"].as_f64().expect("a mean");
+    assert!((mean / 270e6 - 1.0).abs() < 0.1, "{mean}");
+    for (text, why) in [("100ms\n", "line 1"), ("", "no lines")] {
+        place.file("gaps.csv", text);
+        let said = place.call(&["plan", "check", "plan.toml"]);
+        assert_eq!(said.code(), Some(2), "{said:?}");
+        assert!(said.stderr.contains(why) && said.stderr.contains('^'), "{said:?}");
+    }
+}
