@@ -112,6 +112,9 @@ fn asking(args: &RunArgs, url: &str, limits: &Limits) -> Result<AnyJob> {
     (target.web_socket, target.request, target.script) = Default::default();
     (target.connect_to, target.unix_socket, target.resolve_every) = Default::default();
     (target.http, target.streams) = Default::default();
+    if !request.url.origin.tls {
+        (target.insecure, target.cacert, target.cert, target.key) = Default::default();
+    }
     let own = RunArgs::of_experiment(vec![request], load, target, true);
     let (requests, Ways { targets, .. }) =
         agreed(&own, limits, Guard::of_questions()).with_context(context)?;

@@ -4,6 +4,7 @@ mod buffers;
 mod collecting;
 mod echoes;
 mod hearing;
+mod kinds;
 mod socket;
 mod transport;
 mod whole;
@@ -17,7 +18,8 @@ pub(crate) use transport::Attempt;
 use crate::clock::Watch;
 use crate::job::Job;
 use crate::target::Address;
-use hearing::{Ear, kind_of_violation, tag_of};
+use hearing::{Ear, tag_of};
+use kinds::kind_of_violation;
 use rustix::fd::OwnedFd;
 use std::io;
 use transport::{Received, Stage, Transport};
@@ -292,7 +294,7 @@ impl<P: Protocol> Conn<P> {
     ) -> Reading {
         self.bytes_read += bytes.len() as u64;
         let is_last = self.transport.peer_closed;
-        let mut ear = Ear { hearing, now, is_last, is_ready: false };
+        let mut ear = Ear { hearing, now, is_last, is_ready: false, may_ask_to_wait: false };
         let fed = self.protocol.feed(shared, bytes, &mut ear);
         let is_ready = ear.is_ready;
         match fed {
@@ -350,7 +352,8 @@ impl<P: Protocol> Conn<P> {
             return self.ended(self.closing(FailureKind::CLOSED_EARLY));
         }
         let answered = self.protocol.is_answering();
-        let mut ear = Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false };
+        let mut ear =
+            Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false, may_ask_to_wait: false };
         match self.protocol.eof(clean, &mut ear) {
             Ok(()) => Reading::Quiet,
             Err(violation) => {
