@@ -364,8 +364,6 @@ pub fn run(seed: u64, seconds: u64, warmup_s: u64) -> Vec<Interval> {
 }
 
 pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
-    let address = || "192.0.2.1:80".to_string();
-    let answers = AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) };
     Ending {
         status: RunStatus::Complete,
         scheduled: Some(seconds * RATE),
@@ -381,11 +379,18 @@ pub fn ending(seconds: u64, warmup_s: u64) -> Ending {
         priority: Some(WorkerPriority::GivenUp),
         kept_awake: Some(true),
         origins: vec![OriginEnding {
-            by_address: [(address(), 7)].into(),
+            by_address: [("192.0.2.1:80".to_string(), 7)].into(),
             resolving_failed: 0,
-            failed_by_address: [(address(), FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 })]
-                .into(),
-            answers_by_address: [(address(), answers)].into(),
+            failed_by_address: [(
+                "192.0.2.1:80".to_string(),
+                FailedAttempts { refused: 3, unanswered: 2, unreachable: 1 },
+            )]
+            .into(),
+            answers_by_address: [(
+                "192.0.2.1:80".to_string(),
+                AddressAnswers { ok: 9, failed: 4, response_mean_ns: Some(5), response_max_ns: Some(8) },
+            )]
+            .into(),
             spread: Some(Spread { requests_min: 1, requests_median: 2, requests_max: 3, at_once_max: 1 }),
             preflight: None,
         }],
@@ -411,8 +416,7 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     assert_eq!(a.bank.timeline.cells(), b.bank.timeline.cells());
     let tracks = |interval: &Interval| {
         let of = |t: &unblink_core::record::Track<u64>| (t.bins().collect::<Vec<_>>(), t.sum_ns, t.max_ns);
-        let series: Vec<_> = Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect();
-        series
+        Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect::<Vec<_>>()
     };
     assert_eq!(tracks(a), tracks(b));
     assert!(a.bank.operations == b.bank.operations);

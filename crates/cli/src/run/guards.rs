@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use unblink_artifact::document::{Aborted, GuardKind};
+use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
@@ -310,8 +310,7 @@ impl Observer for Spending {
             let cap = rate_cap.unwrap_or_default();
             (GuardKind::MaxRate, format!("journeys have come to {per_s:.0}/s, more than the cap of {cap}"))
         };
-        let at_ns = (interval.start + interval.length).0;
-        Some(End::Aborted(Aborted { rule, at_ns, guard: Some(kind) }))
+        Some(End::by_guard(kind, rule, interval.start + interval.length))
     }
 }
 
