@@ -88,6 +88,8 @@ codes! {
     JourneysFailed = "journeys_failed";
     /// Retries added much to the load, and arrivals failed all the same.
     RetriesAmplified = "retries_amplified";
+    /// The target asked to wait, and the schedule went on.
+    AskedToWait = "asked_to_wait";
     /// A printed percentile is only a lower bound.
     TimeoutsShapePercentile = "timeouts_shape_percentile";
     /// Many arrivals of a part fell due or ended outside of it.

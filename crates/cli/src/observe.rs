@@ -1,9 +1,10 @@
 //! Who looks on while a run is recorded, and may end its load.
 
-use unblink_artifact::document::Aborted;
+use unblink_artifact::document::{Aborted, GuardKind};
 use unblink_artifact::header::RunHeader;
 use unblink_artifact::tally::Tally;
 use unblink_core::record::Interval;
+use unblink_core::time::Nanos;
 
 /// Sees each finished interval of a run.
 pub(crate) trait Observer {
@@ -27,6 +28,11 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// A guard ended it `at` this time after the schedule's zero.
+    pub(crate) fn by_guard(guard: GuardKind, rule: String, at: Nanos) -> End {
+        End::Aborted(Aborted { rule, at_ns: at.0, guard: Some(guard) })
+    }
+
     /// A guard ended it, and not a rule that the target has broken.
     pub(crate) fn is_guard(&self) -> bool {
         matches!(self, End::Aborted(Aborted { guard: Some(_), .. }))

@@ -302,3 +302,15 @@ fn requests_say_who_they_are_and_slow_ones_name_their_traces() {
         .call(&[&["run", &server.url()], &LOAD[..], &link].concat())
         .refused(&["--trace-link", "add --traceparent"]);
 }
+
+/// It is told, and the load goes on.
+#[test]
+fn a_target_that_asks_to_wait_is_heard() {
+    for (header, asked) in [("Retry-After: 30\r\n", 10), ("X-Retry-After: 30\r\n", 0)] {
+        let busy = format!("HTTP/1.1 503 Busy\r\n{header}Content-Length: 0\r\n\r\n").into_bytes();
+        let server = Hostile::start(move |_| Act::Answer(busy.clone()));
+        let run = Place::new().measure(&[&[server.url().as_str()], &LOAD[..], &["--no-preflight"]].concat());
+        assert_eq!(run.document["origins"][0]["connections"]["asked_to_wait"].as_u64().unwrap_or(0), asked);
+        assert_eq!((run.has_finding("asked_to_wait"), run.arrivals("failed")), (asked > 0, 10), "{run:?}");
+    }
+}

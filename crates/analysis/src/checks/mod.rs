@@ -3,6 +3,7 @@
 mod account;
 mod addresses;
 mod arrivals;
+mod asked_to_wait;
 mod generator;
 mod journeys;
 mod operations;
@@ -47,7 +48,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     if let Some(nothing) = account::nothing_measured(&case) {
         return std::iter::once(nothing).chain(scope::part_borders(&case)).collect();
     }
-    let checks: [fn(&Case<'_>) -> Option<Finding>; 37] = [
+    let checks: &[fn(&Case<'_>) -> Option<Finding>] = &[
         account::accounting,
         account::no_answers,
         account::cut_off,
@@ -73,6 +74,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         account::setup_failed,
         pool::limit_reached,
         pushes::among_answers,
+        asked_to_wait::asked_to_wait,
         operations::spilled,
         journeys::failed,
         retries::amplified,

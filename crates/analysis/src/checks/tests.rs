@@ -11,6 +11,7 @@ use unblink_core::record::{Bank, Outcomes, Series};
 use unblink_core::time::{Nanos, SECOND_NS};
 
 mod addresses;
+mod asked_to_wait;
 mod culprits;
 mod generator;
 mod journeys;

@@ -99,6 +99,7 @@ fn connections(
         resent: counts.resent,
         unsolicited: counts.unsolicited,
         pinged: counts.pinged,
+        asked_to_wait: counts.asked_to_wait,
         local_limit: counts.local_limit,
         by_address: ending.by_address,
         failed_by_address: ending.failed_by_address,

@@ -415,8 +415,7 @@ pub fn assert_same(a: &Interval, b: &Interval) {
     assert_eq!(a.bank.timeline.cells(), b.bank.timeline.cells());
     let tracks = |interval: &Interval| {
         let of = |t: &unblink_core::record::Track<u64>| (t.bins().collect::<Vec<_>>(), t.sum_ns, t.max_ns);
-        let series: Vec<_> = Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect();
-        series
+        Series::ALL.iter().map(|s| of(interval.bank.track(*s))).collect::<Vec<_>>()
     };
     assert_eq!(tracks(a), tracks(b));
     assert!(a.bank.operations == b.bank.operations);

@@ -188,7 +188,7 @@ pub(crate) fn base(args: &RunArgs) -> Result<&Request> {
             "a replay sends what was recorded: leave [[requests]] out, and give the plan a url in [target]"
         );
     }
-    if base.url.origin.is_ws() {
+    if base.url.origin.is_ws() || base.url.origin.is_grpc() {
         bail!("a replay sends requests of HTTP: write http:// or https://");
     }
     if base.url.target.contains(['?', '{']) {

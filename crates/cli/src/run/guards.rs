@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use unblink_artifact::document::{Aborted, GuardKind};
+use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
 use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
@@ -113,6 +113,9 @@ fn asking(args: &RunArgs, url: &str, limits: &Limits) -> Result<AnyJob> {
     (target.web_socket, target.grpc, target.request, target.script) = Default::default();
     (target.connect_to, target.unix_socket, target.resolve_every) = Default::default();
     (target.http, target.streams) = Default::default();
+    if !request.url.origin.tls {
+        (target.insecure, target.cacert, target.cert, target.key) = Default::default();
+    }
     let own = RunArgs::of_experiment(vec![request], load, target, true);
     let (requests, Ways { targets, .. }) =
         agreed(&own, limits, Guard::of_questions()).with_context(context)?;
@@ -308,8 +311,7 @@ impl Observer for Spending {
             let cap = rate_cap.unwrap_or_default();
             (GuardKind::MaxRate, format!("journeys have come to {per_s:.0}/s, more than the cap of {cap}"))
         };
-        let at_ns = (interval.start + interval.length).0;
-        Some(End::Aborted(Aborted { rule, at_ns, guard: Some(kind) }))
+        Some(End::by_guard(kind, rule, interval.start + interval.length))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use prepare::{Planned, Prepared, check_transient, planned, prepare, p
 pub(crate) use requests::requests;
 use std::io::IsTerminal;
 use std::path::Path;
-use unblink_artifact::document::{Aborted, FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
+use unblink_artifact::document::{FailedAttempts, RunDocument, RunStatus, Spread, WorkerPriority};
 use unblink_artifact::folder::{ReservedFolder, leave_out_transient};
 use unblink_artifact::tally::{Ending, OriginEnding, Tally};
 use unblink_core::time::Nanos;
@@ -184,9 +184,7 @@ pub(crate) fn execute_watched(
         );
     }
     let ended = match (watching.fired(summary.stopped_at), summary.stopped_at) {
-        (Some((guard, rule)), Some(at)) => {
-            Some(End::Aborted(Aborted { rule, at_ns: at.0, guard: Some(guard) }))
-        }
+        (Some((guard, rule)), Some(at)) => Some(End::by_guard(guard, rule, at)),
         _ => ended,
     };
     let by_guard = ended.as_ref().is_some_and(End::is_guard);

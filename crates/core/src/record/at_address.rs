@@ -86,13 +86,13 @@ mod tests {
     use super::*;
     use crate::arrival::Arrival;
     use crate::failure::FailureKind;
-    use crate::record::{Answer, Bank, RetryCause};
+    use crate::record::{Answer, Bank, RetryCause, Then};
     use crate::time::Nanos;
 
     const TIMEOUT: Nanos = Nanos(1_000);
 
     const OK: Answer =
-        Answer { failure: None, code: None, first_byte: Instant(240), not_yet: false, reusable: true };
+        Answer { failure: None, code: None, first_byte: Instant(240), then: Then::Done, reusable: true };
 
     fn recorder(several: bool) -> Recorder {
         let recorder = Recorder::new(Box::new(Bank::new(0)), TIMEOUT).with_addresses([several].into_iter());

@@ -106,6 +106,8 @@ counted! {
         unsolicited_in_order,
         /// The target asked whether a connection lives, and was told.
         pinged,
+        /// Answers 429 or 503 that asked to wait before asking again (`Retry-After`).
+        asked_to_wait,
     }
 }
 

@@ -80,11 +80,3 @@ pub(super) fn tag_of(flight: FlightId) -> Tag {
 pub(super) fn flight_of(Tag(tag): Tag) -> FlightId {
     FlightId { slot: tag as u32, generation: (tag >> 32) as u32 }
 }
-
-/// How it is counted that a value was not taken.
-pub(super) fn kind_of_missed(why: Missed) -> FailureKind {
-    match why {
-        Missed::Absent => FailureKind::NOT_CAPTURED,
-        Missed::TooLong => FailureKind::CAPTURED_TOO_LONG,
-    }
-}

@@ -4,7 +4,8 @@ mod events;
 
 use super::collecting::Collecting;
 use super::echoes::{Echo, Echoes};
-use super::heard::{EventsHeard, Heard, flight_of, kind_of_missed, tag_of};
+use super::heard::{EventsHeard, Heard, flight_of, tag_of};
+use super::kinds::{kind_of_missed, kind_of_violation};
 use super::whole::WholeAnswers;
 use crate::codes::CodeRules;
 use std::num::NonZeroU16;
@@ -15,6 +16,7 @@ use unblink_core::record::{Answer, ConnectionCounts, Events, FailedArrival, Then
 use unblink_core::time::Instant;
 use unblink_wire::protocol::{Reply, Sink, Tag, Violation};
 use unblink_workload::Kept;
+use unblink_workload::answer::head::values as head_values;
 use unblink_workload::answer::{Coding, EventReader, Expects, Found, Missed, Undecoded};
 
 /// What a worker is told of a connection that goes on.
@@ -252,6 +254,8 @@ pub(super) struct Ear<'a> {
     /// The peer's side is closed: nothing more can be asked.
     pub(super) is_last: bool,
     pub(super) is_ready: bool,
+    /// The answer whose head comes next has a status that may come with `Retry-After`.
+    pub(super) may_ask_to_wait: bool,
 }
 
 impl Sink for Ear<'_> {
@@ -275,13 +279,18 @@ impl Sink for Ear<'_> {
 
     #[inline]
     fn code(&mut self, tag: Tag, code: u16) {
-        if self.hearing.reads.0 {
+        self.may_ask_to_wait = matches!(code, 429 | 503);
+        let (heads, bodies) = self.hearing.reads;
+        if heads || bodies {
             self.hearing.flights[flight_of(tag).slot as usize].code = code;
         }
     }
 
     #[inline]
     fn head(&mut self, tag: Tag, head: &[u8]) {
+        if std::mem::take(&mut self.may_ask_to_wait) && head_values(head, "retry-after").next().is_some() {
+            self.hearing.beside.asked_to_wait += 1;
+        }
         let Hearing { flights, expects, reads: (true, _), kept, echoes, whole, scratch, .. } =
             &mut *self.hearing
         else {
@@ -387,14 +396,5 @@ impl Sink for Ear<'_> {
     fn lost(&mut self, tag: Tag, violation: Violation, unprocessed: bool) {
         let loss = Loss { kind: kind_of_violation(violation), unprocessed };
         self.hearing.news.push(News::Lost(flight_of(tag), loss));
-    }
-}
-
-/// How a violation is counted.
-pub(super) fn kind_of_violation(violation: Violation) -> FailureKind {
-    match violation {
-        Violation::TooLarge => FailureKind::TOO_LARGE,
-        Violation::ClosedEarly => FailureKind::CLOSED_EARLY,
-        Violation::Malformed(number) => FailureKind::protocol(usize::from(number)),
     }
 }

@@ -5,6 +5,7 @@ mod collecting;
 mod echoes;
 mod heard;
 mod hearing;
+mod kinds;
 mod socket;
 mod transport;
 mod whole;
@@ -19,7 +20,8 @@ use crate::clock::Watch;
 use crate::job::Job;
 use crate::target::Address;
 use heard::tag_of;
-use hearing::{Ear, kind_of_violation};
+use hearing::Ear;
+use kinds::kind_of_violation;
 use rustix::fd::OwnedFd;
 use std::io;
 use transport::{Received, Stage, Transport};
@@ -294,7 +296,7 @@ impl<P: Protocol> Conn<P> {
     ) -> Reading {
         self.bytes_read += bytes.len() as u64;
         let is_last = self.transport.peer_closed;
-        let mut ear = Ear { hearing, now, is_last, is_ready: false };
+        let mut ear = Ear { hearing, now, is_last, is_ready: false, may_ask_to_wait: false };
         let fed = self.protocol.feed(shared, bytes, &mut ear);
         let is_ready = ear.is_ready;
         match fed {
@@ -352,7 +354,8 @@ impl<P: Protocol> Conn<P> {
             return self.ended(self.closing(FailureKind::CLOSED_EARLY));
         }
         let answered = self.protocol.is_answering();
-        let mut ear = Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false };
+        let mut ear =
+            Ear { hearing: &mut common.hearing, now, is_last: true, is_ready: false, may_ask_to_wait: false };
         match self.protocol.eof(clean, &mut ear) {
             Ok(()) => Reading::Quiet,
             Err(violation) => {

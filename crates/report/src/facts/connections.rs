@@ -21,6 +21,7 @@ pub(crate) fn connections(origin: &Origin) -> Vec<(&'static str, u64)> {
         (if c.resent == 1 { "request sent again" } else { "requests sent again" }, c.resent),
         ("messages that answer nothing", c.unsolicited),
         ("pings answered", c.pinged),
+        ("answers with Retry-After", c.asked_to_wait),
         ("stopped by a limit of this machine", c.local_limit),
     ]
     .into_iter()
