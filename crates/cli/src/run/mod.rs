@@ -7,6 +7,7 @@ mod grpc;
 pub(crate) mod guards;
 mod job;
 pub(crate) mod objectives;
+mod pool;
 pub(crate) mod preflight;
 mod prepare;
 mod redirected;

@@ -3,10 +3,11 @@
 use super::guards::{self, Guards};
 use super::job::{AnyJob, Whole};
 use super::objectives::Asked;
+use super::pool::{AUTO_CONNECTIONS_MAX, pool};
 use super::requests::{Requests, requests};
 use super::setup;
 use super::version::{agreed, check_streams, check_web_socket, is_over_ws};
-use super::way::{Ways, quick_ports};
+use super::way::Ways;
 use super::{events, failures, grpc, objectives, watch};
 use crate::args::run::RunArgs;
 use crate::args::steady::Warmup;
@@ -28,12 +29,10 @@ use unblink_core::schedule::Rate;
 use unblink_core::time::Nanos;
 use unblink_engine::limits::Limits;
 use unblink_engine::pacing::Pacing;
-use unblink_engine::target::{Address, LOOPBACK_SOURCES_MAX, Target};
+use unblink_engine::target::Target;
 use unblink_report::format;
 use unblink_workload::{Globals, Values};
 
-/// `auto` opens no more than this unless told to: more would take every local port there is.
-const AUTO_CONNECTIONS_MAX: u32 = 20_000;
 /// A thread offers no more than this unless told to: above it one thread is not enough.
 const RATE_PER_THREAD: u64 = 50_000;
 
@@ -311,75 +310,6 @@ pub(crate) fn check_transient(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn pool(
-    args: &RunArgs,
-    limits: &Limits,
-    targets: &[Target],
-    threads: u32,
-) -> Result<(Pool, Option<MachineLimit>)> {
-    // Each origin has a pool of its own, and they are of the same size: local ports are found for each place anew, and
-    // descriptors are shared.
-    let by_ports = targets.iter().map(|target| ports_for(target, limits));
-    let (by_ports, quick) = by_ports.min().unwrap_or((u64::MAX, u64::MAX));
-    let fitting = limits.connections(threads) / targets.len() as u64;
-    let (asked, pool) = match args.load.connections {
-        Connections::Auto(None) => {
-            let (max, limited_by) = auto_limit(args.load.closed, fitting, quick);
-            return Ok((Pool::Auto { max: max.max(args.target.threads.unwrap_or(1)) }, limited_by));
-        }
-        Connections::Auto(Some(max)) => (max, Pool::Auto { max }),
-        Connections::Fixed(n) => (n, Pool::Fixed { n }),
-    };
-    if u64::from(asked) > fitting {
-        refuse!(
-            ["connections"],
-            "{asked} connections{} need more file descriptors than this process may have: {} ({} of them kept \
-             back); raise the hard limit (ulimit -Hn) or ask for at most {fitting} connections",
-            if targets.len() > 1 { " to each origin" } else { "" },
-            limits.descriptors,
-            limits.descriptors - limits.connections(threads).min(limits.descriptors),
-        );
-    }
-    if u64::from(asked) > by_ports {
-        refuse!(
-            ["connections"],
-            "{asked} connections need more local ports than there are for this target: {by_ports}; widen \
-             net.ipv4.ip_local_port_range or ask for fewer connections"
-        );
-    }
-    Ok((pool, None))
-}
-
-/// Connections to one origin that the local ports allow for, and those of them whose ports are found quickly.
-fn ports_for(target: &Target, limits: &Limits) -> (u64, u64) {
-    match (&target.addresses[0], target.per_source) {
-        (Address::Unix(_), _) => (u64::MAX, u64::MAX),
-        (_, Some(per_source)) => {
-            let all = u64::from(per_source) * u64::from(LOOPBACK_SOURCES_MAX);
-            (all, all)
-        }
-        (_, None) => {
-            let all = u64::from(limits.ports) * target.addresses.len() as u64;
-            (all, quick_ports(all))
-        }
-    }
-}
-
-/// How many connections `auto` may open with so many descriptors, and with so many local ports that are found quickly,
-/// and what this machine lacks for more.
-fn auto_limit(users: Option<u32>, fitting: u64, quick: u64) -> (u32, Option<MachineLimit>) {
-    // A closed population can't use more connections than it has users.
-    let useful = users.unwrap_or(AUTO_CONNECTIONS_MAX).min(AUTO_CONNECTIONS_MAX);
-    let (limit, by) = match fitting <= quick {
-        true => (fitting, MachineLimit::FileDescriptors),
-        false => (quick, MachineLimit::LocalPorts),
-    };
-    match u64::from(useful) <= limit {
-        true => (useful, None),
-        false => (limit as u32, Some(by)),
-    }
-}
-
 fn threads(rate_per_s: f64, load: &LoadSpec) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let wanted = (rate_per_s / RATE_PER_THREAD as f64).ceil().max(1.0).min(cores as f64) as u32;
@@ -449,20 +379,4 @@ fn journeys(
     let steps = operations.iter().skip(requests.plain).map(|operation| operation.name.as_str());
     let shares = requests.weights.iter().flat_map(|weights| share::parts(weights)).skip(requests.plain);
     journey::describe(&args.journeys, args.under_way.journeys_max, steps, &requests.redirected, shares)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_limits_auto_is_named() {
-        let (plenty, ports, descriptors) =
-            (u64::MAX, Some(MachineLimit::LocalPorts), Some(MachineLimit::FileDescriptors));
-        assert_eq!(auto_limit(None, plenty, plenty), (AUTO_CONNECTIONS_MAX, None));
-        assert_eq!(auto_limit(None, plenty, quick_ports(28_232)), (12_690, ports));
-        assert_eq!(auto_limit(None, 964, quick_ports(28_232)), (964, descriptors));
-        assert_eq!(auto_limit(Some(10), 964, quick_ports(28_232)), (10, None));
-        assert_eq!(auto_limit(Some(1000), 964, quick_ports(28_232)), (964, descriptors));
-    }
 }
