@@ -1,6 +1,7 @@
 //! What stops a load from outside of it: kill switches, budgets, and a name that leads to where no load may go. Kill switches
 //! have threads of their own, so that they are heard within a second, whatever the workers do.
 
+use super::asking;
 use super::job::{AnyJob, Whole};
 use super::version::agreed;
 use super::way::{Moved, Ways};
@@ -19,9 +20,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use unblink_artifact::document::GuardKind;
 use unblink_artifact::tally::Tally;
-use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
+use unblink_core::plan::Plan;
 use unblink_core::record::Interval;
 use unblink_core::schedule::{Rate, Schedule};
 use unblink_core::time::{Instant, Nanos};
@@ -119,20 +119,11 @@ fn asking(args: &RunArgs, url: &str, limits: &Limits) -> Result<AnyJob> {
     let own = RunArgs::of_experiment(vec![request], load, target, true);
     let (requests, Ways { targets, .. }) =
         agreed(&own, limits, Guard::of_questions()).with_context(context)?;
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: Nanos::from_secs(1),
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
-        idempotent: requests.idempotent.clone(),
-        mix: Default::default(),
-        origins: Origins::new(&requests.origin_of).expect("one request has one origin"),
-        rate_cap: None,
-    })?;
+    let plan = asking::plan(
+        Nanos::from_secs(1),
+        requests.idempotent.clone(),
+        Origins::new(&requests.origin_of).expect("one request has one origin"),
+    )?;
     let whole = Whole { plan, targets, values: None, script: None, expects: requests.expects() };
     Ok(AnyJob::new(whole, requests.operations, &own.target))
 }

@@ -1,6 +1,7 @@
 //! `unblink run`.
 
 mod abort;
+mod asking;
 pub(crate) mod events;
 mod failures;
 mod grpc;

@@ -1,5 +1,6 @@
 //! Requests beside the load: asked before it, and again while it goes on.
 
+use super::asking;
 use super::job::{AnyJob, Whole};
 use super::preflight::{PATIENCE, told_if_slow};
 use super::version::agreed;
@@ -12,10 +13,7 @@ use anyhow::{Result, anyhow};
 use std::sync::Arc;
 use std::time::Duration;
 use unblink_artifact::document::SetupRequest;
-use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::time::Nanos;
 use unblink_engine::limits::Limits;
 use unblink_engine::preflight::{AskedOnce, PreflightError};
 use unblink_engine::setup::{Refreshed, Refreshing, Setup};
@@ -41,21 +39,11 @@ pub(super) fn prepare(args: &RunArgs, limits: &Limits, globals: &Arc<Globals>) -
     (target.web_socket, target.grpc, target.request.message) = Default::default();
     let own = RunArgs::of_experiment(asked, args.load.clone(), target, true);
     let (mut requests, Ways { targets, .. }) = agreed(&own, limits, Guard::read()?)?;
-    let plan = Plan::new(PlanSpec {
-        load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
-        warmup: Nanos::ZERO,
-        limit: None,
-        timeout: args.load.timeout,
-        drain: None,
-        pool: Pool::Fixed { n: 1 },
-        threads: 1,
-        retry: None,
-        idempotent: requests.idempotent.clone(),
-        mix: Default::default(),
-        origins: Origins::new(&requests.origin_of)
-            .ok_or_else(|| anyhow!("[[setup]] asks too many origins"))?,
-        rate_cap: None,
-    })?;
+    let plan = asking::plan(
+        args.load.timeout,
+        requests.idempotent.clone(),
+        Origins::new(&requests.origin_of).ok_or_else(|| anyhow!("[[setup]] asks too many origins"))?,
+    )?;
     let numbered = |(name, capture): &(String, _)| Captured {
         name: name.clone(),
         number: lets.captured(name).unwrap_or_default(),

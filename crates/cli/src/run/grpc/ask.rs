@@ -3,13 +3,12 @@
 use crate::args::run::RunArgs;
 use crate::request::Request;
 use crate::request::grpc::metadata;
+use crate::run::asking;
 use crate::run::preflight::{PATIENCE, told_if_slow};
 use anyhow::{Result, anyhow};
 use std::time::Duration;
-use unblink_core::dispatch::Pool;
 use unblink_core::origins::Origins;
-use unblink_core::plan::{LoadSpec, Plan, PlanSpec};
-use unblink_core::time::Nanos;
+use unblink_core::plan::Plan;
 use unblink_engine::job::Job;
 use unblink_engine::pacing::Pacing;
 use unblink_engine::preflight::once;
@@ -47,20 +46,11 @@ impl Asker {
         let request = like.below(&args.target.request)?;
         let mut metadata = metadata(&request);
         metadata.retain(|(_, value)| !is_template(value));
-        let plan = Plan::new(PlanSpec {
-            load: LoadSpec::closed(1, Nanos::ZERO, Nanos::from_secs(1)),
-            warmup: Nanos::ZERO,
-            limit: None,
-            timeout: args.load.timeout,
-            drain: None,
-            pool: Pool::Fixed { n: 1 },
-            threads: 1,
-            retry: None,
-            idempotent: vec![true],
-            mix: Default::default(),
-            origins: Origins::new(&[0]).ok_or_else(|| anyhow!("there is no origin"))?,
-            rate_cap: None,
-        })?;
+        let plan = asking::plan(
+            args.load.timeout,
+            vec![true],
+            Origins::new(&[0]).ok_or_else(|| anyhow!("there is no origin"))?,
+        )?;
         Ok(Asker {
             plan,
             target: target.clone(),
